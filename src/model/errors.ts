@@ -1,0 +1,115 @@
+/** Where in a file something was found; lines and columns count from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+interface ErrorDetails extends ErrorOptions {
+  readonly place?: Place | undefined;
+  /** The next command to type, or what to change. */
+  readonly hint?: string | undefined;
+}
+
+/** `file:line:column`, as editors make clickable. */
+export function formatPlace(place: Place): string {
+  return [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
+}
+
+/**
+ * The base of every error that Storeferry raises on purpose. Anything else that is thrown is a bug in our code
+ * and is never retried. The message says what was expected, what was found and what to do; it carries no secret.
+ */
+export abstract class StoreferryError extends Error {
+  /** Stable, for programs. */
+  abstract readonly code: string;
+  /** Exit code of a command that ends with this error (design: 1 failed, 2 usage or configuration, 4 stopped). */
+  abstract readonly exitCode: 1 | 2 | 4 | 130;
+  readonly place: Place | undefined;
+  readonly hint: string | undefined;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.place = details.place;
+    this.hint = details.hint;
+  }
+}
+
+/** Wrong command line, or an action that does not fit the state of things. */
+export class UsageError extends StoreferryError {
+  readonly code = 'usage';
+  readonly exitCode = 2;
+}
+
+/** One thing wrong in a configuration file. */
+export interface ConfigurationProblem {
+  readonly place: Place;
+  readonly message: string;
+}
+
+/** Configuration that cannot be used; lists every problem found, each with its place. */
+export class ConfigurationError extends StoreferryError {
+  readonly code = 'configuration';
+  readonly exitCode = 2;
+  readonly problems: readonly ConfigurationProblem[];
+
+  constructor(problems: readonly ConfigurationProblem[], details: ErrorDetails = {}) {
+    super(problems.map(({ place, message }) => `${formatPlace(place)}: ${message}`).join('\n'), details);
+    this.problems = problems;
+  }
+}
+
+/** The source cannot be read: absent, wrong number of files, unreadable archive. */
+export class SourceError extends StoreferryError {
+  readonly code = 'source';
+  readonly exitCode = 1;
+}
+
+/** The structure of the source is broken or a limit is exceeded: stops before anything is sent. */
+export class CsvError extends StoreferryError {
+  readonly code = 'csv';
+  readonly exitCode = 1;
+}
+
+/** The mapping cannot be applied to this file: a required or ambiguous column. */
+export class MappingError extends StoreferryError {
+  readonly code = 'mapping';
+  readonly exitCode = 1;
+}
+
+/** The store said 401 or 403: the key is wrong (storefront-api.md, section 5). Ends the run at once. */
+export class UnauthorizedError extends StoreferryError {
+  readonly code = 'unauthorized';
+  readonly exitCode = 1;
+}
+
+/** The store has been failing for longer than a run waits. */
+export class StoreUnavailableError extends StoreferryError {
+  readonly code = 'store-unavailable';
+  readonly exitCode = 1;
+}
+
+/** Another process holds what this run needs. */
+export class LockedError extends StoreferryError {
+  readonly code = 'locked';
+  readonly exitCode = 1;
+}
+
+/** State (SQLite, Redis) or artifacts cannot be read or written. */
+export class StateError extends StoreferryError {
+  readonly code = 'state';
+  readonly exitCode = 1;
+}
+
+/** A safety limit was exceeded. */
+export class SafetyLimitError extends StoreferryError {
+  readonly code = 'safety-limit';
+  readonly exitCode = 4;
+}
+
+/** The process was told to stop (SIGINT, SIGTERM). */
+export class InterruptedError extends StoreferryError {
+  readonly code = 'interrupted';
+  readonly exitCode = 130;
+}

@@ -1,0 +1,39 @@
+import type { RowSpan } from './row.ts';
+
+interface FromRecord {
+  /** Position within its shard, from 0. */
+  readonly index: number;
+  readonly key: string;
+  readonly rows: number;
+  readonly spans: readonly RowSpan[];
+}
+
+/** `POST /api/site/products?update_existing_product_by_url=true` (storefront-api.md, section 4.1). */
+export interface UpsertProduct extends FromRecord {
+  readonly kind: 'upsert-product';
+  /** The request body: serialised once, so that what is fingerprinted is what is sent. */
+  readonly body: string;
+  readonly fingerprint: string;
+  /** The id the store last answered for this url, if the ledger knows it. */
+  readonly knownId: number | null;
+}
+
+/** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */
+export interface UpdateContact extends FromRecord {
+  readonly kind: 'update-contact';
+  readonly body: string;
+  readonly fingerprint: string;
+}
+
+/** `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. */
+export interface DeleteProduct extends FromRecord {
+  readonly kind: 'delete-product';
+  readonly id: number;
+}
+
+/** One planned request. */
+export type Operation = UpsertProduct | UpdateContact | DeleteProduct;
+export type UpsertOperation = UpsertProduct | UpdateContact;
+
+/** The most operations a shard holds. */
+export const SHARD_SIZE = 500;

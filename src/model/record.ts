@@ -1,0 +1,41 @@
+import type { Contact } from './contact.ts';
+import type { Product } from './product.ts';
+import type { Reason } from './reason.ts';
+import type { RowSpan } from './row.ts';
+
+/** What an import writes. */
+export type Resource = 'products' | 'contacts';
+
+/** What the rows of one record have in common, whatever became of it. */
+interface FromRows {
+  /** The rows to show for this record, whole groups, in source order; a shared row may stand under two records. */
+  readonly spans: readonly RowSpan[];
+  /** How many rows this record accounts for; a row shared by two records is counted under the first only. */
+  readonly rows: number;
+}
+
+/** A record that can be sent. `key` is the product `url` or the contact `id`. */
+export interface MappedRecord extends FromRows {
+  readonly kind: 'record';
+  readonly key: string;
+  readonly body: Product | Contact;
+  /** Fields whose cells are blank and that therefore are not sent (contacts: they cannot be cleared). */
+  readonly blankFields?: readonly string[];
+}
+
+/** Rows that cannot become a record. `key` is null when it cannot be read: then nothing may be deleted. */
+export interface MappedRejection extends FromRows {
+  readonly kind: 'rejected';
+  readonly key: string | null;
+  readonly reason: Reason;
+}
+
+/** Rows the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */
+export interface MappedSkip extends FromRows {
+  readonly kind: 'skipped';
+  readonly key: string | null;
+  readonly reason: Reason;
+}
+
+/** What the mapping makes of a group of rows. */
+export type Mapped = MappedRecord | MappedRejection | MappedSkip;

@@ -1,0 +1,73 @@
+import type { Resource } from './record.ts';
+
+/** `running` is also the state of a run whose process died; the next run of the job continues it. */
+export const RUN_STATUSES = [
+  'running',
+  'planned',
+  'done',
+  'done-with-rejects',
+  'stopped',
+  'failed',
+  'interrupted',
+  'superseded',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store. */
+export type RunKind = 'run' | 'plan' | 'retry' | 'export';
+
+/** The named steps of an import, in order. */
+export type RunStep = 'stage' | 'plan' | 'apply' | 'finish';
+
+/** One execution of a job. Times are milliseconds since the epoch. */
+export interface Run {
+  readonly id: string;
+  readonly job: string;
+  readonly kind: RunKind;
+  readonly resource: Resource | 'subscriber-lists' | 'orders';
+  readonly store: string;
+  readonly baseUrl: string;
+  readonly status: RunStatus;
+  /** The step under way, or the last one begun. */
+  readonly step: RunStep;
+  /** Of source, crosswalk, lookups, mapping, job and version: the same digest means the same run may continue. */
+  readonly digest: string | null;
+  /** Of what decides a record's key: when it changes, the catalog may be about to be created a second time. */
+  readonly keyDigest: string | null;
+  readonly startedAt: number;
+  /** When the source was staged; dated sales are judged at this moment on every continuation. */
+  readonly stagedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly totals: RunTotals | null;
+  readonly error: string | null;
+  /** The rejected run this one retries. */
+  readonly retryOf: string | null;
+}
+
+/**
+ * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped`; the same sum
+ * holds in rows. `applied` counts upserts, `deleted` is counted apart.
+ */
+export interface RunTotals {
+  readonly rows: number;
+  readonly records: number;
+  readonly new: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly removed: number;
+  readonly operations: number;
+  readonly applied: number;
+  readonly deleted: number;
+  readonly rejected: number;
+  readonly skipped: number;
+  readonly unsent: number;
+  readonly requests: number;
+  readonly fieldsChanged: Readonly<Record<string, number>>;
+  readonly inRows: {
+    readonly applied: number;
+    readonly unchanged: number;
+    readonly rejected: number;
+    readonly skipped: number;
+    readonly unsent: number;
+  };
+}

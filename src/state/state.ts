@@ -1,0 +1,126 @@
+import type { Operation } from '../model/operation.ts';
+import type { Outcome } from '../model/outcome.ts';
+import type { Reason } from '../model/reason.ts';
+import type { Resource } from '../model/record.ts';
+import type { RowSpan } from '../model/row.ts';
+import type { Run } from '../model/run.ts';
+
+/** Which ledger: one per store (name and base URL) and resource. */
+export interface LedgerTarget {
+  readonly store: string;
+  readonly baseUrl: string;
+  readonly resource: Resource;
+}
+
+/** What the store last acknowledged for a key. The body is read apart, since only changed records need it. */
+export interface LedgerMark {
+  readonly fingerprint: string;
+  /** The id the store answered; null when it answered none. */
+  readonly id: number | null;
+  /** The job that last sent the key; only that job deletes it. */
+  readonly job: string;
+}
+
+/** Memory of what the store holds because we sent it. Written only through `Runs.record`. */
+export interface Ledger {
+  /** Marks in the order of the keys; undefined where the key was never acknowledged. */
+  marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
+  /** Last acknowledged request bodies in the order of the keys. */
+  bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /** How many keys this job last sent. */
+  count(job: string): Promise<number>;
+  /** The keys this job last sent, in batches, in no particular order, each once. */
+  keysOf(job: string): AsyncIterable<readonly { readonly key: string; readonly id: number | null }[]>;
+}
+
+/** An operation with what became of it. */
+export interface OperationResult {
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+}
+
+/** A record that the store refused, with the rows to put into the rejects file. */
+export interface Refusal {
+  readonly shard: number;
+  readonly index: number;
+  readonly key: string;
+  readonly rows: number;
+  readonly spans: readonly RowSpan[];
+  readonly reason: Reason;
+}
+
+/** An upsert whose answered id differs from the ledger's id for its url: perhaps the store holds it twice. */
+export interface ChangedId {
+  readonly key: string;
+  readonly knownId: number;
+  readonly answeredId: number;
+}
+
+/** Sums over the final outcomes of a run, in records and in rows. */
+export interface OutcomeTally {
+  readonly applied: number;
+  readonly appliedRows: number;
+  readonly rejected: number;
+  readonly rejectedRows: number;
+  readonly deleted: number;
+  readonly requests: number;
+}
+
+/** Runs, and how far each has come. */
+export interface Runs {
+  create(run: Run): Promise<void>;
+  /** Merges the changes into the run and gives it back; StateError when there is no such run. */
+  update(id: string, changes: Partial<Omit<Run, 'id'>>): Promise<Run>;
+  get(id: string): Promise<Run | undefined>;
+  /** Newest first. */
+  list(filter: { readonly job?: string; readonly limit: number }): Promise<Run[]>;
+  /** Forgets the run and its outcomes; the ledger keeps what was acknowledged. */
+  remove(id: string): Promise<void>;
+
+  /**
+   * Writes outcomes of one shard, atomically with the ledger: an applied upsert sets its key's mark and body, an
+   * applied delete forgets its key. Durable against the death of the process when the promise resolves. An outcome
+   * replaces an earlier one of the same operation. `requests` (attempts on the wire) adds to the run's tally.
+   */
+  record(run: Run, shard: number, results: readonly OperationResult[], requests: number): Promise<void>;
+  /** The outcome kinds of a shard so far, by operation index: applied and rejected are final. */
+  outcomes(id: string, shard: number): Promise<ReadonlyMap<number, Outcome['kind']>>;
+  tally(id: string): Promise<OutcomeTally>;
+  /** Records the store refused, by shard and index. */
+  refusals(id: string): AsyncIterable<readonly Refusal[]>;
+  /** Why operations are unsent, with counts. */
+  unsentReasons(id: string): Promise<readonly { readonly reason: Reason; readonly count: number }[]>;
+  changedIds(id: string, limit: number): Promise<readonly ChangedId[]>;
+}
+
+/** Who holds a lock, to say so to whoever waits. */
+export interface LockHolder {
+  readonly job: string;
+  readonly run: string;
+}
+
+/** A held lock. */
+export interface Lock extends AsyncDisposable {
+  /** Aborts when the lock is lost (a lease ran out while the process was stopped): nothing may be written after. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
+
+/** Mutual exclusion between processes and machines. */
+export interface Locks {
+  /** The lock, or its holder when somebody else has it. Never waits. */
+  tryAcquire(name: string, holder: LockHolder): Promise<Lock | { readonly heldBy: LockHolder | null }>;
+  /** Waits for the lock; `onWait` is told once who holds it. Rejects with the signal's reason when aborted. */
+  acquire(
+    name: string,
+    holder: LockHolder,
+    options: { readonly signal: AbortSignal; readonly onWait: (heldBy: LockHolder | null) => void },
+  ): Promise<Lock>;
+}
+
+/** Everything Storeferry remembers: embedded in SQLite, or shared in Redis. */
+export interface State extends AsyncDisposable {
+  ledger(target: LedgerTarget): Ledger;
+  readonly runs: Runs;
+  readonly locks: Locks;
+}
