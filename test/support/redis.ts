@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+
+const START_TIMEOUT_MS = 10_000;
+
+/** A redis-server of our own on a free loopback port, with its data in a temporary folder. */
+export interface RedisServer extends AsyncDisposable {
+  /** `redis://127.0.0.1:port`, with the password if one was asked for. */
+  readonly url: string;
+  readonly port: number;
+  /** SIGKILL: what was not yet on disk is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and data; kills it first if it still runs. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay open and nobody answers. */
+  pause(): void;
+  /** SIGCONT. */
+  resume(): void;
+  /** Kills it and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface RedisServerOptions {
+  /** Append-only file, written through on every command, so that a SIGKILL loses nothing. Default true. */
+  readonly aof?: boolean;
+  readonly password?: string;
+  /** Further settings, as in redis.conf: `{ 'maxmemory-policy': 'allkeys-lru' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Whether a redis-server is on the PATH. */
+export function hasRedisServer(): boolean {
+  return spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+/**
+ * `describe` for tests that need a real Redis. Without one they are skipped and say so, except where the
+ * environment demands it (`CI`, `STOREFERRY_REQUIRE_REDIS`): there a missing server fails.
+ */
+export function describeWithRedis(name: string, suite: () => void): void {
+  const { CI, STOREFERRY_REQUIRE_REDIS } = process.env;
+  if (hasRedisServer()) {
+    describe(name, suite);
+  } else if (CI || STOREFERRY_REQUIRE_REDIS) {
+    describe(name, () => {
+      it('finds redis-server on the PATH', () => expect.fail('no redis-server on the PATH'));
+    });
+  } else {
+    process.stdout.write('skipped, no redis-server\n');
+    describe.skip(name, suite);
+  }
+}
+
+/** Starts a redis-server and waits until it answers. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'storeferry-redis-'));
+  const port = await freePort();
+  const settings: Record<string, string> = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir: folder,
+    logfile: join(folder, 'redis.log'),
+    save: '',
+    appendonly: options.aof === false ? 'no' : 'yes',
+    appendfsync: 'always',
+    'maxmemory-policy': 'noeviction',
+    ...(options.password === undefined ? {} : { requirepass: options.password }),
+    ...options.settings,
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  let server: ChildProcess | undefined;
+
+  const start = async () => {
+    server = spawn('redis-server', args, { stdio: 'ignore' });
+    await untilAnswering(port, server, join(folder, 'redis.log'));
+  };
+  const kill = async () => {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const gone = new Promise((resolve) => server?.once('exit', resolve));
+    server.kill('SIGKILL');
+    await gone;
+  };
+  const stop = async () => {
+    process.off('exit', killAtExit);
+    await kill();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const killAtExit = () => server?.kill('SIGKILL');
+  process.on('exit', killAtExit);
+
+  await start();
+  return {
+    url: `redis://${options.password === undefined ? '' : `:${options.password}@`}127.0.0.1:${port}`,
+    port,
+    kill,
+    async restart() {
+      await kill();
+      await start();
+    },
+    pause: () => void server?.kill('SIGSTOP'),
+    resume: () => void server?.kill('SIGCONT'),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function untilAnswering(port: number, server: ChildProcess, logFile: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline && server.exitCode === null) {
+    const answer = await ping(port);
+    if (answer !== undefined && !answer.startsWith('-LOADING')) return;
+    await sleep(20);
+  }
+  server.kill('SIGKILL');
+  throw new Error(`redis-server does not start: ${await readFile(logFile, 'utf8').catch(() => 'no log')}`);
+}
+
+function ping(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.setTimeout(1_000, () => socket.destroy());
+    socket.once('data', (data) => {
+      resolve(data.toString());
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(undefined));
+    socket.once('close', () => resolve(undefined));
+  });
+}
+
+/** A port that nobody listens on at this moment. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
