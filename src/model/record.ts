@@ -12,6 +12,12 @@ interface FromRows {
   readonly spans: readonly RowSpan[];
   /** How many rows this record accounts for; a row shared by two records is counted under the first only. */
   readonly rows: number;
+  /**
+   * Set when these rows may be only a part of their record: rows of one key that do not stand together, where the
+   * mapping wants them adjacent. When the key is met again in the same source, no copy may be sent, whatever the
+   * duplicates policy says: the record would be imported by halves. A copy equal to one already met is harmless.
+   */
+  readonly torn?: true;
 }
 
 /** A record that can be sent. `key` is the product `url` or the contact `id`. */
@@ -21,6 +27,8 @@ export interface MappedRecord extends FromRows {
   readonly body: Product | Contact;
   /** Fields whose cells are blank and that therefore are not sent (contacts: they cannot be cleared). */
   readonly blankFields?: readonly string[];
+  /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
+  readonly notes?: readonly string[];
 }
 
 /** Rows that cannot become a record. `key` is null when it cannot be read: then nothing may be deleted. */
