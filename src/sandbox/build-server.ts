@@ -1,0 +1,174 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify';
+import { authenticator } from './authentication.ts';
+import type { Fault } from './faults.ts';
+import type { RequestCounts } from './request-counts.ts';
+import { type Answer, type Route, refuse } from './route.ts';
+
+/** A product of 200 variants with a long description fits many times over. */
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+const JSON_TYPE = 'application/json; charset=utf-8';
+const API_PREFIX = '/api/';
+
+export interface ServerParts {
+  readonly routes: readonly Route[];
+  /** Served at `/openapi.json`, the only thing that needs no key. */
+  readonly openApi: unknown;
+  readonly apiKey: string;
+  readonly nextFault: () => Fault;
+  /** How long each answer under `/api/` is held back. */
+  readonly latencyMs: number;
+  readonly counts: RequestCounts;
+}
+
+/** The HTTP side of the sandbox: whatever goes wrong, the answer is the error body of storefront-api.md, section 2. */
+export function buildServer(parts: ServerParts): FastifyInstance {
+  const server = fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    forceCloseConnections: true,
+    // A bad address is answered like any other that leads nowhere.
+    frameworkErrors: (_error, _request, reply) =>
+      send(reply, refuse(404, 'Resource not found: the address is malformed')),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const parseJson = server.getDefaultJsonParser('error', 'error');
+  server.removeAllContentTypeParsers();
+  // A DELETE may say it is JSON and have no body; where a body is needed, its schema says so.
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) =>
+    text.length === 0 ? done(null, undefined) : parseJson(request, text.toString(), done),
+  );
+
+  const isAuthentic = authenticator(parts.apiKey);
+  server.addHook('onRequest', (request, reply, done) => {
+    const refusal = gate(request, isAuthentic);
+    if (refusal === undefined) done();
+    else send(reply, refusal);
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    if (request.url.startsWith(API_PREFIX)) parts.counts.count(routeName(request), reply.statusCode);
+    done();
+  });
+  server.setErrorHandler((error: FastifyError, _request, reply) => {
+    const status = error.statusCode ?? 500;
+    return send(reply, refuse(status, explain(status, error)));
+  });
+
+  const openApi = JSON.stringify(parts.openApi);
+  server.get('/openapi.json', (_request, reply) => send(reply, { status: 200, json: openApi }));
+  for (const route of parts.routes) addRoute(server, route, parts);
+  addWrongMethods(server, parts.routes);
+  return server;
+}
+
+/** What stands before every route: the address must lead somewhere, the key must be right, the client must say its name. */
+function gate(
+  request: FastifyRequest,
+  isAuthentic: (header: string | undefined) => boolean,
+): Answer | undefined {
+  if (request.routeOptions.url === '/openapi.json') return undefined;
+  if (!isAuthentic(request.headers.authorization)) {
+    return refuse(401, 'Unauthorized: send the API key as "Authorization: Bearer <API_KEY>"');
+  }
+  if (request.is404) return refuse(404, 'Resource not found: no such address');
+  if (request.url.startsWith(API_PREFIX) && !request.headers['user-agent']?.trim()) {
+    return refuse(400, 'The User-Agent header is missing: every request names its client');
+  }
+  return undefined;
+}
+
+function addRoute(
+  server: FastifyInstance,
+  route: Route,
+  { nextFault, latencyMs, counts }: ServerParts,
+): void {
+  const respond = (
+    request: FastifyRequest<{ Params: Record<string, string>; Querystring: Record<string, unknown> }>,
+  ) => route.handle({ params: request.params, query: request.query, body: request.body });
+  const underApi = route.path.startsWith(API_PREFIX);
+
+  server.route<{ Params: Record<string, string>; Querystring: Record<string, unknown> }>({
+    method: route.method,
+    url: route.path,
+    async handler(request, reply) {
+      if (!underApi) return send(reply, respond(request));
+      const fault = nextFault();
+      if (fault.kind !== 'none') counts.countFault(fault.kind);
+      if (latencyMs > 0) await sleep(latencyMs);
+      switch (fault.kind) {
+        case 'none':
+          return send(reply, respond(request));
+        case 'too-many':
+          reply.header('retry-after', fault.retryAfterSeconds);
+          return send(reply, refuse(429, 'Too many requests: wait as long as Retry-After says'));
+        case 'fail-before':
+          return send(reply, refuse(503, 'The service is unavailable (injected; nothing was applied)'));
+        case 'fail-after':
+          respond(request);
+          return send(reply, refuse(503, 'The service is unavailable (injected; the request was applied)'));
+        default:
+          return fault satisfies never;
+      }
+    },
+  });
+}
+
+/** The other methods of each path are answered with 405 before their body is read. */
+function addWrongMethods(server: FastifyInstance, routes: readonly Route[]): void {
+  const methodsByPath = Map.groupBy(routes, (route) => route.path);
+  for (const [url, known] of methodsByPath) {
+    const allowed = known.flatMap(({ method }): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    server.route({
+      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
+        (name) => !allowed.includes(name),
+      ),
+      url,
+      onRequest: (_request, reply) => {
+        reply.header('allow', allowed.join(', '));
+        send(reply, refuse(405, `Method not allowed: this address knows ${allowed.join(', ')}`));
+      },
+      handler: () => undefined,
+    });
+  }
+}
+
+function send(reply: FastifyReply, { status, json }: Answer): FastifyReply {
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  reply.code(status).type(JSON_TYPE);
+  return reply.send(typeof json === 'string' ? json : Readable.from(json));
+}
+
+function explain(status: number, { message }: Error): string {
+  if (status === 413) return `The body is too large: at most ${BODY_LIMIT_BYTES} bytes`;
+  if (status === 415) return 'The body must be sent with "Content-Type: application/json"';
+  return status < 500 ? message : `The sandbox failed: ${message}`;
+}
+
+function routeName(request: FastifyRequest): string {
+  return `${request.method} ${request.routeOptions.url ?? 'elsewhere'}`;
+}
+
+/** Bytes that are no HTTP request at all. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const body = JSON.stringify({ success: false, message: 'The request is not valid HTTP' });
+  socket.end(
+    [
+      `HTTP/1.1 ${status}`,
+      `Content-Type: ${JSON_TYPE}`,
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
