@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { ConfigurationError } from '../model/errors.ts';
+
+/** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
+export interface Environment {
+  /** The value; undefined when unset or empty. */
+  get(name: string): string | undefined;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+function readDotEnv(dir: string): Variables {
+  try {
+    return parseEnv(readFileSync(join(dir, '.env'), 'utf8').replace(/^\uFEFF/, ''));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    throw new ConfigurationError([{ place: { file: '.env' }, message: 'the file cannot be read' }], {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The environment of a workspace. The process's variables win over `.env`, an empty one too: that is how something
+ * is switched off for one command. Throws ConfigurationError when `.env` is there and cannot be read.
+ */
+export function loadEnvironment(dir: string, variables: Variables): Environment {
+  const dotEnv = readDotEnv(dir);
+  return {
+    get(name) {
+      const source = Object.hasOwn(variables, name) && variables[name] !== undefined ? variables : dotEnv;
+      const value = Object.hasOwn(source, name) ? source[name] : undefined;
+      return value === '' ? undefined : value;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { distance } from 'fastest-levenshtein';
+
+const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
+
+/** The choice that was probably meant: at most a third of its letters (one at least) differ, case and dashes apart. */
+export function nearest(name: string, choices: Iterable<string>): string | undefined {
+  const folded = fold(name);
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const choice of choices) {
+    const apart = distance(folded, fold(choice));
+    const most = Math.max(1, Math.ceil(Math.max(choice.length, name.length) / 3));
+    if (apart < bestDistance && apart <= most) {
+      best = choice;
+      bestDistance = apart;
+    }
+  }
+  return best;
+}
+
+const MOST_LISTED = 30;
+
+/** `; did you mean 'x'? (known: a, b, c)`, as far as there is something to say. */
+export function suggestion(name: string, choices: readonly string[]): string {
+  const meant = nearest(name, choices);
+  const mean = meant === undefined ? '' : `; did you mean '${meant}'?`;
+  if (choices.length === 0 || choices.length > MOST_LISTED) return mean;
+  return `${mean} (known: ${choices.join(', ')})`;
+}

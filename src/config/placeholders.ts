@@ -1,0 +1,77 @@
+/** A place in a value that the environment fills. */
+export interface Placeholder {
+  /** As written, such as `${PORT:8080}`. */
+  readonly source: string;
+  readonly name: string;
+  readonly fallback: string | undefined;
+}
+
+type Part = string | Placeholder;
+
+/** A text taken apart into what stands as it is and what the environment fills; or the piece nobody can read. */
+export type Template = { readonly parts: readonly Part[] } | { readonly malformed: string };
+
+const TOKEN = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}|\$\{/g;
+
+/**
+ * Reads `${NAME}` and `${NAME:default}`; `$${` stands for a plain `${`. The default begins after the first colon, ends
+ * at the first `}` and may be empty. Everything else stands for itself, and what is filled in is not read again.
+ */
+export function parseTemplate(text: string): Template {
+  const parts: Part[] = [];
+  let plain = '';
+  let from = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    plain += text.slice(from, match.index);
+    from = match.index + match[0].length;
+    const [source, name, fallback] = match;
+    if (source === '$${') {
+      plain += '${';
+    } else if (name === undefined || fallback?.includes('${')) {
+      return { malformed: text.slice(match.index, match.index + 20) };
+    } else {
+      if (plain !== '') parts.push(plain);
+      plain = '';
+      parts.push({ source, name, fallback });
+    }
+  }
+  plain += text.slice(from);
+  if (plain !== '') parts.push(plain);
+  return { parts };
+}
+
+/** Writes a placeholder, as it stands in a file. */
+export function placeholder(name: string, fallback?: string): string {
+  return `\${${fallback === undefined ? name : `${name}:${fallback}`}}`;
+}
+
+/** A value with its placeholders filled in. */
+export interface FilledText {
+  readonly text: string;
+  readonly placeholders: readonly Placeholder[];
+  /** Names without value and without default; in `text` their placeholders stand as written. */
+  readonly unset: readonly string[];
+  /** Whether the value is one placeholder and nothing else: then it may become a number, or nothing. */
+  readonly whole: boolean;
+}
+
+/** Fills in what `lookUp` knows; undefined means unset. */
+export function fillTemplate(
+  parts: readonly Part[],
+  lookUp: (name: string) => string | undefined,
+): FilledText {
+  const placeholders = parts.filter((part) => typeof part !== 'string');
+  const unset: string[] = [];
+  const text = parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const value = lookUp(part.name) ?? part.fallback;
+    if (value === undefined) unset.push(part.name);
+    return value ?? part.source;
+  });
+  return {
+    text: text.join(''),
+    placeholders,
+    unset,
+    whole: parts.length === 1 && placeholders.length === 1,
+  };
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { DeepReadonly } from './deep-readonly.ts';
+import { workspacePathSchema } from './workspace-path.ts';
+
+const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
+
+const encodingSchema = z.string(ENCODING_EXPECTED).transform((label, context) => {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    context.addIssue({ code: 'custom', message: ENCODING_EXPECTED });
+    return z.NEVER;
+  }
+});
+
+const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
+
+const delimiterSchema = z
+  .enum([',', ';', '|', '\t', 'comma', 'semicolon', 'tab', 'pipe'])
+  .transform((written) =>
+    written === 'comma' || written === 'semicolon' || written === 'tab' || written === 'pipe'
+      ? DELIMITERS[written]
+      : written,
+  );
+
+function notYet(what: string) {
+  return z
+    .never(`${what} cannot be read by this version; give the path of a file or a glob instead`)
+    .exactOptional();
+}
+
+/** Where the bytes of an import come from. */
+export const sourceSchema = z.strictObject({
+  path: workspacePathSchema.describe(
+    'A file, or a glob that names several with the same columns. Gzip and zip are opened.',
+  ),
+  files: z
+    .int()
+    .min(1)
+    .exactOptional()
+    .describe('How many files the glob must find; any other number stops the run.'),
+  encoding: encodingSchema
+    .exactOptional()
+    .describe('The charset of the files, where it is neither UTF-8 nor told by a byte order mark.'),
+  delimiter: delimiterSchema
+    .exactOptional()
+    .describe('What separates the columns: the character or its name. Detected when left out.'),
+  url: notYet('A web address'),
+  s3: notYet('S3 storage'),
+  sftp: notYet('An SFTP server'),
+});
+
+/** `path` is as written: relative to the workspace unless absolute. `encoding` is the WHATWG name. */
+export type SourceSpec = DeepReadonly<Omit<z.infer<typeof sourceSchema>, 'url' | 's3' | 'sftp'>>;

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { baseUrlSchema } from './base-url.ts';
+import type { DeepReadonly } from './deep-readonly.ts';
+
+export const storeSchema = z.strictObject({
+  baseUrl: baseUrlSchema.meta({
+    description:
+      'The address of the site, http or https; a path prefix is kept, a slash at the end makes no difference.',
+    examples: ['${STORE_URL}'],
+  }),
+  apiKey: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'holds a space or another character that no key has')
+    .meta({
+      description: 'The API key of the site. Comes from the environment only.',
+      examples: ['${STORE_API_KEY}'],
+    }),
+  weightUnit: z
+    .enum(['kg', 'g', 'lb', 'oz'])
+    .default('kg')
+    .describe("The unit the site shows weights in; the source's units are converted into it."),
+  limits: z
+    .strictObject({
+      concurrency: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(8)
+        .describe('Most requests in flight at once, in each process.'),
+      requestsPerSecond: z
+        .number()
+        .positive('expected a number above 0')
+        .exactOptional()
+        .describe('Most requests a second, over all processes. No ceiling when left out.'),
+    })
+    .prefault({})
+    .describe('Ceilings on what is sent to the site.'),
+});
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** `stores.yaml`: the stores by name. */
+export const storesSchema = z
+  .record(z.string().regex(NAME), storeSchema)
+  .describe('The sites that jobs read from and write to, by name.');
+
+/** Whether a text can name a store, a job or a mapping: it becomes part of file names and of keys in the state. */
+export function isName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** A store that can be talked to: secrets filled in, `baseUrl` without trailing slash. */
+export type StoreConfig = DeepReadonly<z.infer<typeof storeSchema>> & { readonly name: string };
