@@ -72,6 +72,17 @@ export class CsvError extends StoreferryError {
   readonly exitCode = 1;
 }
 
+/** Bytes that are no characters in the encoding they were read in. */
+export class EncodingError extends CsvError {
+  /** Canonical labels of the encodings that fit the bytes, likeliest first. */
+  readonly candidates: readonly string[];
+
+  constructor(message: string, candidates: readonly string[], details: ErrorDetails = {}) {
+    super(message, details);
+    this.candidates = candidates;
+  }
+}
+
 /** The mapping cannot be applied to this file: a required or ambiguous column. */
 export class MappingError extends StoreferryError {
   readonly code = 'mapping';

@@ -1,0 +1,87 @@
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+
+/** The delimiters that are recognised without being named. */
+export const DELIMITERS = [',', ';', '\t', '|'] as const;
+
+const BYTES: readonly number[] = DELIMITERS.map((delimiter) => delimiter.charCodeAt(0));
+const SAMPLE_ROWS = 1000;
+
+/** What the beginning of a file says about its delimiter. */
+export type DetectedDelimiter =
+  | { readonly kind: 'found'; readonly delimiter: string }
+  /** No row has any: a file of one column. */
+  | { readonly kind: 'none' }
+  /** The bytes end before the header does. */
+  | { readonly kind: 'incomplete' }
+  /** Readers would disagree; the likeliest first. */
+  | { readonly kind: 'unclear'; readonly candidates: readonly string[] };
+
+/**
+ * Tells the delimiter from the first whole rows: the one that stands in the header and as often in the rows.
+ * A header names columns, so what it contains weighs most; a second candidate that fits half as well is a doubt,
+ * and doubts are not resolved by guessing.
+ */
+export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDelimiter {
+  const rows = countDelimiters(bytes, final).filter(({ blank }) => !blank);
+  const [header, ...body] = rows;
+  if (header === undefined) return { kind: final ? 'none' : 'incomplete' };
+
+  // Below a one-column header the rows decide: then all of them are too long, and are refused as such.
+  const inHeader = header.counts.some((count) => count > 0) ? header.counts : (body[0]?.counts ?? []);
+  const scores = DELIMITERS.map((delimiter, index) => {
+    const expected = inHeader[index] ?? 0;
+    const agreeing = body.filter(({ counts }) => counts[index] === expected).length;
+    return { delimiter, score: body.length === 0 ? expected : (expected * agreeing) / body.length, expected };
+  }).filter(({ expected }) => expected > 0);
+  scores.sort((a, b) => b.score - a.score || b.expected - a.expected);
+
+  const [best, second] = scores;
+  if (best === undefined) return { kind: 'none' };
+  if (second !== undefined && second.score * 2 >= best.score) {
+    return { kind: 'unclear', candidates: scores.map(({ delimiter }) => delimiter) };
+  }
+  return { kind: 'found', delimiter: best.delimiter };
+}
+
+interface RowCounts {
+  readonly counts: readonly number[];
+  /** Whether the row has nothing but delimiters and blanks. */
+  readonly blank: boolean;
+}
+
+/** Counts the candidates outside quotes, row by row. A quote opens a cell only where one of them, or a row, begins it. */
+function countDelimiters(bytes: Uint8Array, final: boolean): RowCounts[] {
+  const rows: RowCounts[] = [];
+  let counts = BYTES.map(() => 0);
+  let blank = true;
+  let cellStart = true;
+  let at = 0;
+  for (; at < bytes.length && rows.length < SAMPLE_ROWS; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE && cellStart) {
+      blank = false;
+      at += 1;
+      while (at < bytes.length && (bytes[at] !== QUOTE || bytes[at + 1] === QUOTE)) {
+        at += bytes[at] === QUOTE ? 2 : 1;
+      }
+      cellStart = false;
+      continue;
+    }
+    if (byte === LF || byte === CR) {
+      if (byte === LF && bytes[at - 1] === CR) continue;
+      rows.push({ counts, blank });
+      counts = BYTES.map(() => 0);
+      blank = true;
+      cellStart = true;
+      continue;
+    }
+    const candidate = BYTES.indexOf(byte);
+    cellStart = candidate >= 0;
+    if (candidate >= 0) counts[candidate] = (counts[candidate] ?? 0) + 1;
+    else if (byte > 0x20) blank = false;
+  }
+  if (final && at >= bytes.length && rows.length < SAMPLE_ROWS) rows.push({ counts, blank });
+  return rows;
+}

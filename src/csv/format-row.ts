@@ -1,0 +1,16 @@
+/** Besides what must be quoted: everything that a reader could take for a delimiter, or trim. */
+const NEEDS_QUOTES = /[",;\t|\r\n\ufeff]|^\s|\s$/;
+
+/**
+ * One row as CSV text without its line end: read back by `readCsv` it gives the same cells, provided that one of
+ * them is not blank. Whatever any of the usual delimiters could split is quoted, so that the delimiter can be told.
+ */
+export function formatRow(cells: readonly string[], delimiter: string): string {
+  let line = '';
+  for (let index = 0; index < cells.length; index += 1) {
+    const cell = cells[index] ?? '';
+    if (index > 0) line += delimiter;
+    line += NEEDS_QUOTES.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  }
+  return line;
+}

@@ -1,0 +1,189 @@
+import type { Readable } from 'node:stream';
+import { CsvError } from '../model/errors.ts';
+import type { Row } from '../model/row.ts';
+import type { Dialect, Table } from '../model/table.ts';
+import { ByteWindow } from './byte-window.ts';
+import { decideCharset } from './charset.ts';
+import { type CsvLimits, DEFAULT_CSV_LIMITS } from './csv-limits.ts';
+import { DELIMITERS, detectDelimiter } from './detect-delimiter.ts';
+import { byteOrderMark } from './encodings.ts';
+import { type Reading, readRows } from './read-rows.ts';
+import { newlineOf } from './scan-rows.ts';
+import { transcode } from './transcode.ts';
+
+const BLOCK_BYTES = 256 * 1024;
+
+export interface CsvOptions {
+  /** What messages call the file. */
+  readonly name: string;
+  /** The file's index within the snapshot, for its rows; 0 when left out. */
+  readonly file?: number | undefined;
+  /** A WHATWG label. Left out: a byte order mark decides, else the file must be valid UTF-8. */
+  readonly encoding?: string | undefined;
+  /** One character. Left out: told from the header and the first rows. */
+  readonly delimiter?: string | undefined;
+  /** `none`: the file never quotes cells, and a quote is an ordinary character. */
+  readonly quotes?: 'standard' | 'none' | undefined;
+  readonly limits?: Partial<CsvLimits> | undefined;
+  /** How much is read and parsed at once. Nothing but speed depends on it. */
+  readonly blockBytes?: number | undefined;
+}
+
+/** A CSV file whose header is read, and whose rows may be read once. Dispose of it when they are not. */
+export interface CsvTable extends Table, Disposable {
+  readonly dialect: Dialect;
+  /** What `batches` has met so far: rows, and lines without content, which are no rows. */
+  readonly counts: { readonly rows: number; readonly blankLines: number };
+}
+
+/**
+ * Opens CSV bytes: decides charset and delimiter, reads the header (the first line with content, never guessed away),
+ * and streams the rows with the physical lines on which they start. What could be read in two ways is refused with
+ * its place, in words, when it is reached: CsvError, EncodingError. The input is destroyed at the end, early or not.
+ */
+export async function readCsv(input: Readable, options: CsvOptions): Promise<CsvTable> {
+  try {
+    return await open(input, options);
+  } catch (error) {
+    input.destroy();
+    throw error;
+  }
+}
+
+async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
+  const { name, blockBytes = BLOCK_BYTES } = options;
+  const limits = { ...DEFAULT_CSV_LIMITS, ...options.limits };
+
+  const raw = new ByteWindow(chunksOf(input));
+  await raw.grow(Math.max(blockBytes, 4));
+  const charset = decideCharset(name, raw.bytes, options.encoding);
+  const window = new ByteWindow(transcode(raw.rest(), charset.encoding, name));
+  await window.grow(Math.max(blockBytes, 16));
+  const mark = byteOrderMark(window.bytes)?.length ?? 0;
+  window.drop(mark);
+
+  const declared = declaredDelimiter(window.bytes);
+  window.drop(declared?.length ?? 0);
+  const reading: Reading = {
+    name,
+    file: options.file ?? 0,
+    delimiter:
+      checkedDelimiter(name, options.delimiter) ??
+      declared?.delimiter ??
+      (await tellDelimiter(window, name, limits)),
+    quotes: options.quotes ?? 'standard',
+    limits,
+    blockBytes,
+    line: declared === undefined ? 1 : 2,
+    offset: mark + (declared?.length ?? 0),
+    newlines: 0,
+    blankLines: 0,
+  };
+
+  const batches = readRows(window, reading);
+  let first: readonly Row[] = [];
+  while (first.length === 0) {
+    const { done, value } = await batches.next();
+    if (done === true) {
+      throw new CsvError('The file is empty: a header was expected in its first line.', {
+        place: { file: name, line: 1 },
+        hint: 'Look whether the export has failed.',
+      });
+    }
+    first = value;
+  }
+  const [header, ...firstRows] = first;
+
+  const counts = { rows: 0 };
+  return {
+    header: header?.cells ?? [],
+    dialect: {
+      delimiter: reading.delimiter,
+      encoding: charset.encoding,
+      newline: newlineOf(reading.newlines),
+      bom: charset.bom,
+    },
+    counts: {
+      get rows() {
+        return counts.rows;
+      },
+      get blankLines() {
+        return reading.blankLines;
+      },
+    },
+    async *batches() {
+      try {
+        for (let batch: readonly Row[] = firstRows; ; ) {
+          counts.rows += batch.length;
+          if (counts.rows > limits.rows) throw tooManyRows(name, limits.rows);
+          if (batch.length > 0) yield batch;
+          const { done, value } = await batches.next();
+          if (done === true) return;
+          batch = value;
+        }
+      } finally {
+        input.destroy();
+      }
+    },
+    [Symbol.dispose]() {
+      input.destroy();
+    },
+  };
+}
+
+async function* chunksOf(input: Readable): AsyncGenerator<Uint8Array> {
+  for await (const chunk of input) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('a CSV file is read from a stream of bytes');
+    yield chunk;
+  }
+}
+
+/** The line `sep=;` by which a file tells Excel its delimiter. */
+function declaredDelimiter(
+  bytes: Uint8Array,
+): { readonly delimiter: string; readonly length: number } | undefined {
+  const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  const [line, delimiter] = /^"?sep=([^\w"\r\n])"?(?:\r\n|\n|\r(?!\n))/i.exec(beginning) ?? [];
+  return line === undefined || delimiter === undefined ? undefined : { delimiter, length: line.length };
+}
+
+function checkedDelimiter(name: string, delimiter: string | undefined): string | undefined {
+  if (delimiter === undefined || /^[^\w"\r\n\0\u0080-\uffff]$/.test(delimiter)) return delimiter;
+  throw new CsvError(
+    `The delimiter ${JSON.stringify(delimiter)} cannot separate cells: expected one character such as comma, semicolon, tab or pipe.`,
+    {
+      place: { file: name },
+      hint: 'Correct `delimiter` in the source of the job.',
+    },
+  );
+}
+
+async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits): Promise<string> {
+  let detected = detectDelimiter(window.bytes, window.final);
+  // A header longer than a block is seen in whole before it is judged.
+  while (detected.kind === 'incomplete' && window.bytes.length <= limits.rowBytes) {
+    await window.grow(window.bytes.length * 2);
+    detected = detectDelimiter(window.bytes, window.final);
+  }
+  switch (detected.kind) {
+    case 'found':
+      return detected.delimiter;
+    case 'none':
+    case 'incomplete':
+      return DELIMITERS[0];
+    case 'unclear':
+      throw new CsvError(
+        `The delimiter cannot be told for certain: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about as well.`,
+        { place: { file: name, line: 1 }, hint: 'Set `delimiter` in the source of the job.' },
+      );
+    default:
+      return detected satisfies never;
+  }
+}
+
+function tooManyRows(name: string, most: number): CsvError {
+  return new CsvError(`The file exceeds the limit rows (${most}).`, {
+    place: { file: name },
+    hint: 'If the file is right, set a higher `limits: { rows: … }` in the source of the job.',
+  });
+}

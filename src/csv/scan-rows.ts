@@ -1,0 +1,218 @@
+import type { Dialect } from '../model/table.ts';
+
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The kinds of line end met outside quotes, as bits. */
+const NEWLINE_LF = 1;
+const NEWLINE_CRLF = 2;
+const NEWLINE_CR = 4;
+
+/** The line end that kinds stand for, or that they are mixed. Without any, LF. */
+export function newlineOf(kinds: number): Dialect['newline'] {
+  switch (kinds) {
+    case 0:
+    case NEWLINE_LF:
+      return '\n';
+    case NEWLINE_CRLF:
+      return '\r\n';
+    case NEWLINE_CR:
+      return '\r';
+    default:
+      return 'mixed';
+  }
+}
+
+/** What is wrong with the quotes of a file; each is a place where readers disagree about where cells end. */
+export type StructureFaultKind =
+  | 'text-after-quote'
+  | 'blank-before-quote'
+  | 'backslash-quote'
+  | 'odd-quote'
+  | 'unclosed-quote';
+
+/** Where the structure breaks: the offset of the offending byte, and the lines concerned. */
+export interface StructureFault {
+  readonly kind: StructureFaultKind;
+  readonly offset: number;
+  readonly line: number;
+  /** The line on which the cell began. */
+  readonly cellLine: number;
+}
+
+/** The whole rows at the beginning of some bytes. */
+export interface RowScan {
+  /** How many whole rows there are, blank ones included, and the offset behind the last of them. */
+  readonly rows: number;
+  readonly end: number;
+  /** The physical line on which each row starts; only the first `rows` are meant. */
+  readonly lines: readonly number[];
+  /** The physical line that starts at `end`. */
+  readonly nextLine: number;
+  readonly newlines: number;
+  /** Where a quoted cell opens that does not close within these bytes, or -1. */
+  readonly openCell: number;
+  readonly longestRow: number;
+  readonly fault: StructureFault | undefined;
+}
+
+export interface RowScanOptions {
+  /** The delimiter's byte. */
+  readonly delimiter: number;
+  /** `none`: quotes are ordinary characters. */
+  readonly quotes: 'standard' | 'none';
+  /** The physical line on which the bytes start. */
+  readonly line: number;
+  /** Whether the bytes are the last of the file, so that the last row needs no line end. */
+  readonly final: boolean;
+}
+
+/**
+ * Finds where rows end, in UTF-8 bytes that start with a row. This is the strict reading that Papa Parse's lenient one
+ * is checked against: a quote opens a cell only as its first character, blanks may follow the closing one, and a
+ * quote within an unquoted cell is taken as it is only in pairs, so that no reader could put the cell's end elsewhere.
+ */
+export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
+  const { delimiter, final } = options;
+  const quotes = options.quotes === 'standard';
+  const length = bytes.length;
+  const lines: number[] = [];
+  let { line } = options;
+  let rowStart = 0;
+  let rowLine = line;
+  let newlines = 0;
+  let openCell = -1;
+  let longestRow = 0;
+  let fault: StructureFault | undefined;
+
+  let at = 0;
+  scan: while (at < length) {
+    const byte = bytes[at] ?? 0;
+    if (byte > QUOTE) {
+      at += 1;
+      continue;
+    }
+    if (byte === LF || byte === CR) {
+      let kind = NEWLINE_LF;
+      let next = at + 1;
+      if (byte === CR) {
+        if (next === length && !final) break;
+        kind = bytes[next] === LF ? NEWLINE_CRLF : NEWLINE_CR;
+        if (kind === NEWLINE_CRLF) next += 1;
+      }
+      newlines |= kind;
+      lines.push(rowLine);
+      if (at - rowStart > longestRow) longestRow = at - rowStart;
+      line += 1;
+      rowLine = line;
+      rowStart = next;
+      at = next;
+    } else if (byte === QUOTE && quotes) {
+      const before = at === 0 ? LF : bytes[at - 1];
+      if (before !== delimiter && before !== LF && before !== CR) {
+        const stray = scanUnquoted(bytes, at, delimiter, final);
+        if (typeof stray === 'string') {
+          fault = { kind: stray, offset: at, line, cellLine: line };
+          break;
+        }
+        if (stray < 0) break;
+        at = stray;
+        continue;
+      }
+
+      const cellLine = line;
+      openCell = at;
+      for (at += 1; ; at += 1) {
+        if (at >= length) break scan;
+        const inner = bytes[at] ?? 0;
+        if (inner > QUOTE) continue;
+        if (inner === QUOTE) {
+          if (at + 1 === length && !final) break scan;
+          if (bytes[at + 1] !== QUOTE) break;
+          at += 1;
+        } else if (inner === CR || (inner === LF && bytes[at - 1] !== CR)) {
+          line += 1;
+        }
+      }
+      openCell = -1;
+      at += 1;
+      while (at < length && (bytes[at] === SPACE || (bytes[at] === TAB && delimiter !== TAB))) at += 1;
+      if (at === length) break;
+      const after = bytes[at];
+      if (after !== delimiter && after !== LF && after !== CR) {
+        fault = { kind: 'text-after-quote', offset: at, line, cellLine };
+        break;
+      }
+    } else {
+      at += 1;
+    }
+  }
+
+  if (final && fault === undefined && rowStart < length) {
+    if (openCell >= 0) {
+      fault = {
+        kind: 'unclosed-quote',
+        offset: openCell,
+        line: lineAt(bytes, rowStart, rowLine, openCell),
+        cellLine: line,
+      };
+    } else {
+      lines.push(rowLine);
+      longestRow = Math.max(longestRow, length - rowStart);
+      rowStart = length;
+    }
+  }
+  return {
+    rows: lines.length,
+    end: rowStart,
+    lines,
+    nextLine: rowLine,
+    newlines,
+    openCell,
+    longestRow,
+    fault,
+  };
+}
+
+/**
+ * Judges an unquoted cell that has a quote at `from`: the offset behind the cell; -1 when its end is not among the
+ * bytes; the fault when readers would disagree about it.
+ */
+function scanUnquoted(
+  bytes: Uint8Array,
+  from: number,
+  delimiter: number,
+  final: boolean,
+): number | StructureFaultKind {
+  if (bytes[from - 1] === BACKSLASH) return 'backslash-quote';
+  let start = from - 1;
+  while (start >= 0 && (bytes[start] === SPACE || bytes[start] === TAB) && bytes[start] !== delimiter)
+    start -= 1;
+  if (start < 0 || bytes[start] === delimiter || bytes[start] === LF || bytes[start] === CR)
+    return 'blank-before-quote';
+
+  let count = 0;
+  for (let at = from; ; at += 1) {
+    const byte = bytes[at];
+    if (byte === undefined && !final) return -1;
+    if (byte === undefined || byte === delimiter || byte === LF || byte === CR) {
+      return count % 2 === 0 ? at : 'odd-quote';
+    }
+    if (byte !== QUOTE) continue;
+    if (bytes[at - 1] === BACKSLASH) return 'backslash-quote';
+    count += 1;
+  }
+}
+
+/** The physical line of `offset`, given that `start` lies on `line`. */
+export function lineAt(bytes: Uint8Array, start: number, line: number, offset: number): number {
+  let result = line;
+  for (let at = start; at < offset; at += 1) {
+    if (bytes[at] === CR || (bytes[at] === LF && (at === start || bytes[at - 1] !== CR))) result += 1;
+  }
+  return result;
+}

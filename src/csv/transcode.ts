@@ -1,0 +1,95 @@
+import { EncodingError } from '../model/errors.ts';
+import { LineCounter } from './line-counter.ts';
+import { rankEncodings } from './rank-encodings.ts';
+
+const LF = 0x0a;
+
+/** The bytes in UTF-8, whatever they were: what the rest of the reader works on. EncodingError names the place. */
+export async function* transcode(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: string,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  if (encoding === 'utf-8') {
+    yield* chunks;
+    return;
+  }
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  const lines = new LineCounter();
+  let previous: Uint8Array = new Uint8Array(0);
+  let offset = 0;
+
+  for await (const chunk of chunks) {
+    let decoded: Buffer;
+    try {
+      decoded = Buffer.from(decoder.decode(chunk, { stream: true }));
+    } catch (cause) {
+      const bytes = Buffer.concat([previous, chunk]);
+      const failure = replay(bytes, previous.length, offset, encoding);
+      lines.add(Buffer.from(failure.text));
+      const position = offset - previous.length + failure.at;
+      throw undecodable(`byte ${position + 1} of the file is no character`, encoding, bytes, {
+        cause,
+        place: { file: name, line: lines.line },
+      });
+    }
+    lines.add(decoded);
+    offset += chunk.length;
+    previous = chunk;
+    yield decoded;
+  }
+
+  let rest: string;
+  try {
+    rest = decoder.decode();
+  } catch (cause) {
+    throw undecodable('the file ends in the middle of a character', encoding, previous, {
+      cause,
+      place: { file: name, line: lines.line },
+    });
+  }
+  if (rest.length > 0) yield Buffer.from(rest);
+}
+
+function undecodable(
+  what: string,
+  encoding: string,
+  bytes: Uint8Array,
+  details: ConstructorParameters<typeof EncodingError>[2],
+): EncodingError {
+  const candidates = rankEncodings(bytes).filter((candidate) => candidate !== encoding);
+  return new EncodingError(`The file is not in ${encoding}, as it was said to be: ${what}.`, candidates, {
+    ...details,
+    hint: 'Correct `encoding` in the source of the job, or leave it out for UTF-8.',
+  });
+}
+
+/**
+ * Decodes again, byte by byte, to find where it fails, and the text since `chunkStart`. It begins at a line end of
+ * the chunk before, since the state of a decoder cannot be copied: no other character contains such a byte, except
+ * in UTF-16, whose units are counted from the beginning of the file instead.
+ */
+function replay(
+  bytes: Uint8Array,
+  chunkStart: number,
+  chunkOffset: number,
+  encoding: string,
+): { readonly at: number; readonly text: string } {
+  const start = encoding.startsWith('utf-16')
+    ? (chunkOffset - chunkStart) % 2
+    : chunkStart === 0
+      ? 0
+      : bytes.lastIndexOf(LF, chunkStart - 1) + 1;
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  let text = '';
+  let at = start;
+  try {
+    for (; at < bytes.length; at += 1) {
+      const decoded = decoder.decode(bytes.subarray(at, at + 1), { stream: true });
+      if (at >= chunkStart) text += decoded;
+    }
+  } catch {
+    return { at, text };
+  }
+  return { at, text };
+}
