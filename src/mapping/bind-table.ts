@@ -1,0 +1,188 @@
+import { MappingError } from '../model/errors.ts';
+import type { Column, Columns } from './columns.ts';
+import { type Captured, loosened, matchHeader } from './header-pattern.ts';
+import { nearest } from './problems.ts';
+import type { BoundTable } from './source-row.ts';
+
+/** What a mapping makes of a header line. */
+export interface ColumnReport {
+  /** The mapping's columns that were found, with the headers that serve them. */
+  readonly used: readonly { readonly name: string; readonly headers: readonly string[] }[];
+  /** The mapping's columns that this file lacks. */
+  readonly missing: readonly string[];
+  /** Headers that the mapping does not use; the columns of a rejects file are not among them. */
+  readonly unused: readonly string[];
+}
+
+/** A header line resolved against a mapping. */
+export interface Binding {
+  readonly table: BoundTable;
+  /** For each slot, the index of its cell in a row; -1 where the file has none. */
+  readonly indexes: Int32Array;
+  /** What is the same for all rows of the file: what headers capture. */
+  readonly constants: readonly { readonly slot: number; readonly text: string }[];
+  /** How many cells a row has when it is whole. */
+  readonly width: number;
+  /** Where the surplus cells of a corrected rejects file stand; they must be blank. */
+  readonly surplus: readonly number[];
+  readonly report: ColumnReport;
+}
+
+interface Found {
+  readonly index: number;
+  readonly captured: Captured;
+}
+
+const OURS = /^storeferry_/;
+const SURPLUS = /^storeferry_extra_[0-9]+$/;
+
+/**
+ * Finds the mapping's columns in a header line.
+ * @throws MappingError when a required column is not there, or one that is used stands there more than once.
+ */
+export function bindTable(
+  columns: Columns,
+  header: readonly string[],
+  file: number,
+  options: { readonly required: readonly string[]; readonly rest: boolean; readonly except: readonly string[] },
+): Binding {
+  const trimmed = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+  const bySlot = new Map<number, number>();
+  const constants: { slot: number; text: string }[] = [];
+  const usedIndexes = new Set<number>();
+  const used: { name: string; headers: string[] }[] = [];
+  const missing: string[] = [];
+  const take = (slot: number, { index, captured }: Found) => {
+    bySlot.set(slot, index);
+    usedIndexes.add(index);
+    for (const [name, text] of captured) {
+      const captureSlot = columns.captures.get(name);
+      if (captureSlot !== undefined && !constants.some((known) => known.slot === captureSlot)) {
+        constants.push({ slot: captureSlot, text });
+      }
+    }
+  };
+  for (const column of columns.declared.values()) {
+    const found =
+      column.family === undefined ? findSingle(column, trimmed) : findMembers(column, trimmed);
+    for (const [number, one] of found) {
+      take(column.family === undefined ? (column.slot ?? -1) : columns.member(column.family, number), one);
+    }
+    if (found.size === 0) {
+      missing.push(column.name);
+    } else {
+      used.push({ name: column.name, headers: [...found.values()].map(({ index }) => trimmed[index] ?? '') });
+    }
+  }
+  for (const name of options.required) {
+    if (missing.includes(name)) {
+      throw missingColumn(columns.declared.get(name), name, trimmed);
+    }
+  }
+  const unused: string[] = [];
+  for (const [index, text] of trimmed.entries()) {
+    if (usedIndexes.has(index) || OURS.test(text) || text === '') {
+      continue;
+    }
+    if (options.rest && !options.except.includes(text)) {
+      if (trimmed.indexOf(text) !== index) {
+        throw repeated(text, trimmed);
+      }
+      bySlot.set(columns.restSlot(text), index);
+    } else {
+      unused.push(text);
+    }
+  }
+  const indexes = new Int32Array(columns.slotCount).fill(-1);
+  const headers: (string | undefined)[] = new Array(columns.slotCount).fill(undefined);
+  for (const [slot, index] of bySlot) {
+    indexes[slot] = index;
+    headers[slot] = trimmed[index];
+  }
+  return {
+    table: { file, headers },
+    indexes,
+    constants,
+    width: header.length,
+    surplus: trimmed.flatMap((text, index) => (SURPLUS.test(text) ? [index] : [])),
+    report: { used, missing, unused },
+  };
+}
+
+function findSingle(column: Column, headers: readonly string[]): Map<number, Found> {
+  const [all] = candidates(column, headers);
+  if (all === undefined) {
+    return new Map();
+  }
+  if (typeof column.occurrence === 'number') {
+    const chosen = all[column.occurrence - 1];
+    return new Map(chosen === undefined ? [] : [[1, chosen]]);
+  }
+  const [only] = all;
+  if (only === undefined || all.length > 1) {
+    throw repeated(headers[only?.index ?? 0] ?? '', headers);
+  }
+  return new Map([[1, only]]);
+}
+
+function findMembers(column: Column, headers: readonly string[]): Map<number, Found> {
+  if (column.occurrence === 'all') {
+    const [all = []] = candidates(column, headers);
+    return new Map(all.map((one, index) => [index + 1, one]));
+  }
+  const members = new Map<number, Found>();
+  for (const all of candidates(column, headers)) {
+    const added = new Map<number, Found>();
+    for (const one of all) {
+      const number = Number(one.captured.get('n'));
+      if (added.has(number)) {
+        throw repeated(headers[one.index] ?? '', headers);
+      }
+      if (!members.has(number)) {
+        added.set(number, one);
+      }
+    }
+    for (const [number, one] of added) {
+      members.set(number, one);
+    }
+  }
+  return new Map([...members].sort(([a], [b]) => a - b));
+}
+
+/** Headers that fit, alternative by alternative: exactly, then loosely; alternatives without any are left out. */
+function candidates(column: Column, headers: readonly string[]): Found[][] {
+  const found: Found[][] = [];
+  for (const loose of [false, true]) {
+    for (const pattern of column.patterns) {
+      const fitting = headers.flatMap((header, index) => {
+        const captured = header === '' ? undefined : matchHeader(pattern, header, loose);
+        return captured === undefined ? [] : [{ index, captured }];
+      });
+      if (fitting.length > 0) {
+        found.push(fitting);
+      }
+    }
+  }
+  return found;
+}
+
+function repeated(header: string, headers: readonly string[]): MappingError {
+  const places = headers.flatMap((text, index) =>
+    loosened(text) === loosened(header) ? [`${index + 1} ('${text}')`] : [],
+  );
+  return new MappingError(
+    `The mapping uses the column '${header}', but the file has it more than once: columns ${places.join(', ')}.`,
+    { hint: 'Choose one in the mapping: { header: …, occurrence: 1 }.' },
+  );
+}
+
+function missingColumn(column: Column | undefined, name: string, headers: readonly string[]): MappingError {
+  const accepted = (column?.patterns ?? []).map(({ written }) => `'${written}'`);
+  const near = (column?.patterns ?? []).map(({ written }) => nearest(written, headers)).find((text) => text !== '');
+  const shown = headers.slice(0, 60).map((text) => `'${text}'`);
+  const more = headers.length > shown.length ? `, and ${headers.length - shown.length} more` : '';
+  return new MappingError(
+    `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? ''}. Headers found: ${shown.join(', ')}${more}.`,
+    { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
+  );
+}

@@ -1,0 +1,81 @@
+import type { Family } from './columns.ts';
+import type { Columns } from './columns.ts';
+import type { LookupTable } from './lookup-table.ts';
+import { nearest, type Path, type Problems } from './problems.ts';
+
+/** A value that a job sets, or its default. */
+export type Param = string | number | boolean;
+
+/** What the expressions of a mapping are compiled against. */
+export interface Scope {
+  readonly problems: Problems;
+  readonly columns: Columns;
+  readonly params: ReadonlyMap<string, Param>;
+  /** Absent tables are undefined: `check` has none, and complains of none. */
+  readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
+  /** Columns, params and lookups that something uses, to tell those that nothing does. */
+  readonly used: Set<string>;
+  /** Sentences that are counted with the record being mapped. */
+  readonly notes: string[];
+  /** A cell's text for a message; contacts' cells are not quoted. */
+  readonly quote: (text: string) => string;
+}
+
+/** What a name in an expression stands for. */
+export type Named =
+  | { readonly kind: 'column'; readonly slot: number }
+  | { readonly kind: 'family'; readonly family: Family }
+  | { readonly kind: 'param'; readonly value: Param };
+
+/** What the name stands for; undefined when it stands for nothing. Marks it as used. */
+export function resolveName(scope: Scope, name: string): Named | undefined {
+  const column = scope.columns.declared.get(name);
+  if (column !== undefined) {
+    scope.used.add(name);
+    return column.family === undefined
+      ? { kind: 'column', slot: column.slot ?? -1 }
+      : { kind: 'family', family: column.family };
+  }
+  const capture = scope.columns.captures.get(name);
+  if (capture !== undefined) {
+    return { kind: 'column', slot: capture };
+  }
+  const value = scope.params.get(name);
+  if (value !== undefined) {
+    scope.used.add(name);
+    return { kind: 'param', value };
+  }
+  return undefined;
+}
+
+/** Says that a name stands for nothing, with the nearest that would. */
+export function unknownName(scope: Scope, path: Path, name: string): void {
+  const names = [
+    ...scope.columns.declared.keys(),
+    ...scope.columns.captures.keys(),
+    ...scope.params.keys(),
+  ];
+  scope.problems.add(
+    path,
+    `${name} is not declared under columns or params${nearest(name, names)}${near(names)}`,
+  );
+}
+
+function near(names: readonly string[]): string {
+  return names.length > 0 && names.length <= 12 ? ` (declared: ${names.join(', ')})` : '';
+}
+
+/** An argument of a transform: the text itself, or the value of the param that it names in braces. */
+export function argument(scope: Scope, path: Path, text: string): string {
+  const name = /^\{(\w+)\}$/.exec(text)?.[1];
+  if (name === undefined) {
+    return text;
+  }
+  const value = scope.params.get(name);
+  if (value === undefined) {
+    scope.problems.add(path, `${name} is not declared under params${nearest(name, [...scope.params.keys()])}`);
+    return '';
+  }
+  scope.used.add(name);
+  return String(value);
+}

@@ -1,0 +1,30 @@
+import { Unreadable } from '../cell.ts';
+import { readingStep, type Step } from './transform.ts';
+
+/** The words that say yes, in any case. */
+export const YES_WORDS: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', '1.0', 'on', 't']);
+/** The words that say no, in any case. */
+export const NO_WORDS: ReadonlySet<string> = new Set(['false', 'no', 'n', '0', '0.0', 'off', 'f']);
+
+/** Reads yes and no; any other word rejects the record, since a guess could publish what is hidden. */
+export function boolean(
+  words: { readonly yes?: readonly (string | number | boolean)[]; readonly no?: readonly (string | number | boolean)[] },
+  quote: (text: string) => string,
+): Step {
+  const yes = words.yes === undefined ? YES_WORDS : lowered(words.yes);
+  const no = words.no === undefined ? NO_WORDS : lowered(words.no);
+  const expected = [...[...yes].slice(0, 4), ...[...no].slice(0, 4)].join(', ');
+  return readingStep('boolean', (text) => {
+    const word = text.toLowerCase();
+    if (yes.has(word)) {
+      return true;
+    }
+    return no.has(word)
+      ? false
+      : new Unreadable('not-a-boolean', `${quote(text)} says neither yes nor no; expected one of ${expected}`);
+  });
+}
+
+function lowered(words: readonly (string | number | boolean)[]): ReadonlySet<string> {
+  return new Set(words.map((word) => String(word).toLowerCase()));
+}

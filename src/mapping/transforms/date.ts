@@ -1,0 +1,146 @@
+import { type Cell, Moment, Unreadable } from '../cell.ts';
+import { readingStep, type Step } from './transform.ts';
+import { zonedTime } from './zoned-time.ts';
+
+/** The parts of a date as the text has them. */
+interface DateParts {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly hasTime: boolean;
+  /** Minutes east of Greenwich, where the text says so. */
+  readonly offset: number | undefined;
+}
+
+type Field = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'half';
+
+const TOKENS: Readonly<Record<string, { readonly field: Field; readonly digits: string }>> = {
+  yyyy: { field: 'year', digits: '([0-9]{4})' },
+  yy: { field: 'year', digits: '([0-9]{2})' },
+  MM: { field: 'month', digits: '([0-9]{2})' },
+  M: { field: 'month', digits: '([0-9]{1,2})' },
+  dd: { field: 'day', digits: '([0-9]{2})' },
+  d: { field: 'day', digits: '([0-9]{1,2})' },
+  HH: { field: 'hour', digits: '([0-9]{2})' },
+  H: { field: 'hour', digits: '([0-9]{1,2})' },
+  hh: { field: 'hour', digits: '([0-9]{2})' },
+  h: { field: 'hour', digits: '([0-9]{1,2})' },
+  mm: { field: 'minute', digits: '([0-9]{2})' },
+  ss: { field: 'second', digits: '([0-9]{2})' },
+  a: { field: 'half', digits: '([AaPp][Mm])' },
+};
+
+const ISO =
+  /^([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[T ]([0-9]{2}):?([0-9]{2})(?::?([0-9]{2})(?:[.,][0-9]+)?)?)?\s*(Z|[+-][0-9]{2}:?[0-9]{2})?$/i;
+
+type Reader = (text: string) => DateParts | undefined;
+
+/** Reads a date format of the mapping; undefined when it has no year, month and day. */
+export function dateReader(format: string): Reader | undefined {
+  if (format === 'iso') {
+    return readIso;
+  }
+  const fields: Field[] = [];
+  const source = format.replaceAll(/yyyy|yy|MM|M|dd|d|HH|H|hh|h|mm|ss|a|[^a-zA-Z]+|[a-zA-Z]/g, (token) => {
+    const known = TOKENS[token];
+    if (known === undefined) {
+      return token.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/\s+/g, '\\s+');
+    }
+    fields.push(known.field);
+    return known.digits;
+  });
+  if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) {
+    return undefined;
+  }
+  const pattern = new RegExp(`^${source}$`);
+  return (text) => {
+    const found = pattern.exec(text);
+    return found === null ? undefined : partsOf(fields, found.slice(1));
+  };
+}
+
+function partsOf(fields: readonly Field[], texts: readonly string[]): DateParts {
+  const numbers = new Map(fields.map((field, index) => [field, texts[index] ?? '']));
+  const read = (field: Field) => Number(numbers.get(field) ?? 0);
+  const half = numbers.get('half')?.toLowerCase();
+  const hour = half === undefined ? read('hour') : (read('hour') % 12) + (half === 'pm' ? 12 : 0);
+  const year = read('year') < 100 ? read('year') + 2000 : read('year');
+  return {
+    year,
+    month: read('month'),
+    day: read('day'),
+    hour,
+    minute: read('minute'),
+    second: read('second'),
+    hasTime: numbers.has('hour'),
+    offset: undefined,
+  };
+}
+
+function readIso(text: string): DateParts | undefined {
+  const found = ISO.exec(text);
+  if (found === null) {
+    return undefined;
+  }
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0));
+  return {
+    year: year ?? 0,
+    month: month ?? 0,
+    day: day ?? 0,
+    hour: hour ?? 0,
+    minute: minute ?? 0,
+    second: second ?? 0,
+    hasTime: found[4] !== undefined,
+    offset: offsetMinutes(found[7]),
+  };
+}
+
+function offsetMinutes(zone: string | undefined): number | undefined {
+  if (zone === undefined) {
+    return undefined;
+  }
+  if (zone.toUpperCase() === 'Z') {
+    return 0;
+  }
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  return zone.startsWith('-') ? -minutes : minutes;
+}
+
+function momentOf(parts: DateParts, timezone: string): Moment | undefined {
+  const { year, month, day, hour, minute, second, hasTime, offset } = parts;
+  const utc = Date.UTC(year, month - 1, day, hour, minute, second);
+  const back = new Date(utc);
+  const exists =
+    back.getUTCFullYear() === year &&
+    back.getUTCMonth() === month - 1 &&
+    back.getUTCDate() === day &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60;
+  if (!exists) {
+    return undefined;
+  }
+  return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
+}
+
+/** Reads a date in the first format that fits; days that do not exist (31 February) fit none. */
+export function date(
+  readers: readonly Reader[],
+  expected: string,
+  timezone: string,
+  quote: (text: string) => string,
+): Step {
+  return readingStep('date', (text): Cell => {
+    for (const reader of readers) {
+      const parts = reader(text);
+      const moment = parts === undefined ? undefined : momentOf(parts, timezone);
+      if (moment !== undefined) {
+        return moment;
+      }
+    }
+    return new Unreadable('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
+  });
+}

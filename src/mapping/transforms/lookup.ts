@@ -1,0 +1,46 @@
+import { type Cell, type ItemKind, Unreadable } from '../cell.ts';
+import { lookupKey, type LookupTable } from '../lookup-table.ts';
+import { readingStep, type Step } from './transform.ts';
+
+export type Otherwise = 'keep' | 'blank' | 'reject';
+
+/** What words become; null is a blank. All that come out are of one kind. */
+export function lookup(
+  words: Readonly<Record<string, string | number | boolean | null>>,
+  gives: ItemKind,
+  otherwise: Otherwise,
+  quote: (text: string) => string,
+): Step {
+  const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
+  return readingStep(gives, (text) => {
+    const becomes = found.get(lookupKey(text));
+    return becomes === undefined ? instead(text, otherwise, quote) : (becomes ?? undefined);
+  });
+}
+
+/** A column of a table, by the value of its matched column. Without a table (in `check`), everything is found. */
+export function tableLookup(
+  table: LookupTable | undefined,
+  column: string | undefined,
+  otherwise: Otherwise,
+  quote: (text: string) => string,
+): Step {
+  const taken = column ?? table?.columns[1] ?? table?.columns[0] ?? '';
+  return readingStep('text', (text) => {
+    const found = table === undefined ? text : table.rows.get(lookupKey(text))?.get(taken);
+    return found === undefined ? instead(text, otherwise, quote) : found === '' ? undefined : found;
+  });
+}
+
+function instead(text: string, otherwise: Otherwise, quote: (text: string) => string): Cell {
+  switch (otherwise) {
+    case 'keep':
+      return text;
+    case 'blank':
+      return undefined;
+    case 'reject':
+      return new Unreadable('word-unknown', `${quote(text)} is not among the words that the mapping knows`);
+    default:
+      return otherwise satisfies never;
+  }
+}
