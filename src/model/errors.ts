@@ -95,6 +95,12 @@ export class UnauthorizedError extends StoreferryError {
   readonly exitCode = 1;
 }
 
+/** The store will not give what was asked of it (a 4xx, or an answer of another shape), however often it is asked. */
+export class StoreRefusedError extends StoreferryError {
+  readonly code = 'store-refused';
+  readonly exitCode = 1;
+}
+
 /** The store has been failing for longer than a run waits. */
 export class StoreUnavailableError extends StoreferryError {
   readonly code = 'store-unavailable';

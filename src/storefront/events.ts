@@ -1,0 +1,29 @@
+import type { Clock } from './clock.ts';
+
+/** What a storefront tells about itself while it works; for logs and progress, never needed for correctness. */
+export type StorefrontEvent =
+  /** Half of the last answers were failures: sending pauses until a probe is answered. */
+  | { readonly kind: 'breaker-opened'; readonly reason: string }
+  | { readonly kind: 'breaker-closed'; readonly openForMs: number }
+  /** The store asked (or another process was asked) to wait. */
+  | { readonly kind: 'paused'; readonly forMs: number; readonly reason: string }
+  /** The store said that it is too much; from now on at most this many requests a second are sent. */
+  | { readonly kind: 'rate-limited'; readonly requestsPerSecond: number };
+
+export type OnStorefrontEvent = (event: StorefrontEvent) => void;
+
+/** A pause that several processes share, such as through Redis. Durations, since machines disagree about the time. */
+export interface SharedPause {
+  /** Tells the others to send nothing for so long. */
+  announce(forMs: number): void;
+  /** Called when one of the others says so; gives a way to stop listening. */
+  listen(onPause: (forMs: number) => void): () => void;
+}
+
+/** What the pieces of a storefront have in common. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** In [0, 1), as Math.random. */
+  readonly random: () => number;
+  readonly onEvent: OnStorefrontEvent;
+}

@@ -1,0 +1,260 @@
+import { StoreUnavailableError } from '../model/errors.ts';
+import type { AbortListeners } from './abort-listeners.ts';
+import { breaker } from './breaker.ts';
+import { type ConcurrencyLimit, concurrencyLimit } from './concurrency-limit.ts';
+import type { SharedPause, Surroundings } from './events.ts';
+import { pace } from './pace.ts';
+import { retryGrants } from './retry-grants.ts';
+import { tokenBucket } from './token-bucket.ts';
+import { waitingLine } from './waiting-line.ts';
+
+/** An operation as the gate sees it, from its first attempt to its outcome. */
+export interface Ticket {
+  /** Whether an attempt was made before. */
+  retry: boolean;
+  /** It failed again after others had been answered: its failures say nothing about the store. */
+  suspect: boolean;
+}
+
+/** Leave to send one request, to be handed back when it has ended. */
+export interface Admission {
+  readonly sentAt: number;
+  /** Sent to see whether the store answers again, while everything else waits. */
+  readonly probe: boolean;
+}
+
+/** How an attempt ended. */
+export type AttemptEnd =
+  /** The store said what it thinks: done, or refused. */
+  | { readonly kind: 'answered' }
+  /** It is to be retried. `status` is null when there was no answer. */
+  | {
+      readonly kind: 'failed';
+      readonly status: number | null;
+      readonly retryAfterMs: number | undefined;
+      readonly reason: string;
+    }
+  /** We called it off. */
+  | { readonly kind: 'abandoned' };
+
+export interface GateStats {
+  /** Requests that may be in flight, and why so many. */
+  readonly limit: number;
+  readonly because: string;
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Requests sent, and how many of them were retries. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Answers 429. */
+  readonly pushBacks: number;
+  /** Requests a second that the store seems to allow or the configuration does; null when there is no such limit. */
+  readonly requestsPerSecond: number | null;
+  readonly retryBudget: number;
+  readonly breakerOpen: boolean;
+}
+
+/**
+ * The one place where it is decided when a request may go: limiter, rate, pauses, breaker and retry budget of a
+ * store meet here. Whoever wants to send enters, perhaps waits, and leaves with how it ended.
+ */
+export interface Gate {
+  /** To be asked before every retry: resolves when the budget has one. */
+  grantRetry(signal: AbortSignal): Promise<void>;
+  /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
+  enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission>;
+  leave(admission: Admission, end: AttemptEnd): void;
+  /** Counts attempts that were answered; when it has moved, others have got through. */
+  readonly answered: number;
+  stats(): GateStats;
+  /** Stops listening and waiting; whoever still waits is turned away with `reason`. */
+  close(reason: Error): void;
+}
+
+interface GateOptions extends Surroundings {
+  readonly concurrency: number;
+  readonly requestsPerSecond?: number | undefined;
+  readonly sharedPause?: SharedPause | undefined;
+  readonly aborts: AbortListeners;
+}
+
+export function gate(options: GateOptions): Gate {
+  const { clock, onEvent, aborts, sharedPause, requestsPerSecond = Number.POSITIVE_INFINITY } = options;
+  const limit: ConcurrencyLimit = concurrencyLimit(options.concurrency);
+  const circuit = breaker();
+  const grants = retryGrants(clock, aborts);
+  const allowed = pace();
+  const bucket = tokenBucket(requestsPerSecond);
+  const first = waitingLine<Ticket, Admission>(aborts);
+  const retries = waitingLine<Ticket, Admission>(aborts);
+  let inFlight = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let openedAt = 0;
+  let lastFailure = '';
+  let cancelTimer: (() => void) | null = null;
+  const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
+
+  const pauseFor = (ms: number, reason: string): void => {
+    const until = clock.monotonic() + ms;
+    if (until <= pausedUntil) return;
+    pausedUntil = until;
+    onEvent({ kind: 'paused', forMs: ms, reason });
+  };
+  const stopListening = sharedPause?.listen((ms) => {
+    pauseFor(ms, 'another worker was asked to wait');
+    pump();
+  });
+
+  const wakeIn = (ms: number): void => {
+    cancelTimer?.();
+    cancelTimer = clock.after(ms, () => {
+      cancelTimer = null;
+      pump();
+    });
+  };
+
+  const admit = (ticket: Ticket, now: number): Admission => {
+    if (ticket.retry) counts.retries++;
+    else grants.earn();
+    bucket.take(now);
+    inFlight++;
+    counts.requests++;
+    limit.sent(inFlight);
+    if (circuit.open) circuit.probeSent(now);
+    return { sentAt: now, probe: circuit.open };
+  };
+
+  /** Milliseconds until anything may go, whatever it is; Infinity when the end of a request decides. */
+  const closedForMs = (now: number): number => {
+    if (circuit.open) return Math.max(circuit.probeWaitMs(now), pausedUntil - now, 0);
+    if (inFlight >= limit.current) return Number.POSITIVE_INFINITY;
+    return Math.max(bucket.waitMs(now), pausedUntil - now, 0);
+  };
+
+  /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
+  const next = () => {
+    if (circuit.open) return first.next() ?? retries.next(({ suspect }) => !suspect);
+    return retries.next() ?? first.next();
+  };
+
+  const giveUp = (now: number): void => {
+    circuit.forgive(now);
+    const minutes = Math.round((now - openedAt) / 60_000);
+    const error = new StoreUnavailableError(
+      `The store has not answered properly for ${minutes} minutes; last: ${lastFailure}`,
+      { hint: 'run the job again when the store is well: it continues where it stopped' },
+    );
+    openedAt = now;
+    first.turnAwayAll(error);
+    retries.turnAwayAll(error);
+  };
+
+  const pump = (): void => {
+    cancelTimer?.();
+    cancelTimer = null;
+    while (first.length + retries.length > 0) {
+      const now = clock.monotonic();
+      const patienceMs = circuit.patienceMs(now);
+      if (patienceMs === 0) {
+        giveUp(now);
+        return;
+      }
+      const waitMs = closedForMs(now);
+      if (waitMs > 0) {
+        const until = Math.min(waitMs, patienceMs);
+        if (until !== Number.POSITIVE_INFINITY) wakeIn(until);
+        return;
+      }
+      const waiter = next();
+      waiter?.let(admit(waiter.guest, now));
+    }
+  };
+
+  const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
+    const admitted = (ticket.retry ? retries : first).join(ticket, signal);
+    pump();
+    return admitted;
+  };
+
+  const failed = (end: AttemptEnd & { kind: 'failed' }, admission: Admission, now: number): void => {
+    const explicit = end.status === 429 || (end.status === 503 && end.retryAfterMs !== undefined);
+    const { sentAt } = admission;
+    lastFailure = end.reason;
+    limit.ended({ sentAt, endedAt: now, pressure: explicit ? 'too-many' : 'unwell' });
+    if (end.status === 429) counts.pushBacks++;
+    if (end.status === 429 || end.status === 503) {
+      const before = allowed.rate;
+      allowed.refused({ sentAt, endedAt: now, explicit });
+      if (allowed.rate < before) onEvent({ kind: 'rate-limited', requestsPerSecond: allowed.rate });
+    }
+    if (end.retryAfterMs !== undefined && end.retryAfterMs > 0) {
+      pauseFor(end.retryAfterMs, end.reason);
+      sharedPause?.announce(end.retryAfterMs);
+    }
+    if (admission.probe) circuit.probeEnded(false);
+    else if (circuit.answered(false, now)) {
+      openedAt = now;
+      limit.restart('starting again after the store failed');
+      onEvent({ kind: 'breaker-opened', reason: end.reason });
+    }
+  };
+
+  const answered = (admission: Admission, now: number): void => {
+    counts.answered++;
+    limit.ended({ sentAt: admission.sentAt, endedAt: now, pressure: 'none' });
+    allowed.accepted(now);
+    if (!admission.probe) circuit.answered(true, now);
+    else if (circuit.probeEnded(true)) onEvent({ kind: 'breaker-closed', openForMs: now - openedAt });
+  };
+
+  return {
+    get answered() {
+      return counts.answered;
+    },
+    grantRetry: (signal) => grants.grant(signal),
+    enter(ticket, signal) {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      if (first.length + retries.length > 0 || circuit.open) return wait(ticket, signal);
+      const now = clock.monotonic();
+      return closedForMs(now) > 0 ? wait(ticket, signal) : admit(ticket, now);
+    },
+    leave(admission, end) {
+      inFlight--;
+      const now = clock.monotonic();
+      switch (end.kind) {
+        case 'answered':
+          answered(admission, now);
+          break;
+        case 'failed':
+          failed(end, admission, now);
+          break;
+        case 'abandoned':
+          if (admission.probe) circuit.probeEnded(false);
+          break;
+        default:
+          throw new Error(`Unknown end of an attempt: ${end satisfies never}`);
+      }
+      bucket.rate = Math.min(requestsPerSecond, allowed.rate);
+      pump();
+    },
+    stats: () => ({
+      limit: limit.current,
+      because: limit.because,
+      inFlight,
+      waiting: first.length + retries.length + grants.waiting,
+      requests: counts.requests,
+      retries: counts.retries,
+      pushBacks: counts.pushBacks,
+      requestsPerSecond: bucket.rate === Number.POSITIVE_INFINITY ? null : bucket.rate,
+      retryBudget: grants.balance,
+      breakerOpen: circuit.open,
+    }),
+    close(reason) {
+      stopListening?.();
+      cancelTimer?.();
+      grants.close(reason);
+      first.turnAwayAll(reason);
+      retries.turnAwayAll(reason);
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/** No answer can make us wait longer: a run gives up on a store after the same time. */
+export const MAX_RETRY_AFTER_MS = 15 * 60_000;
+
+/** As in `Sun, 06 Nov 1994 08:49:37 GMT`: `Date.parse` alone would take `7.5` or `-3` for a year. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8},? \d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * How many milliseconds the store asks us to stay away: `Retry-After` as seconds or as a date (RFC 9110, section
+ * 10.2.3), 15 minutes at most. Undefined when the header is absent or cannot be read, 0 for a date gone by.
+ */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, MAX_RETRY_AFTER_MS);
+  if (!HTTP_DATE.test(text)) return undefined;
+  const date = Date.parse(text);
+  if (Number.isNaN(date)) return undefined;
+  return Math.min(Math.max(0, date - now), MAX_RETRY_AFTER_MS);
+}

@@ -1,0 +1,206 @@
+import pRetry from 'p-retry';
+import { UnauthorizedError } from '../model/errors.ts';
+import type { Reason } from '../model/reason.ts';
+import { sleep } from './clock.ts';
+import type { Surroundings } from './events.ts';
+import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
+import type { AttemptEnd, Gate, Ticket } from './gate.ts';
+import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
+import { MAX_RETRIES, retryDelayMs } from './retry-policy.ts';
+
+/** The caller's place among those that may have an unrecorded request at the store. */
+export interface Slot {
+  /** Given up while waiting to retry what the store certainly has not done. */
+  release(): void;
+  /** Taken again before the next attempt. */
+  regain(): Promise<void>;
+}
+
+export interface SendOptions {
+  /** Ends waiting and requests at once; the call rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** Called for each request that is sent. */
+  readonly onRequest?: () => void;
+  readonly slot?: Slot;
+}
+
+/** What became of a request, retries included. Failing is data here; only a wrong key or a dead store is thrown. */
+export type Sent =
+  | { readonly kind: 'ok'; readonly value: unknown }
+  | { readonly kind: 'refused'; readonly status: number; readonly reason: Reason }
+  /** It failed for too long; `reason` is the last failure. */
+  | { readonly kind: 'unsent'; readonly reason: Reason };
+
+interface SenderOptions extends Omit<Surroundings, 'onEvent'> {
+  readonly exchange: Exchange;
+  readonly gate: Gate;
+  readonly apiKey: string;
+}
+
+/** One failed attempt, on its way through p-retry. */
+class AttemptFailed extends Error {
+  readonly failure: Failure;
+  /** A probe of an unwell store uses no retry, unless the record itself is what fails. */
+  readonly usesRetry: boolean;
+
+  constructor(failure: Failure, usesRetry: boolean) {
+    super(failure.message);
+    this.failure = failure;
+    this.usesRetry = usesRetry;
+  }
+}
+
+/** How far an operation has come. */
+interface Progress extends Ticket {
+  retriesUsed: number;
+  /** Once in doubt, always in doubt: a later refusal does not undo an earlier arrival. */
+  mayHaveArrived: boolean;
+  /** How many attempts of all operations had been answered when this one last failed. */
+  answeredBefore: number | null;
+}
+
+type Settled = Exclude<Verdict, { kind: 'failed' }>;
+
+/** Sends requests until the store has its last word. */
+export interface Sender {
+  /** Rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
+  send(request: StoreRequest, options: SendOptions): Promise<Sent>;
+}
+
+/**
+ * One attempt, then up to eight retries through p-retry. The delays are ours (`retryDelayMs`, on an injected
+ * clock), so p-retry is given none: it keeps count, tells bugs from failures and watches the signal.
+ */
+export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions): Sender {
+  const ask = async (request: StoreRequest, options: SendOptions): Promise<Verdict> => {
+    try {
+      options.onRequest?.();
+      return readAnswer(await exchange.send(request, options.signal), { apiKey, now: clock.now() });
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      const { code, message, mayHaveArrived } = error;
+      return {
+        kind: 'failed',
+        failure: { code, message, mayHaveArrived, status: null, retryAfterMs: undefined },
+      };
+    }
+  };
+
+  const attempt = async (
+    request: StoreRequest,
+    progress: Progress,
+    options: SendOptions,
+  ): Promise<Settled> => {
+    const entering = gate.enter(progress, options.signal);
+    const admission = entering instanceof Promise ? await entering : entering;
+    let end: AttemptEnd = { kind: 'abandoned' };
+    try {
+      const verdict = await ask(request, options);
+      if (verdict.kind !== 'failed') {
+        end = { kind: 'answered' };
+        return verdict;
+      }
+      const { failure } = verdict;
+      end = {
+        kind: 'failed',
+        status: failure.status,
+        retryAfterMs: failure.retryAfterMs,
+        reason: failure.message,
+      };
+      progress.suspect ||= progress.answeredBefore !== null && gate.answered > progress.answeredBefore;
+      progress.answeredBefore = gate.answered;
+      progress.mayHaveArrived ||= failure.mayHaveArrived;
+      throw new AttemptFailed(failure, !admission.probe || progress.suspect);
+    } finally {
+      gate.leave(admission, end);
+    }
+  };
+
+  const waitToRetry = async (
+    { failure, usesRetry }: AttemptFailed,
+    progress: Progress,
+    options: SendOptions,
+  ) => {
+    progress.retry = true;
+    if (!usesRetry) return;
+    progress.retriesUsed++;
+    const slot = progress.mayHaveArrived ? undefined : options.slot;
+    slot?.release();
+    const { retryAfterMs = 0 } = failure;
+    await sleep(
+      clock,
+      retryDelayMs({ retry: progress.retriesUsed, random: random(), retryAfterMs }),
+      options.signal,
+    );
+    await gate.grantRetry(options.signal);
+    await slot?.regain();
+  };
+
+  const retry = (first: AttemptFailed, request: StoreRequest, progress: Progress, options: SendOptions) => {
+    let last = first;
+    return pRetry(
+      async (attemptNumber) => {
+        if (attemptNumber === 1) throw first;
+        await waitToRetry(last, progress, options);
+        try {
+          return await attempt(request, progress, options);
+        } catch (error) {
+          if (error instanceof AttemptFailed) last = error;
+          throw error;
+        }
+      },
+      {
+        retries: Number.POSITIVE_INFINITY,
+        minTimeout: 0,
+        signal: options.signal,
+        shouldConsumeRetry: ({ error }) => !(error instanceof AttemptFailed) || error.usesRetry,
+        shouldRetry: ({ error, retriesConsumed }) =>
+          error instanceof AttemptFailed && (!error.usesRetry || retriesConsumed < MAX_RETRIES),
+      },
+    );
+  };
+
+  const settle = (verdict: Settled): Sent => {
+    switch (verdict.kind) {
+      case 'ok':
+        return verdict;
+      case 'refused': {
+        const { status, message } = verdict;
+        return { kind: 'refused', status, reason: { code: `store-${status}`, message } };
+      }
+      case 'unauthorized':
+        throw new UnauthorizedError(
+          `The store does not accept the API key (${verdict.status}): ${verdict.message}`,
+          {
+            hint: 'check apiKey of the store in stores.yaml, then run the job again: it continues where it stopped',
+          },
+        );
+      default:
+        throw new Error(`Unknown verdict: ${verdict satisfies never}`);
+    }
+  };
+
+  return {
+    async send(request, options) {
+      const progress: Progress = {
+        retry: false,
+        suspect: false,
+        retriesUsed: 0,
+        mayHaveArrived: false,
+        answeredBefore: null,
+      };
+      try {
+        return settle(await attempt(request, progress, options));
+      } catch (failed) {
+        if (!(failed instanceof AttemptFailed)) throw failed;
+        try {
+          return settle(await retry(failed, request, progress, options));
+        } catch (error) {
+          if (!(error instanceof AttemptFailed)) throw error;
+          const { code, message } = error.failure;
+          return { kind: 'unsent', reason: { code, message } };
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { abortListeners } from './abort-listeners.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { OnStorefrontEvent, SharedPause } from './events.ts';
+import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
+import { type GateStats, gate } from './gate.ts';
+import { type Page, type PageQuery, readPage } from './page.ts';
+import { type SendOptions, type Sent, sender } from './send.ts';
+
+export interface StorefrontOptions {
+  /** With a path, if the store has one; without `/api/site`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** `storeferry/<version>` (storefront-api.md, section 5). */
+  readonly userAgent: string;
+  readonly limits: {
+    /** The most requests in flight; the limiter finds out how many are good. */
+    readonly concurrency: number;
+    readonly requestsPerSecond?: number | undefined;
+  };
+  readonly clock?: Clock;
+  /** In [0, 1); Math.random by default. */
+  readonly random?: () => number;
+  readonly onEvent?: OnStorefrontEvent;
+  readonly sharedPause?: SharedPause;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+/**
+ * One store, as all work in this process shares it: contract, retries and limits. Knows nothing of runs.
+ *
+ * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401, 403),
+ * StoreUnavailableError (the store has been unwell for 15 minutes) or the signal's reason.
+ */
+export interface Storefront extends AsyncDisposable {
+  /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */
+  upsertProduct(body: string, options: SendOptions): Promise<Outcome>;
+  /** `PUT /api/site/contacts/{id}` (section 4.2). */
+  updateContact(id: string, body: string, options: SendOptions): Promise<Outcome>;
+  /** `DELETE /api/site/products/{id}` (section 4.4). A product that is not there counts as deleted. */
+  deleteProduct(id: number, options: SendOptions): Promise<Outcome>;
+  /** `GET /api/site/subscriber-lists` (section 4.3), bare or in an envelope. Also StoreRefusedError. */
+  subscriberLists(options: SendOptions & { readonly page?: PageQuery }): Promise<Page>;
+  /** `GET /api/site/orders` (sections 4.5 and 8). Also StoreRefusedError. */
+  orders(page: PageQuery, options: SendOptions): Promise<Page>;
+  stats(): GateStats;
+  /** Lets requests under way end, turns away what waits. */
+  close(): Promise<void>;
+}
+
+const PRODUCTS = '/api/site/products';
+
+/** The id of the product or contact in an answer; null when it gives none that is safe to use. */
+function idIn(value: unknown): number | null {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return null;
+  return typeof value.id === 'number' && Number.isSafeInteger(value.id) ? value.id : null;
+}
+
+function outcomeOf(sent: Sent): Outcome {
+  switch (sent.kind) {
+    case 'ok':
+      return { kind: 'applied', id: idIn(sent.value) };
+    case 'refused':
+      return { kind: 'rejected', reason: sent.reason };
+    case 'unsent':
+      return sent;
+    default:
+      throw new Error(`Unknown result: ${sent satisfies never}`);
+  }
+}
+
+/** Connects to nothing yet. Close it when done. */
+export function createStorefront(options: StorefrontOptions): Storefront {
+  const { baseUrl, apiKey, userAgent, limits, clock = systemClock, random = Math.random } = options;
+  const aborts = abortListeners();
+  const wire = exchange({
+    baseUrl,
+    apiKey,
+    userAgent,
+    connections: limits.concurrency,
+    timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+    aborts,
+  });
+  const onEvent = options.onEvent ?? (() => {});
+  const { sharedPause } = options;
+  const door = gate({ ...limits, clock, random, onEvent, sharedPause, aborts });
+  const { send } = sender({ exchange: wire, gate: door, apiKey, clock, random });
+
+  const read = async (path: string, sendOptions: SendOptions): Promise<Page> => {
+    const request: StoreRequest = { method: 'GET', path, body: null };
+    const sent = await send(request, sendOptions);
+    switch (sent.kind) {
+      case 'ok':
+        return readPage(sent.value, path);
+      case 'refused':
+        throw new StoreRefusedError(`GET ${path}: ${sent.reason.message} (${sent.status})`);
+      case 'unsent':
+        throw new StoreUnavailableError(`GET ${path}: ${sent.reason.message}`);
+      default:
+        throw new Error(`Unknown result: ${sent satisfies never}`);
+    }
+  };
+
+  const close = async (): Promise<void> => {
+    door.close(new StoreUnavailableError('The storefront was closed'));
+    await wire.close();
+  };
+
+  return {
+    async upsertProduct(body, sendOptions) {
+      const path = `${PRODUCTS}?update_existing_product_by_url=true`;
+      return outcomeOf(await send({ method: 'POST', path, body }, sendOptions));
+    },
+    async updateContact(id, body, sendOptions) {
+      const path = `/api/site/contacts/${encodeURIComponent(id)}`;
+      return outcomeOf(await send({ method: 'PUT', path, body }, sendOptions));
+    },
+    async deleteProduct(id, sendOptions) {
+      const sent = await send({ method: 'DELETE', path: `${PRODUCTS}/${id}`, body: null }, sendOptions);
+      if (sent.kind === 'ok' || (sent.kind === 'refused' && sent.status === 404))
+        return { kind: 'applied', id: null };
+      return outcomeOf(sent);
+    },
+    subscriberLists({ page, ...sendOptions }) {
+      const query = page === undefined ? '' : `?limit=${page.limit}&skip=${page.skip}`;
+      return read(`/api/site/subscriber-lists${query}`, sendOptions);
+    },
+    orders({ limit, skip }, sendOptions) {
+      return read(`/api/site/orders?limit=${limit}&skip=${skip}`, sendOptions);
+    },
+    stats: () => door.stats(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
