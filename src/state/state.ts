@@ -15,7 +15,7 @@ export interface LedgerTarget {
 /** What the store last acknowledged for a key. The body is read apart, since only changed records need it. */
 export interface LedgerMark {
   readonly fingerprint: string;
-  /** The id the store answered; null when it answered none. */
+  /** The id the store last answered; null when it never answered one. */
   readonly id: number | null;
   /** The job that last sent the key; only that job deletes it. */
   readonly job: string;
@@ -81,8 +81,15 @@ export interface Runs {
    * Writes outcomes of one shard, atomically with the ledger: an applied upsert sets its key's mark and body, an
    * applied delete forgets its key. Durable against the death of the process when the promise resolves. An outcome
    * replaces an earlier one of the same operation. `requests` (attempts on the wire) adds to the run's tally.
+   * With a fence nothing is written once its lock is lost: LockedError. Calls made at the same time share a commit.
    */
-  record(run: Run, shard: number, results: readonly OperationResult[], requests: number): Promise<void>;
+  record(
+    run: Run,
+    shard: number,
+    results: readonly OperationResult[],
+    requests: number,
+    fence?: Fence,
+  ): Promise<void>;
   /** The outcome kinds of a shard so far, by operation index: applied and rejected are final. */
   outcomes(id: string, shard: number): Promise<ReadonlyMap<number, Outcome['kind']>>;
   tally(id: string): Promise<OutcomeTally>;
@@ -99,22 +106,56 @@ export interface LockHolder {
   readonly run: string;
 }
 
-/** A held lock. */
-export interface Lock extends AsyncDisposable {
-  /** Aborts when the lock is lost (a lease ran out while the process was stopped): nothing may be written after. */
-  readonly lost: AbortSignal;
-  release(): Promise<void>;
+/**
+ * Proof of holding a lock, for `Runs.record`. Plain data: it may travel to the workers of a run. In Redis the check
+ * is atomic with the write, so a process that was stopped for longer than its lease writes nothing when it wakes.
+ */
+export interface Fence {
+  readonly name: string;
+  readonly token: string;
 }
 
-/** Mutual exclusion between processes and machines. */
+/** A held lock. */
+export interface Lock extends AsyncDisposable {
+  readonly fence: Fence;
+  /** Aborts when the lock is lost (a lease ran out while the process was stopped): nothing may be written after. */
+  readonly lost: AbortSignal;
+  /**
+   * Whether the lock is surely held at this moment. Cheap; to be asked before each write to the store, since a
+   * process that was stopped gets its answers before its timers. Aborts `lost` when it is not.
+   */
+  isHeld(): boolean;
+  /** Frees the lock, for all who hold it together. */
+  release(): Promise<void>;
+  /** Stops holding without freeing: others of the run go on holding it together, or the lease runs out. */
+  leave(): Promise<void>;
+}
+
+/** How to hold a lock. */
+export interface LockOptions {
+  /**
+   * All processes of the holder's run hold it together, and so may a process that takes the run over. Without it
+   * each call is a holder of its own. Embedded locks are held together within one process only.
+   */
+  readonly together?: boolean;
+}
+
+/** Mutual exclusion between processes and machines. Names come from lock-names.ts. */
 export interface Locks {
   /** The lock, or its holder when somebody else has it. Never waits. */
-  tryAcquire(name: string, holder: LockHolder): Promise<Lock | { readonly heldBy: LockHolder | null }>;
+  tryAcquire(
+    name: string,
+    holder: LockHolder,
+    options?: LockOptions,
+  ): Promise<Lock | { readonly heldBy: LockHolder | null }>;
   /** Waits for the lock; `onWait` is told once who holds it. Rejects with the signal's reason when aborted. */
   acquire(
     name: string,
     holder: LockHolder,
-    options: { readonly signal: AbortSignal; readonly onWait: (heldBy: LockHolder | null) => void },
+    options: LockOptions & {
+      readonly signal: AbortSignal;
+      readonly onWait: (heldBy: LockHolder | null) => void;
+    },
   ): Promise<Lock>;
 }
 
