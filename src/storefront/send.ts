@@ -19,6 +19,8 @@ export interface Slot {
 export interface SendOptions {
   /** Ends waiting and requests at once; the call rejects with the signal's reason. */
   readonly signal: AbortSignal;
+  /** Ends waiting only: no attempt begins any more, but a request under way may end and count. Aborts before `signal`. */
+  readonly stopping?: AbortSignal;
   /** Called for each request that is sent. */
   readonly onRequest?: () => void;
   readonly slot?: Slot;
@@ -69,7 +71,8 @@ export interface Sender {
 
 /**
  * One attempt, then up to eight retries through p-retry. The delays are ours (`retryDelayMs`, on an injected
- * clock), so p-retry is given none: it keeps count, tells bugs from failures and watches the signal.
+ * clock), so p-retry is given none; nor a signal, since it would throw an answer away that came after the abort. It
+ * keeps count and tells bugs from failures.
  */
 export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions): Sender {
   const ask = async (request: StoreRequest, options: SendOptions): Promise<Verdict> => {
@@ -91,7 +94,7 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
     progress: Progress,
     options: SendOptions,
   ): Promise<Settled> => {
-    const entering = gate.enter(progress, options.signal);
+    const entering = gate.enter(progress, options.stopping ?? options.signal);
     const admission = entering instanceof Promise ? await entering : entering;
     let end: AttemptEnd = { kind: 'abandoned' };
     try {
@@ -124,15 +127,16 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
     progress.retry = true;
     if (!usesRetry) return;
     progress.retriesUsed++;
+    const { stopping = options.signal } = options;
     const slot = progress.mayHaveArrived ? undefined : options.slot;
     slot?.release();
     const { retryAfterMs = 0 } = failure;
     await sleep(
       clock,
       retryDelayMs({ retry: progress.retriesUsed, random: random(), retryAfterMs }),
-      options.signal,
+      stopping,
     );
-    await gate.grantRetry(options.signal);
+    await gate.grantRetry(stopping);
     await slot?.regain();
   };
 
@@ -152,7 +156,6 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
       {
         retries: Number.POSITIVE_INFINITY,
         minTimeout: 0,
-        signal: options.signal,
         shouldConsumeRetry: ({ error }) => !(error instanceof AttemptFailed) || error.usesRetry,
         shouldRetry: ({ error, retriesConsumed }) =>
           error instanceof AttemptFailed && (!error.usesRetry || retriesConsumed < MAX_RETRIES),

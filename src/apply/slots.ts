@@ -1,0 +1,85 @@
+import type { Slot } from '../storefront/send.ts';
+
+/** Operations that may wait for a retry with their slot given up; beyond that the store is failing, not a record. */
+export const MAX_PARKED = 256;
+
+/** A slot that is given back once, by whoever recorded the outcome. */
+export interface HeldSlot extends Slot {
+  free(): void;
+}
+
+/**
+ * Bounds how many operations may have an effect at the store that is not yet recorded. An operation gives its
+ * slot up only while the store certainly has not done it (`release`), and takes it again before it is sent
+ * (`regain`); those go before newcomers.
+ */
+export interface Slots {
+  /** Waits for a slot. */
+  take(): Promise<HeldSlot>;
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** All waiting rejects with the signal's reason once it aborts. */
+export function slots(count: number, signal: AbortSignal): Slots {
+  let free = count;
+  let parked = 0;
+  const regaining: Waiter[] = [];
+  const arriving: Waiter[] = [];
+
+  signal.addEventListener(
+    'abort',
+    () => {
+      for (const { reject } of [...regaining.splice(0), ...arriving.splice(0)]) reject(signal.reason);
+    },
+    { once: true },
+  );
+
+  const pump = (): void => {
+    while (free > 0) {
+      const next = regaining.shift() ?? (parked < MAX_PARKED ? arriving.shift() : undefined);
+      if (next === undefined) return;
+      free--;
+      next.resolve();
+    }
+  };
+
+  const join = (line: Waiter[]): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      line.push({ resolve, reject });
+      pump();
+    });
+
+  const held = (): HeldSlot => {
+    let state: 'held' | 'parked' | 'free' = 'held';
+    const become = (next: typeof state): void => {
+      if (state === 'held' && next !== 'held') free++;
+      if (state === 'parked' && next !== 'parked') parked--;
+      if (state !== 'parked' && next === 'parked') parked++;
+      state = next;
+      pump();
+    };
+    return {
+      release: () => become('parked'),
+      async regain() {
+        await join(regaining);
+        become('held');
+      },
+      free: () => become('free'),
+    };
+  };
+
+  return {
+    async take() {
+      await join(arriving);
+      return held();
+    },
+  };
+}

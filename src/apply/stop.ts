@@ -1,0 +1,77 @@
+import { InterruptedError, StoreferryError } from '../model/errors.ts';
+import type { Clock } from '../storefront/clock.ts';
+
+/** How an unfinished apply ends: `drain` lets requests under way end and records them, `drop` does neither. */
+export type StopManner = 'drain' | 'drop';
+
+/** Ends an apply once, for one reason, in two moments: nothing new begins; then nothing goes on. */
+export interface Stop {
+  /** Why; undefined while work goes on. */
+  readonly error: unknown;
+  readonly stopped: boolean;
+  /** Whether outcomes may still be recorded. */
+  readonly recording: boolean;
+  /** No attempt begins after this aborts. */
+  readonly stopping: AbortSignal;
+  /** Requests under way end with this: after the grace, or at once when dropped. */
+  readonly ended: AbortSignal;
+  /** The first call counts; a later `drop` still shortens a `drain`. */
+  stop(error: unknown, manner: StopManner): void;
+  /** Stops listening and waiting. */
+  dispose(): void;
+}
+
+/**
+ * Listens to the run's signal. An interruption drains; a StoreferryError as its reason (a lost lock) drops, since
+ * nothing may be written after.
+ */
+export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop {
+  const stopping = new AbortController();
+  const ended = new AbortController();
+  let error: unknown;
+  let recording = true;
+  let cancelGrace: (() => void) | null = null;
+
+  const stop = (reason: unknown, manner: StopManner): void => {
+    if (!stopping.signal.aborted) {
+      error = reason;
+      stopping.abort(reason);
+      if (manner === 'drain') cancelGrace = clock.after(graceMs, () => ended.abort(reason));
+    }
+    if (manner === 'drop') {
+      recording = false;
+      ended.abort(reason);
+    }
+  };
+  const onAbort = (): void => {
+    const { reason } = signal;
+    if (reason instanceof StoreferryError && !(reason instanceof InterruptedError)) stop(reason, 'drop');
+    else if (reason instanceof InterruptedError) stop(reason, 'drain');
+    else
+      stop(
+        new InterruptedError('Interrupted', { hint: 'run the job again to continue', cause: reason }),
+        'drain',
+      );
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+
+  return {
+    get error() {
+      return error;
+    },
+    get stopped() {
+      return stopping.signal.aborted;
+    },
+    get recording() {
+      return recording;
+    },
+    stopping: stopping.signal,
+    ended: ended.signal,
+    stop,
+    dispose() {
+      signal.removeEventListener('abort', onAbort);
+      cancelGrace?.();
+    },
+  };
+}
