@@ -43,7 +43,7 @@ function refuseUtf16(file: string, sample: Uint8Array): void {
     if (at % 2 === 0) even += 1;
     else odd += 1;
   }
-  if ((even + odd) * 4 < sample.length || (even > 0 && odd > 0)) return;
+  if (even + odd === 0 || (even + odd) * 4 < sample.length || (even > 0 && odd > 0)) return;
   const encoding = odd > 0 ? 'utf-16le' : 'utf-16be';
   throw new EncodingError(`The file looks like ${encoding} without a byte order mark.`, [encoding], {
     place: { file, line: 1 },

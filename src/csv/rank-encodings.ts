@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { LEGACY_ENCODINGS } from './encodings.ts';
 
 /** Bytes around one that is not ASCII: enough to see the word it stands in. */
@@ -36,7 +37,9 @@ function contextsOf(bytes: Uint8Array): Uint8Array[] {
     ) {
       end += 1;
     }
-    contexts.push(bytes.subarray(start, end));
+    // What is UTF-8 says nothing of the other encoding in a file that mixes two.
+    const context = bytes.subarray(start, end);
+    if (!isUtf8(context)) contexts.push(context);
     at = end;
   }
   return contexts;
@@ -72,17 +75,19 @@ const LETTER = /\p{L}/u;
 const LOWER = /\p{Ll}/u;
 const UPPER = /\p{Lu}/u;
 const USUAL_SIGN = /[€£©®°–—‘’“”„…«»·¡¿ºª№×]/u;
+const KANA_OR_HAN = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}ー]/u;
+const LATIN = /\p{Script=Latin}/u;
 const SCRIPTS = [
-  { letter: /\p{Script=Latin}/u, worth: 1 },
-  { letter: /\p{Script=Cyrillic}/u, worth: 1 },
-  { letter: /\p{Script=Greek}/u, worth: 1 },
-  { letter: /\p{Script=Hebrew}/u, worth: 1 },
-  { letter: /\p{Script=Arabic}/u, worth: 1 },
+  { letter: LATIN, kin: LATIN, worth: 1 },
+  ...['Cyrillic', 'Greek', 'Hebrew', 'Arabic', 'Thai'].map((script) => {
+    const letter = new RegExp(`\\p{Script=${script}}`, 'u');
+    return { letter, kin: letter, worth: 1 };
+  }),
   // Two bytes that happen to make a syllable or kana do so far more rarely than one byte makes a letter.
-  { letter: /[\p{Script=Hiragana}\u30a0-\u30ff]/u, worth: 2 },
-  { letter: /\p{Script=Hangul}/u, worth: 1.6 },
-  { letter: /[\u4e00-\u9fff]/u, worth: 1.4 },
-] as const;
+  { letter: /[\p{Script=Hiragana}\u30a0-\u30ff]/u, kin: KANA_OR_HAN, worth: 2 },
+  { letter: /\p{Script=Hangul}/u, kin: /\p{Script=Hangul}/u, worth: 1.4 },
+  { letter: /[\u4e00-\u9fff]/u, kin: KANA_OR_HAN, worth: 1.4 },
+];
 
 /** How well a character fits between its neighbours, from -3 (hardly text) to 2. */
 function plausibility(character: string, before: string, after: string): number {
@@ -94,8 +99,8 @@ function plausibility(character: string, before: string, after: string): number 
   if (UPPER.test(character) && LOWER.test(before)) return -1.5;
   if (LOWER.test(character) && UPPER.test(before) && UPPER.test(after)) return -1;
   const neighbours = [before, after].filter((neighbour) => LETTER.test(neighbour));
-  const strangers = neighbours.filter((neighbour) => !script.letter.test(neighbour)).length;
-  const manyBytes = script.worth > 1;
-  if (strangers > 0 && !manyBytes) return -1;
+  if (neighbours.some((neighbour) => !script.kin.test(neighbour))) return -1;
+  // Latin words are mostly ASCII: several other letters in a row are rather another alphabet, misread.
+  if (script.letter === LATIN && neighbours.some((neighbour) => neighbour > '\u007f')) return -0.5;
   return neighbours.length === 0 ? script.worth / 4 : script.worth;
 }

@@ -11,7 +11,7 @@ import { type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
 import { transcode } from './transcode.ts';
 
-const BLOCK_BYTES = 256 * 1024;
+const BLOCK_BYTES = 128 * 1024;
 
 export interface CsvOptions {
   /** What messages call the file. */
@@ -143,7 +143,7 @@ function declaredDelimiter(
   bytes: Uint8Array,
 ): { readonly delimiter: string; readonly length: number } | undefined {
   const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  const [line, delimiter] = /^"?sep=([^\w"\r\n])"?(?:\r\n|\n|\r(?!\n))/i.exec(beginning) ?? [];
+  const [line, delimiter] = /^sep=([,;\t|])(?:\r\n|\n|\r)/i.exec(beginning) ?? [];
   return line === undefined || delimiter === undefined ? undefined : { delimiter, length: line.length };
 }
 

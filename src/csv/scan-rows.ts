@@ -78,7 +78,7 @@ export interface RowScanOptions {
  */
 export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   const { delimiter, final } = options;
-  const quotes = options.quotes === 'standard';
+  if (options.quotes === 'none' || bytes.indexOf(QUOTE) < 0) return scanUnquotedRows(bytes, options);
   const length = bytes.length;
   const lines: number[] = [];
   let { line } = options;
@@ -111,7 +111,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
       rowLine = line;
       rowStart = next;
       at = next;
-    } else if (byte === QUOTE && quotes) {
+    } else if (byte === QUOTE) {
       const before = at === 0 ? LF : bytes[at - 1];
       if (before !== delimiter && before !== LF && before !== CR) {
         const stray = scanUnquoted(bytes, at, delimiter, final);
@@ -175,6 +175,46 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
     openCell,
     longestRow,
     fault,
+  };
+}
+
+/** Rows of bytes without quotes: the native search hops from line end to line end, several times as fast. */
+function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
+  const { final } = options;
+  const lines: number[] = [];
+  let { line } = options;
+  let rowStart = 0;
+  let newlines = 0;
+  let longestRow = 0;
+  let lf = bytes.indexOf(LF);
+  let cr = bytes.indexOf(CR);
+  while (lf >= 0 || cr >= 0) {
+    const isCr = cr >= 0 && (lf < 0 || cr < lf);
+    const end = isCr ? cr : lf;
+    if (isCr && end + 1 === bytes.length && !final) break;
+    const isCrLf = isCr && lf === end + 1;
+    newlines |= isCrLf ? NEWLINE_CRLF : isCr ? NEWLINE_CR : NEWLINE_LF;
+    lines.push(line);
+    line += 1;
+    if (end - rowStart > longestRow) longestRow = end - rowStart;
+    rowStart = isCrLf ? end + 2 : end + 1;
+    if (lf >= 0 && lf < rowStart) lf = bytes.indexOf(LF, rowStart);
+    if (cr >= 0 && cr < rowStart) cr = bytes.indexOf(CR, rowStart);
+  }
+  if (final && rowStart < bytes.length) {
+    lines.push(line);
+    longestRow = Math.max(longestRow, bytes.length - rowStart);
+    rowStart = bytes.length;
+  }
+  return {
+    rows: lines.length,
+    end: rowStart,
+    lines,
+    nextLine: line,
+    newlines,
+    openCell: -1,
+    longestRow,
+    fault: undefined,
   };
 }
 

@@ -1,0 +1,313 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { readCsv } from '../../src/csv/read-csv.ts';
+import { CsvError, EncodingError } from '../../src/model/errors.ts';
+import { allRows, inPieces, open, read } from './open-bytes.ts';
+
+async function refusal(content: string | Uint8Array, options: Parameters<typeof open>[1] = {}) {
+  const error: unknown = await read(content, options).then(
+    () => 'read',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof CsvError)) throw new Error(`expected a CsvError, got ${String(error)}`);
+  return error;
+}
+
+describe('rows', () => {
+  it('carry the physical line on which they start, whatever ends the lines', async () => {
+    const { rows } = await read('a,b\r\n1,"x\ny\r\nz"\r\n\n2,"q\rr"\n3,4\r5,6');
+    expect(rows.map(({ line }) => line)).toEqual([2, 6, 8, 9]);
+    expect(rows[0]?.cells).toEqual(['1', 'x\ny\r\nz']);
+  });
+
+  it('are passed on short or long as they are', async () => {
+    const { cells } = await read('a,b,c\n1\n1,2,3,4\n');
+    expect(cells).toEqual([['1'], ['1', '2', '3', '4']]);
+  });
+
+  it('are not lines without content, which are counted apart', async () => {
+    const { rows, table } = await read('a,b\n\n1,2\n,\n  ,\u00a0\n"",""\n3,4\n\n');
+    expect(rows.map(({ line }) => line)).toEqual([3, 7]);
+    expect(table.counts).toEqual({ rows: 2, blankLines: 5 });
+  });
+
+  it('come in batches of at most a thousand, and carry the index of their file', async () => {
+    const table = await open(`a,b\n${'1,2\n'.repeat(2500)}`, { file: 3 });
+    const sizes: number[] = [];
+    for await (const batch of table.batches()) {
+      sizes.push(batch.length);
+      expect(batch[0]?.file).toBe(3);
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(2500);
+  });
+
+  it('keep cells that look like names of the language', async () => {
+    const { header, cells } = await read('__proto__,constructor,,__proto__\nX,Y,Z,A\n');
+    expect(header).toEqual(['__proto__', 'constructor', '', '__proto__']);
+    expect(cells).toEqual([['X', 'Y', 'Z', 'A']]);
+  });
+});
+
+describe('the header', () => {
+  it('is the first line with content, even when it looks like a title', async () => {
+    const { header, rows } = await read('\n\n"This is a title row",,\n"Foo","Bar","Baz"\n');
+    expect(header).toEqual(['This is a title row', '', '']);
+    expect(rows[0]?.line).toBe(4);
+  });
+
+  it('may stand alone', async () => {
+    expect((await read('a,b\n')).rows).toEqual([]);
+  });
+
+  it.each(['', '\ufeff', '\n\r\n , \n'])('is missed in a file without content', async (content) => {
+    expect((await refusal(content)).message).toMatch(/empty/);
+  });
+});
+
+describe('quotes', () => {
+  const cases = [
+    ['text after a closing quote', 'a,b\n1,"x" y\n', 2, 7],
+    ['text after a closing quote on a later line', 'a,b\n1,"x\ny"z,2\n', 3, 3],
+    ['a quote that is never closed', 'a,b\n1,2\n3,"x\n4,5\n', 3, 3],
+    ['a blank before an opening quote', 'a,b\n1, "x, y"\n', 2, 4],
+    ['a single quote within an unquoted cell', 'a,b\n1,12" vinyl\n', 2, 5],
+    ['a backslash before a quote', 'a,b\n1,say \\"hi\\"\n', 2, 8],
+    ['a quote escaped by a backslash in a quoted cell', 'a,b\n1,"say \\"hi\\" now"\n', 2, 10],
+  ] as const;
+
+  it.each(cases)('are refused with line and column: %s', async (_what, content, line, column) => {
+    const error = await refusal(content);
+    expect(error.place).toEqual({ file: 'sample.csv', line, column });
+    expect(error.hint).toBeTruthy();
+    expect(error.message).not.toMatch(/vinyl|x, y/);
+  });
+
+  it('stand for themselves in pairs within an unquoted cell, where no reader ends it elsewhere', async () => {
+    expect((await read(`a,b\n37°36'37.8"N 121°2'17.9"W,2\n`)).cells[0]?.[0]).toBe(
+      `37°36'37.8"N 121°2'17.9"W`,
+    );
+  });
+
+  it('may be followed by blanks', async () => {
+    expect((await read('a,b\n"1" ,"2" \n')).cells).toEqual([['1', '2']]);
+  });
+
+  it('are ordinary characters where the job says so', async () => {
+    const { cells } = await read('a\tb\n12" vinyl\t"Best" mug\n', { quotes: 'none' });
+    expect(cells).toEqual([['12" vinyl', '"Best" mug']]);
+  });
+});
+
+describe('the delimiter', () => {
+  it.each([
+    ['sku;price\nA;1,50\nB;2,30\n', ';'],
+    ['sku\tname, long\nA\tx\n', '\t'],
+    ['a|b|c\n1|"x,y"|3\n', '|'],
+    ['"a;x";"b, c"\n1;2\n', ';'],
+    ['email\nana@shop.example\n', ','],
+    ['Price (x;y;z),b,c,d,e,f,g\n1,2,3,4,5,6,7\n', ','],
+    ['sep=;\na,b;c\n1;2\n', ';'],
+  ])('is told from the header and the rows: %j', async (content, expected) => {
+    const { table, header } = await read(content);
+    expect(table.dialect.delimiter).toBe(expected);
+    expect(header.length > 1).toBe(!content.startsWith('email'));
+  });
+
+  it('is refused where two fit about as well', async () => {
+    const error = await refusal('a,b;c\n1,5;2\n2,5;3\n');
+    expect(error.message).toContain('"," and ";"');
+    expect(error.hint).toContain('delimiter');
+  });
+
+  it('may be given, as one character', async () => {
+    expect((await read('a,b;c\n1,5;2\n', { delimiter: ';' })).cells).toEqual([['1,5', '2']]);
+    expect((await read('a^b\n1^2\n', { delimiter: '^' })).cells).toEqual([['1', '2']]);
+    expect((await refusal('a,b\n', { delimiter: '"' })).message).toContain('delimiter');
+    expect((await refusal('a,b\n', { delimiter: '||' })).message).toContain('delimiter');
+  });
+
+  it('is judged on the whole header, however long', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `column ${index}`);
+    const { header } = await read(`"${'x, '.repeat(200)}";${names.join(';')}\n1;2\n`, { blockBytes: 64 });
+    expect(header).toHaveLength(301);
+  });
+
+  it('counts a line that names it as a line', async () => {
+    expect((await read('sep=|\na|b\n1|2\n')).rows[0]?.line).toBe(3);
+  });
+});
+
+describe('the newline of the dialect', () => {
+  it.each([
+    ['a\nb\n', '\n'],
+    ['a\r\nb\r\n', '\r\n'],
+    ['a\rb\r', '\r'],
+    ['a\r\nb\n', 'mixed'],
+    ['a', '\n'],
+  ])('is told: %j', async (content, newline) => {
+    expect((await open(content)).dialect.newline).toBe(newline);
+  });
+});
+
+describe('the charset', () => {
+  const umlauts = 'name,city\nJörg,Köln\nÄnne,Zürich\n';
+
+  it('is told by a byte order mark, over what the job names', async () => {
+    const utf16 = Buffer.from(`\ufeff${umlauts}`, 'utf16le');
+    for (const bytes of [utf16, Buffer.from(utf16).swap16(), Buffer.from(`\ufeff${umlauts}`)]) {
+      const { table, cells } = await read(bytes, { encoding: 'windows-1252' });
+      expect(table.dialect.bom).toBe(true);
+      expect(cells[1]).toEqual(['Änne', 'Zürich']);
+    }
+  });
+
+  it('is as the job names it', async () => {
+    const { table, cells } = await read(Buffer.from(umlauts, 'latin1'), { encoding: 'latin1' });
+    expect(table.dialect).toMatchObject({ encoding: 'windows-1252', bom: false });
+    expect(cells[0]).toEqual(['Jörg', 'Köln']);
+  });
+
+  it('is refused when it is not UTF-8, with place, byte and candidates', async () => {
+    const error = await refusal(Buffer.from(umlauts, 'latin1'));
+    expect(error).toBeInstanceOf(EncodingError);
+    expect(error.place).toEqual({ file: 'sample.csv', line: 2, column: 2 });
+    expect(error.message).toContain('0xF6 (byte 12 of the file)');
+    expect(error.message).toContain('windows-1252 (there it reads ö)');
+    expect(error.hint).toContain('encoding: windows-1252');
+  });
+
+  it('is refused wherever in the file the first such byte stands', async () => {
+    const content = `a,b\n${'"x\ny",ü\n'.repeat(5000)}`;
+    const bytes = Buffer.concat([Buffer.from(content), Buffer.from('1,caf\xe9\n', 'latin1')]);
+    for (const lengths of [[65_536], [1, 2, 3]]) {
+      const attempt = async () =>
+        allRows(await readCsv(inPieces(bytes, lengths), { name: 'x', blockBytes: 1000 }));
+      await expect(attempt()).rejects.toMatchObject({ place: { file: 'x', line: 10_002, column: 6 } });
+    }
+  });
+
+  it.each([
+    ['windows-1252', Buffer.from('name\ncaf\xe9 cr\xe8me\nJ\xf6rg M\xfcller\n', 'latin1')],
+    ['shift_jis', Buffer.from([0x61, 0x0a, 0x83, 0x52, 0x83, 0x7d, 0x83, 0x93, 0x83, 0x68, 0x0a])],
+    [
+      'windows-1251',
+      Buffer.from([0x61, 0x0a, 0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2, 0x20, 0xec, 0xe8, 0xf0, 0x0a]),
+    ],
+    [
+      'macintosh',
+      Buffer.from([0x61, 0x0a, 0x63, 0x61, 0x66, 0x8e, 0x20, 0x4d, 0x9f, 0x6c, 0x6c, 0x65, 0x72, 0x0a]),
+    ],
+    ['gb18030', Buffer.from([0x61, 0x0a, 0xd6, 0xd0, 0xb9, 0xfa, 0xb2, 0xe8, 0xd2, 0xb6, 0x0a])],
+  ])('is advised to be %s where that fits best', async (encoding, bytes) => {
+    const error = await refusal(bytes);
+    expect(error instanceof EncodingError && error.candidates[0]).toBe(encoding);
+  });
+
+  it('is refused when bytes are no text in the encoding that is named', async () => {
+    // 'a,b', '1,コ', then 0xa0, which begins no character.
+    const bytes = Buffer.from('612c620d0a312c83520d0a322ca00a', 'hex');
+    for (const lengths of [[100], [1], [8, 3]]) {
+      const attempt = async () =>
+        allRows(await readCsv(inPieces(bytes, lengths), { name: 'x', encoding: 'shift_jis', blockBytes: 4 }));
+      await expect(attempt()).rejects.toMatchObject({
+        place: { file: 'x', line: 3 },
+        message: expect.stringContaining('byte 14 '),
+      });
+    }
+  });
+
+  it('is refused when the file ends within a character', async () => {
+    expect((await refusal(Buffer.from([0x61, 0x0a, 0x83]), { encoding: 'shift_jis' })).message).toMatch(
+      /ends in the middle/,
+    );
+    expect(await refusal(Buffer.from([0x61, 0x0a, 0xe2, 0x82]))).toBeInstanceOf(EncodingError);
+  });
+
+  it('is refused when the job names a legacy one and the file is plainly UTF-8', async () => {
+    expect((await refusal('name\nÄÖÜäöüß éè\n', { encoding: 'windows-1252' })).message).toMatch(
+      /is in UTF-8/,
+    );
+  });
+
+  it('is refused when it looks like UTF-16 without a mark, and read when the job says so', async () => {
+    const bytes = Buffer.from('a,b\n1,ü\n', 'utf16le');
+    expect((await refusal(bytes)).hint).toContain('encoding: utf-16le');
+    expect((await read(bytes, { encoding: 'utf-16le' })).cells).toEqual([['1', 'ü']]);
+  });
+
+  it('is refused when Node does not know it, with what to do', async () => {
+    const error = await refusal('a\n', { encoding: 'cp850' });
+    expect(error.message).toContain('cp850');
+    expect(error.hint).toContain('iconv');
+  });
+
+  it('never lets a NUL through', async () => {
+    expect((await refusal('a,b\n1,2\n\0,2\n')).place).toEqual({ file: 'sample.csv', line: 3, column: 1 });
+  });
+});
+
+describe('limits', () => {
+  it.each([
+    ['cellBytes', `a,b\n1,"${'x\n'.repeat(400)}"\n`, { cellBytes: 500 }, 2],
+    ['cellBytes', `a,b\n1,${'x'.repeat(600)}\n`, { cellBytes: 500 }, 2],
+    ['rowBytes', `a,b\n1,2\n${'x,'.repeat(400)}\n`, { rowBytes: 500 }, undefined],
+    ['columns', `a,b\n1,2\n${'x,'.repeat(40)}\n`, { columns: 30 }, 3],
+    ['rows', `a,b\n${'1,2\n'.repeat(20)}`, { rows: 10 }, undefined],
+  ])('%s is refused by its name, with the setting to change', async (limit, content, limits, line) => {
+    for (const blockBytes of [1, 100, 100_000]) {
+      const error = await refusal(content, { limits, blockBytes });
+      expect(error.message).toContain(`limit ${limit} (`);
+      expect(error.hint).toContain(`${limit}: `);
+      if (line !== undefined) expect(error.place?.line).toBe(line);
+    }
+  });
+
+  it('trips on a gigabyte in one cell long before memory does', async () => {
+    const piece = Buffer.alloc(1024 * 1024, 'x');
+    let sent = 0;
+    function* endless() {
+      yield Buffer.from('a,b\n1,"');
+      for (; sent < 1024; sent += 1) yield piece;
+    }
+    const input = Readable.from(endless(), { objectMode: false });
+    const table = await readCsv(input, { name: 'big.csv', delimiter: ',' });
+    await expect(allRows(table)).rejects.toThrow(/limit cellBytes.*line 2/);
+    expect(sent).toBeLessThan(70);
+  });
+});
+
+describe('the input', () => {
+  it('is destroyed when reading ends early, is refused, or is not begun', async () => {
+    const bytes = Buffer.from(`a,b\n${'1,2\n'.repeat(100_000)}`);
+    const early = inPieces(bytes);
+    for await (const batch of (await readCsv(early, { name: 'x' })).batches()) {
+      expect(batch.length).toBeGreaterThan(0);
+      break;
+    }
+    expect(early.destroyed).toBe(true);
+
+    const unread = inPieces(bytes);
+    {
+      using table = await readCsv(unread, { name: 'x' });
+      expect(table.header).toEqual(['a', 'b']);
+    }
+    expect(unread.destroyed).toBe(true);
+
+    const refused = inPieces(Buffer.from('a,"b'));
+    await expect(readCsv(refused, { name: 'x' })).rejects.toThrow(CsvError);
+    expect(refused.destroyed).toBe(true);
+  });
+
+  it('may fail by itself, and its error is passed on', async () => {
+    const input = new Readable({
+      read() {
+        this.push('a,b\n');
+        this.destroy(new Error('the disk is gone'));
+      },
+    });
+    await expect(readCsv(input, { name: 'x' })).rejects.toThrow('the disk is gone');
+    if (!input.closed) await once(input, 'close');
+  });
+});
