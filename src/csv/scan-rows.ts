@@ -154,12 +154,8 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
 
   if (final && fault === undefined && rowStart < length) {
     if (openCell >= 0) {
-      fault = {
-        kind: 'unclosed-quote',
-        offset: openCell,
-        line: lineAt(bytes, rowStart, rowLine, openCell),
-        cellLine: line,
-      };
+      const cellLine = lineAt(bytes, rowStart, rowLine, openCell);
+      fault = { kind: 'unclosed-quote', offset: openCell, line: cellLine, cellLine };
     } else {
       lines.push(rowLine);
       longestRow = Math.max(longestRow, length - rowStart);
