@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -8,6 +7,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
+import { answerBrokenRequest } from './answer-broken-request.ts';
 import { authenticator } from './authentication.ts';
 import type { Fault } from './faults.ts';
 import type { RequestCounts } from './request-counts.ts';
@@ -153,22 +153,4 @@ function explain(status: number, { message }: Error): string {
 
 function routeName(request: FastifyRequest): string {
   return `${request.method} ${request.routeOptions.url ?? 'elsewhere'}`;
-}
-
-/** Bytes that are no HTTP request at all. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  const body = JSON.stringify({ success: false, message: 'The request is not valid HTTP' });
-  socket.end(
-    [
-      `HTTP/1.1 ${status}`,
-      `Content-Type: ${JSON_TYPE}`,
-      `Content-Length: ${body.length}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
 }
