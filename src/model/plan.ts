@@ -1,0 +1,167 @@
+import type { Reason } from './reason.ts';
+import type { Resource } from './record.ts';
+import type { RowSpan } from './row.ts';
+
+/** What a job does with the same key again in one source; identical copies are always skipped but one. */
+export type DuplicatesPolicy = 'reject' | 'first' | 'last' | 'merge';
+
+/** `mirror` also deletes what the job last sent and the source no longer has. */
+export type ImportMode = 'upsert' | 'mirror';
+
+/** One safety limit held against a plan. */
+export interface SafetyVerdict {
+  /** The setting of the job; `key` is none: what makes the key was changed, and all may be created a second time. */
+  readonly limit: 'maxDeletes' | 'maxRejects' | 'minRows' | 'maxChanges' | 'key';
+  readonly exceeded: boolean;
+  /** What was counted, and what a percentage is taken of; null where nothing is known to compare with. */
+  readonly figure: number;
+  readonly base: number | null;
+  /** Limit, figure, base and, where exceeded, what to do. */
+  readonly message: string;
+}
+
+/** A figure in records and in the rows they account for. */
+export interface Count {
+  readonly records: number;
+  readonly rows: number;
+}
+
+/** `records = new + changed + resent + unchanged + rejected + skipped`; the same sum holds in rows. */
+export interface PlanCounts {
+  readonly rows: number;
+  /** Distinct keys, plus groups whose key cannot be read. A further copy of a key counts in rows only. */
+  readonly records: number;
+  readonly new: Count;
+  readonly changed: Count;
+  /** Equal to what the store last acknowledged, and sent all the same (`--resend`). */
+  readonly resent: Count;
+  readonly unchanged: Count;
+  readonly rejected: Count;
+  readonly skipped: Count;
+  /** Keys that this job last sent and the source no longer has; counted in mirror mode only. */
+  readonly removed: number;
+  /** Planned delete operations. */
+  readonly deletes: number;
+}
+
+/** Rejections or skips of one cause. */
+export interface ReasonGroup extends Count {
+  readonly code: string;
+  /** The sentence of the first of them. */
+  readonly message: string;
+  readonly field: string | null;
+  readonly column: string | null;
+  /** Where the first few stand. */
+  readonly lines: readonly { readonly file: number; readonly line: number }[];
+}
+
+/** A key to look at, with the line on which its rows start (null for what the source no longer has). */
+export interface KeyExample {
+  readonly key: string;
+  readonly file: number | null;
+  readonly line: number | null;
+}
+
+/** An old and a new value of a field, shortened for people and masked where personal; null is an absent field. */
+export interface ChangeSample {
+  readonly key: string;
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+/** How many changed records differ in a field. */
+export interface FieldChanges {
+  /** With its path, such as `variants.price`; `variants` itself when some were added, removed or reordered. */
+  readonly field: string;
+  readonly records: number;
+  readonly samples: readonly ChangeSample[];
+}
+
+/** Records of this plan whose key another job last sent. */
+export interface Takeover {
+  readonly job: string;
+  /** These become this job's when they are applied. */
+  readonly sent: number;
+  /** These are unchanged: nothing is sent, and they stay the other job's. */
+  readonly left: number;
+  readonly examples: readonly string[];
+}
+
+/** Keys that stood more than once in the source. */
+export interface DuplicatesFound {
+  readonly policy: DuplicatesPolicy;
+  readonly keys: number;
+  /** Records and rejections that carry those keys, the first of each included. */
+  readonly copies: number;
+  /** Copies that were left out since an identical one is sent. */
+  readonly identical: number;
+  readonly examples: readonly KeyExample[];
+}
+
+/** Why a mirror plan deletes nothing, or not all: the first that applies. */
+export type DeletesWithheld = 'key-unreadable' | 'ledger-empty' | 'retry';
+
+/** A file of operations. */
+export interface PlannedShard {
+  /** Counts from 1 over all shards of the plan, deletes last; the shard's number in `Runs.record`. */
+  readonly number: number;
+  readonly name: string;
+  readonly kind: 'upserts' | 'deletes';
+  readonly operations: number;
+  readonly bytes: number;
+}
+
+/** What is worth saying about the source that was read. */
+export interface PlanSource {
+  readonly files: readonly {
+    readonly name: string;
+    readonly rows: number;
+    /** The delimiter itself, such as `;`. */
+    readonly delimiter: string;
+    readonly encoding: string;
+    readonly blankLines: number;
+  }[];
+  /** Headers of columns that the mapping does not use. */
+  readonly columnsNotUsed: readonly string[];
+}
+
+/** What applying a source would do, without having sent anything. */
+export interface Plan {
+  readonly job: string;
+  readonly resource: Resource;
+  readonly mode: ImportMode;
+  readonly counts: PlanCounts;
+  /** Most frequent first. */
+  readonly fieldsChanged: readonly FieldChanges[];
+  /** Fields that the source has emptied and the store keeps, since a contact's fields cannot be cleared. */
+  readonly emptied: readonly { readonly field: string; readonly records: number }[];
+  readonly rejections: readonly ReasonGroup[];
+  readonly skips: readonly ReasonGroup[];
+  /** What the mapping changed on the way, such as negative stock that is sent as 0: records a sentence. */
+  readonly notices: readonly { readonly message: string; readonly records: number }[];
+  readonly examples: {
+    readonly new: readonly KeyExample[];
+    readonly changed: readonly KeyExample[];
+    readonly removed: readonly KeyExample[];
+  };
+  readonly duplicates: DuplicatesFound | null;
+  readonly takeovers: readonly Takeover[];
+  /** Rows whose key cannot be read: while there are any, nothing is deleted. */
+  readonly unreadableKeys: number;
+  readonly deletesWithheld: DeletesWithheld | null;
+  /** Removed keys whose id the store never answered: they cannot be deleted. */
+  readonly deletesWithoutId: number;
+  readonly safety: readonly SafetyVerdict[];
+  readonly shards: readonly PlannedShard[];
+  readonly source: PlanSource;
+}
+
+/** One line of a plan's rejections: rows that are not sent, and why. */
+export interface PlannedRejection {
+  readonly key: string | null;
+  /** 1, or 0 for a further copy of a key that was counted already. */
+  readonly records: 0 | 1;
+  readonly rows: number;
+  readonly spans: readonly RowSpan[];
+  readonly reason: Reason;
+}

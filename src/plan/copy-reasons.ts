@@ -1,0 +1,58 @@
+import type { Reason } from '../model/reason.ts';
+import type { Resource } from '../model/record.ts';
+import type { RowSpan } from '../model/row.ts';
+
+/** Why a copy of a repeated key is not sent. */
+export type CopyReasonCode =
+  | 'duplicate-key'
+  | 'rows-not-adjacent'
+  | 'copy-rejected'
+  | 'too-many-copies'
+  | 'identical-copy'
+  | 'earlier-copy-kept'
+  | 'later-copy-kept';
+
+/** What is said of all copies of one key. */
+export interface CopiesOfKey {
+  readonly resource: Resource;
+  readonly copies: number;
+  /** The rows of the first few copies. */
+  readonly firstSpans: readonly RowSpan[];
+}
+
+/** The reason for leaving out a copy, with the lines on which the copies stand. */
+export function copyReason(code: CopyReasonCode, { resource, copies, firstSpans }: CopiesOfKey): Reason {
+  const field = resource === 'products' ? 'url' : 'id';
+  return { code, field, message: sentence(code, field, copies, placesOf(firstSpans, copies)) };
+}
+
+function sentence(code: CopyReasonCode, field: string, copies: number, places: string): string {
+  switch (code) {
+    case 'duplicate-key':
+      return `the same ${field} stands ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
+    case 'rows-not-adjacent':
+      return `rows of one product stand apart, in ${places}; sort the file so that they follow each other`;
+    case 'copy-rejected':
+      return `the same ${field} stands ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
+    case 'too-many-copies':
+      return `the same ${field} stands ${copies} times, beginning in ${places}: more than can be merged; is the mapping of \`${field}\` right?`;
+    case 'identical-copy':
+      return `an identical copy of another record, as in ${places}`;
+    case 'earlier-copy-kept':
+      return `the same ${field} stands ${copies} times, in ${places}; the first is kept`;
+    case 'later-copy-kept':
+      return `the same ${field} stands ${copies} times, in ${places}; the last is kept`;
+    default:
+      return code satisfies never;
+  }
+}
+
+function placesOf(spans: readonly RowSpan[], copies: number): string {
+  const severalFiles = spans.some((span) => span.file > 0);
+  const places = spans.map(({ file, from, to }) => {
+    const lines = from === to ? `line ${from}` : `lines ${from}-${to}`;
+    return severalFiles ? `file ${file + 1} ${lines}` : lines;
+  });
+  if (copies > spans.length) return `${places.join(', ')} and more`;
+  return new Intl.ListFormat('en', { type: 'conjunction' }).format(places);
+}

@@ -1,0 +1,52 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, type JsonObject, member, memberNames } from './json-value.ts';
+import { variantChanges } from './variant-changes.ts';
+
+/** A field that differs between two bodies of one record; undefined where a body has no such field. */
+export interface FieldChange {
+  /** With its path: `title`, `variants.price`, `properties.Stage`. */
+  readonly field: string;
+  readonly old: unknown;
+  readonly new: unknown;
+}
+
+/**
+ * What differs between the body that the store last acknowledged and the one to be sent, each field once. Bodies that
+ * say the same in another order of fields have no changes.
+ */
+export function fieldChanges(oldBody: string, newBody: string): FieldChange[] {
+  const before: unknown = JSON.parse(oldBody);
+  const after: unknown = JSON.parse(newBody);
+  if (!isJsonObject(before) || !isJsonObject(after)) return [];
+  return [...memberNames(after, before)].flatMap((field) =>
+    changesOf(field, member(before, field), member(after, field)),
+  );
+}
+
+function changesOf(field: string, before: unknown, after: unknown): FieldChange[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (field === 'variants' && Array.isArray(before) && Array.isArray(after)) {
+    return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject));
+  }
+  if (field === 'properties' && Array.isArray(before) && Array.isArray(after)) {
+    return membersChanged(field, byName(before), byName(after));
+  }
+  if (isJsonObject(before) && isJsonObject(after)) return membersChanged(field, before, after);
+  return [{ field, old: before, new: after }];
+}
+
+function membersChanged(path: string, before: JsonObject, after: JsonObject): FieldChange[] {
+  const changes = [...memberNames(after, before)]
+    .map((name) => ({ field: `${path}.${name}`, old: member(before, name), new: member(after, name) }))
+    .filter((change) => !isDeepStrictEqual(change.old, change.new));
+  return changes.length > 0 ? changes : [{ field: path, old: before, new: after }];
+}
+
+/** Custom properties as an object, so that each is compared with the one of its name. */
+function byName(properties: readonly unknown[]): JsonObject {
+  return Object.fromEntries(
+    properties
+      .filter(isJsonObject)
+      .map((property) => [String(member(property, 'name')), member(property, 'value')]),
+  );
+}

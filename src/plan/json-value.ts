@@ -1,0 +1,16 @@
+/** An object of a parsed request body; its members are looked at one by one. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own member, so that a body without `constructor` has none. */
+export function member(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** The names of both, those of the first object first. */
+export function memberNames(first: JsonObject, second: JsonObject): Set<string> {
+  return new Set([...Object.keys(first), ...Object.keys(second)]);
+}

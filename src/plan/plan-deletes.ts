@@ -1,0 +1,63 @@
+import type { DeletesWithheld, ImportMode, PlannedShard } from '../model/plan.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import type { Ledger } from '../state/state.ts';
+import type { KeySet } from './key-set.ts';
+import { missingKeys } from './missing-keys.ts';
+import type { PlanTally } from './plan-tally.ts';
+import { ShardWriter } from './shard-writer.ts';
+
+/** What planning the deletes of a mirror needs. */
+export interface DeleteOptions {
+  readonly folder: RunFolder;
+  readonly ledger: Ledger;
+  readonly job: string;
+  readonly mode: ImportMode;
+  /** A retry sees only a few rows of its source: what it does not see is not missing. */
+  readonly retry: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The deletes of a plan. */
+export interface PlannedDeletes {
+  readonly removed: number;
+  readonly deletes: number;
+  readonly withheld: DeletesWithheld | null;
+  readonly withoutId: number;
+  readonly shards: readonly PlannedShard[];
+}
+
+/**
+ * Plans a delete for every key that this job last sent and the source no longer has, in shards of their own. While
+ * the key of any row cannot be read, that row might be any of them: they are counted, and nothing is deleted.
+ */
+export async function planDeletes(
+  options: DeleteOptions,
+  seen: KeySet,
+  tally: PlanTally,
+  firstShard: number,
+): Promise<PlannedDeletes> {
+  const { folder, ledger, job, mode, retry, signal } = options;
+  const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
+  if (mode === 'upsert') return none;
+  if (retry) return { ...none, withheld: 'retry' };
+  if ((await ledger.count(job)) === 0) return { ...none, withheld: 'ledger-empty' };
+  const unreadable = tally.unreadableKeys > 0;
+  const writer = new ShardWriter(folder, 'deletes', firstShard);
+  let removed = 0;
+  let deletes = 0;
+  let withoutId = 0;
+  for await (const missing of missingKeys(ledger, job, seen)) {
+    signal.throwIfAborted();
+    for (const { key, id } of missing) {
+      removed++;
+      tally.example('removed', key);
+      if (id === null) withoutId++;
+      if (id === null || unreadable) continue;
+      deletes++;
+      writer.add({ kind: 'delete-product', key, id, rows: 0, spans: [] });
+    }
+    await writer.room();
+  }
+  const shards = await writer.finish();
+  return { removed, deletes, withoutId, withheld: unreadable ? 'key-unreadable' : null, shards };
+}

@@ -1,0 +1,106 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { StateError } from '../model/errors.ts';
+import type { Plan } from '../model/plan.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+
+export const PLAN_FILE = 'plan.json';
+
+const count = z.object({ records: z.int(), rows: z.int() });
+const example = z.object({ key: z.string(), file: z.int().nullable(), line: z.int().nullable() });
+const sample = z.object({ key: z.string(), old: z.string().nullable(), new: z.string().nullable() });
+const reasonGroup = count.extend({
+  code: z.string(),
+  message: z.string(),
+  field: z.string().nullable(),
+  column: z.string().nullable(),
+  lines: z.array(z.object({ file: z.int(), line: z.int() })),
+});
+
+const planSchema: z.ZodType<Plan> = z.object({
+  job: z.string(),
+  resource: z.enum(['products', 'contacts']),
+  mode: z.enum(['upsert', 'mirror']),
+  counts: z.object({
+    rows: z.int(),
+    records: z.int(),
+    new: count,
+    changed: count,
+    resent: count,
+    unchanged: count,
+    rejected: count,
+    skipped: count,
+    removed: z.int(),
+    deletes: z.int(),
+  }),
+  fieldsChanged: z.array(z.object({ field: z.string(), records: z.int(), samples: z.array(sample) })),
+  emptied: z.array(z.object({ field: z.string(), records: z.int() })),
+  rejections: z.array(reasonGroup),
+  skips: z.array(reasonGroup),
+  notices: z.array(z.object({ message: z.string(), records: z.int() })),
+  examples: z.object({ new: z.array(example), changed: z.array(example), removed: z.array(example) }),
+  duplicates: z
+    .object({
+      policy: z.enum(['reject', 'first', 'last', 'merge']),
+      keys: z.int(),
+      copies: z.int(),
+      identical: z.int(),
+      examples: z.array(example),
+    })
+    .nullable(),
+  takeovers: z.array(
+    z.object({ job: z.string(), sent: z.int(), left: z.int(), examples: z.array(z.string()) }),
+  ),
+  unreadableKeys: z.int(),
+  deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry']).nullable(),
+  deletesWithoutId: z.int(),
+  safety: z.array(
+    z.object({
+      limit: z.enum(['maxDeletes', 'maxRejects', 'minRows', 'maxChanges', 'key']),
+      exceeded: z.boolean(),
+      figure: z.int(),
+      base: z.int().nullable(),
+      message: z.string(),
+    }),
+  ),
+  shards: z.array(
+    z.object({
+      number: z.int(),
+      name: z.string(),
+      kind: z.enum(['upserts', 'deletes']),
+      operations: z.int(),
+      bytes: z.int(),
+    }),
+  ),
+  source: z.object({
+    files: z.array(
+      z.object({
+        name: z.string(),
+        rows: z.int(),
+        delimiter: z.string(),
+        encoding: z.string(),
+        blankLines: z.int(),
+      }),
+    ),
+    columnsNotUsed: z.array(z.string()),
+  }),
+});
+
+/** Writes the plan; the last of its files, so that where it is the plan is complete. */
+export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
+  await folder.write(PLAN_FILE, [`${JSON.stringify(plan, null, 2)}\n`]);
+}
+
+/** The plan of a run, or undefined when it was not finished; StateError when it cannot be read. */
+export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
+  if (!(await folder.exists(PLAN_FILE))) return undefined;
+  const written = await text(await folder.read(PLAN_FILE));
+  try {
+    return planSchema.parse(JSON.parse(written));
+  } catch (cause) {
+    throw new StateError(`${folder.location}/${PLAN_FILE} is not a plan that this version writes.`, {
+      cause,
+      hint: 'The file was damaged, or another version wrote it; run the job again.',
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import type { Count, KeyExample, Takeover } from '../model/plan.ts';
+import { ReasonTally } from '../model/reason-tally.ts';
+import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
+import { ChangeTally } from './change-tally.ts';
+
+/** What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same. */
+export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
+
+type Counted = Standing | 'rejected' | 'skipped';
+type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
+type OpenTakeover = { sent: number; left: number; examples: string[] };
+
+const EXAMPLES_KEPT = 5;
+/** Sentences are the mapping's own and few; this bounds what a mapping that puts values into them can take. */
+const NOTICES_KEPT = 200;
+
+/** What a plan has found so far: figures, first examples and reasons, in memory that does not grow with records. */
+export class PlanTally {
+  readonly counts: Readonly<Record<Counted, OpenCount>> = {
+    new: { records: 0, rows: 0 },
+    changed: { records: 0, rows: 0 },
+    resent: { records: 0, rows: 0 },
+    unchanged: { records: 0, rows: 0 },
+    rejected: { records: 0, rows: 0 },
+    skipped: { records: 0, rows: 0 },
+  };
+  readonly changes: ChangeTally;
+  readonly rejections = new ReasonTally();
+  readonly skips = new ReasonTally();
+  readonly examples: Readonly<Record<'new' | 'changed' | 'removed', KeyExample[]>> = {
+    new: [],
+    changed: [],
+    removed: [],
+  };
+  unreadableKeys = 0;
+  /** Records that the ledger knows. */
+  known = 0;
+  readonly #notices = new Map<string, number>();
+  readonly #takeovers = new Map<string, OpenTakeover>();
+
+  constructor(resource: Resource) {
+    this.changes = new ChangeTally(resource);
+  }
+
+  record(record: MappedRecord, standing: Standing): void {
+    this.#count(standing, 1, record.rows);
+    if (standing !== 'new') this.known++;
+    if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
+    if (record.notes !== undefined) for (const note of record.notes) this.#notice(note);
+  }
+
+  rejected(rejection: MappedRejection, records: 0 | 1): void {
+    this.#count('rejected', records, rejection.rows);
+    this.rejections.add({ ...rejection, records });
+    if (rejection.key === null) this.unreadableKeys++;
+  }
+
+  skipped(skip: MappedSkip, records: 0 | 1): void {
+    this.#count('skipped', records, skip.rows);
+    this.skips.add({ ...skip, records });
+    if (skip.key === null) this.unreadableKeys++;
+  }
+
+  /** Rows that were skipped turn out to share their key with a record or rejection: one record, counted there. */
+  skippedBelongsToOther(): void {
+    this.counts.skipped.records--;
+  }
+
+  takenOver(job: string, key: string, standing: Standing): void {
+    const takeover = this.#takeovers.get(job) ?? { sent: 0, left: 0, examples: [] };
+    this.#takeovers.set(job, takeover);
+    if (standing === 'unchanged') takeover.left++;
+    else takeover.sent++;
+    if (takeover.examples.length < EXAMPLES_KEPT) takeover.examples.push(key);
+  }
+
+  example(of: 'new' | 'changed' | 'removed', key: string, record?: MappedRecord): void {
+    const examples = this.examples[of];
+    if (examples.length === EXAMPLES_KEPT) return;
+    const span = record?.spans[0];
+    examples.push({ key, file: span?.file ?? null, line: span?.from ?? null });
+  }
+
+  /** Most frequent first. */
+  notices(): { message: string; records: number }[] {
+    return [...this.#notices]
+      .map(([message, records]) => ({ message, records }))
+      .sort((a, b) => b.records - a.records);
+  }
+
+  takeovers(): Takeover[] {
+    return [...this.#takeovers].map(([job, takeover]) => ({ job, ...takeover }));
+  }
+
+  #count(counted: Counted, records: number, rows: number): void {
+    const count = this.counts[counted];
+    count.records += records;
+    count.rows += rows;
+  }
+
+  #notice(message: string): void {
+    const known = this.#notices.get(message);
+    if (known === undefined && this.#notices.size === NOTICES_KEPT) return;
+    this.#notices.set(message, (known ?? 0) + 1);
+  }
+}

@@ -1,0 +1,120 @@
+import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
+import type { Mapped, MappedRecord, MappedRejection, Resource } from '../model/record.ts';
+import { type CopyGroup, CopySpool } from './copy-spool.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { type HashKey, KeySet } from './key-set.ts';
+import type { PlanDraft } from './plan-draft.ts';
+import { type ResolvedCopy, resolveCopies } from './resolve-copies.ts';
+
+const EXAMPLES_KEPT = 5;
+
+interface PassOptions {
+  readonly resource: Resource;
+  readonly duplicates: DuplicatesPolicy;
+  readonly hashKey?: HashKey | undefined;
+}
+
+/**
+ * Tells keys apart while the source goes by: what stands once goes on to the draft, copies of keys that are known to
+ * repeat are held back. A repetition that was not known ends the drafting; from there on keys are only collected.
+ */
+export class SourcePass implements Disposable {
+  readonly seen: KeySet;
+  /** Keys that turned out to repeat, perhaps with a few that only share a hash with another key. */
+  readonly repeated: KeySet;
+  rows = 0;
+  readonly #draft: PlanDraft;
+  readonly #options: PassOptions;
+  readonly #heldBack: { readonly keys: KeySet; readonly spool: CopySpool } | null;
+  readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
+
+  /** `knownRepeated`: what an earlier pass over the same source found. */
+  constructor(draft: PlanDraft, options: PassOptions, knownRepeated: KeySet | null) {
+    this.seen = new KeySet(options.hashKey);
+    this.repeated = new KeySet(options.hashKey);
+    this.#draft = draft;
+    this.#options = options;
+    this.#heldBack = knownRepeated === null ? null : { keys: knownRepeated, spool: new CopySpool() };
+  }
+
+  take(item: Mapped): void {
+    this.rows += item.rows;
+    switch (item.kind) {
+      case 'record':
+        if (this.#claim(item.key, item)) this.#draft.record(item);
+        break;
+      case 'rejected':
+        if (item.key === null ? this.repeated.size === 0 : this.#claim(item.key, item)) {
+          this.#draft.reject(item, 1);
+        }
+        break;
+      case 'skipped': {
+        const known = item.key !== null && this.seen.add(item.key, false) !== 'absent';
+        this.#draft.skip(item, known ? 0 : 1);
+        break;
+      }
+      default:
+        item satisfies never;
+    }
+  }
+
+  /** What becomes of the copies that were held back. */
+  *heldBack(): Generator<ResolvedCopy> {
+    if (this.#heldBack === null) return;
+    for (const group of this.#heldBack.spool.groups()) {
+      if (group.copies > 1) this.#countGroup(group);
+      yield* resolveCopies(group, this.#options.duplicates, this.#options.resource);
+    }
+  }
+
+  resolve({ item, records }: ResolvedCopy): void {
+    switch (item.kind) {
+      case 'record':
+        this.#draft.record(item);
+        break;
+      case 'rejected':
+        this.#draft.reject(item, records);
+        break;
+      case 'skipped':
+        this.#draft.skip(item, records);
+        break;
+      default:
+        item satisfies never;
+    }
+  }
+
+  /** Keys that stood more than once; null when there were none. */
+  get duplicates(): DuplicatesFound | null {
+    return this.#found.keys === 0 ? null : { policy: this.#options.duplicates, ...this.#found };
+  }
+
+  [Symbol.dispose](): void {
+    this.#heldBack?.spool[Symbol.dispose]();
+  }
+
+  /** Whether the record or rejection may go on to the draft. */
+  #claim(key: string, item: MappedRecord | MappedRejection): boolean {
+    const before = this.seen.add(key, true);
+    if (before === 'noted') this.#draft.tally.skippedBelongsToOther();
+    if (this.#heldBack?.keys.has(key) === true) {
+      const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;
+      this.#heldBack.spool.add(key, item, print);
+      return false;
+    }
+    if (before === 'claimed') {
+      if (this.#heldBack !== null) throw new Error('the source was not the same when it was read again');
+      this.repeated.add(key, true);
+    }
+    return this.repeated.size === 0;
+  }
+
+  #countGroup(group: CopyGroup): void {
+    this.#found.keys++;
+    this.#found.copies += group.copies;
+    if (group.identical) this.#found.identical += group.copies - 1;
+    if (this.#found.examples.length === EXAMPLES_KEPT) return;
+    const [first] = group.read();
+    const span = first?.spans[0];
+    this.#found.examples.push({ key: group.key, file: span?.file ?? null, line: span?.from ?? null });
+  }
+}

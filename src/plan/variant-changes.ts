@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FieldChange } from './field-changes.ts';
+import { type JsonObject, member, memberNames } from './json-value.ts';
+
+interface Pairing {
+  readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
+  readonly removed: readonly JsonObject[];
+  readonly added: readonly JsonObject[];
+}
+
+/**
+ * Variants compared with their counterparts, found by option values, else by sku: one that was inserted does not
+ * make all that follow it look changed. A field that differs in several variants is given once, with the first
+ * pair's values. Variants that were added, removed or only reordered are the field `variants`.
+ */
+export function variantChanges(before: readonly JsonObject[], after: readonly JsonObject[]): FieldChange[] {
+  const { pairs, removed, added } = pairUp(before, after);
+  const changes = new Map<string, FieldChange>();
+  if (removed.length > 0 || added.length > 0) {
+    changes.set('variants', { field: 'variants', old: labels(removed), new: labels(added) });
+  }
+  for (const [old, now] of pairs) {
+    for (const name of memberNames(now, old)) {
+      const field = `variants.${name}`;
+      if (changes.has(field) || isDeepStrictEqual(member(old, name), member(now, name))) continue;
+      changes.set(field, { field, old: member(old, name), new: member(now, name) });
+    }
+  }
+  if (changes.size === 0)
+    changes.set('variants', { field: 'variants', old: labels(before), new: labels(after) });
+  return [...changes.values()];
+}
+
+function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): Pairing {
+  if (before.length === 1 && after.length === 1) {
+    return {
+      pairs: before.flatMap((old) => after.map((now) => [old, now] as const)),
+      removed: [],
+      added: [],
+    };
+  }
+  const byOptions = pairBy((variant) => JSON.stringify(member(variant, 'options')), before, after);
+  const bySku = pairBy(skuOf, byOptions.removed, byOptions.added);
+  return { pairs: [...byOptions.pairs, ...bySku.pairs], removed: bySku.removed, added: bySku.added };
+}
+
+/** Pairs those that share a value; several of one value are paired in their order. */
+function pairBy(
+  handleOf: (variant: JsonObject) => string | undefined,
+  before: readonly JsonObject[],
+  after: readonly JsonObject[],
+): Pairing {
+  const waiting = Map.groupBy(before, handleOf);
+  waiting.delete(undefined);
+  const pairs: [JsonObject, JsonObject][] = [];
+  const added: JsonObject[] = [];
+  const paired = new Set<JsonObject>();
+  for (const now of after) {
+    const old = waiting.get(handleOf(now))?.shift();
+    if (old === undefined) {
+      added.push(now);
+    } else {
+      pairs.push([old, now]);
+      paired.add(old);
+    }
+  }
+  return { pairs, removed: before.filter((old) => !paired.has(old)), added };
+}
+
+function skuOf(variant: JsonObject): string | undefined {
+  const sku = member(variant, 'sku');
+  return typeof sku === 'string' && sku !== '' ? sku : undefined;
+}
+
+/** How people tell variants apart: `Red / L`, else the sku. */
+function labels(variants: readonly JsonObject[]): string {
+  return variants.map(labelOf).join(', ');
+}
+
+function labelOf(variant: JsonObject): string {
+  const options = member(variant, 'options');
+  const values = Array.isArray(options) ? options.join(' / ') : '';
+  return values || (skuOf(variant) ?? 'the only variant');
+}
