@@ -21,6 +21,10 @@ export interface Admission {
   readonly sentAt: number;
   /** Sent to see whether the store answers again, while everything else waits. */
   readonly probe: boolean;
+  /** It was the last that the concurrency limit allowed. */
+  readonly full: boolean;
+  /** It had to wait for the rate. */
+  readonly paced: boolean;
 }
 
 /** How an attempt ended. */
@@ -91,6 +95,7 @@ export function gate(options: GateOptions): Gate {
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = 0;
   let lastFailure = '';
+  let heldByRate = false;
   let cancelTimer: (() => void) | null = null;
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
 
@@ -121,14 +126,19 @@ export function gate(options: GateOptions): Gate {
     counts.requests++;
     limit.sent(inFlight);
     if (circuit.open) circuit.probeSent(now);
-    return { sentAt: now, probe: circuit.open };
+    const full = inFlight >= limit.current && limit.current > 1;
+    const paced = heldByRate;
+    heldByRate = false;
+    return { sentAt: now, probe: circuit.open, full, paced };
   };
 
   /** Milliseconds until anything may go, whatever it is; Infinity when the end of a request decides. */
   const closedForMs = (now: number): number => {
     if (circuit.open) return Math.max(circuit.probeWaitMs(now), pausedUntil - now, 0);
     if (inFlight >= limit.current) return Number.POSITIVE_INFINITY;
-    return Math.max(bucket.waitMs(now), pausedUntil - now, 0);
+    const rateMs = bucket.waitMs(now);
+    if (rateMs > 0) heldByRate = true;
+    return Math.max(rateMs, pausedUntil - now, 0);
   };
 
   /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
@@ -176,17 +186,25 @@ export function gate(options: GateOptions): Gate {
     return admitted;
   };
 
+  const slowDown = (sentAt: number, endedAt: number, explicit: boolean): void => {
+    const before = allowed.rate;
+    allowed.refused({ sentAt, endedAt, explicit });
+    if (allowed.rate < before) onEvent({ kind: 'rate-limited', requestsPerSecond: allowed.rate });
+  };
+
   const failed = (end: AttemptEnd & { kind: 'failed' }, admission: Admission, now: number): void => {
-    const explicit = end.status === 429 || (end.status === 503 && end.retryAfterMs !== undefined);
     const { sentAt } = admission;
     lastFailure = end.reason;
-    limit.ended({ sentAt, endedAt: now, pressure: explicit ? 'too-many' : 'unwell' });
     if (end.status === 429) counts.pushBacks++;
-    if (end.status === 429 || end.status === 503) {
-      const before = allowed.rate;
-      allowed.refused({ sentAt, endedAt: now, explicit });
-      if (allowed.rate < before) onEvent({ kind: 'rate-limited', requestsPerSecond: allowed.rate });
+    const explicit = end.status === 429 || (end.status === 503 && end.retryAfterMs !== undefined);
+    const wasPaced = allowed.rate !== Number.POSITIVE_INFINITY;
+    // Once there is a pace, too many at once is told from too many a second by which of the two was used up.
+    const tooManyAtOnce = explicit && wasPaced && admission.full;
+    if (!explicit || !wasPaced || tooManyAtOnce) {
+      const pressure = tooManyAtOnce && !admission.paced ? 'too-many' : 'unwell';
+      limit.ended({ sentAt, endedAt: now, pressure });
     }
+    if (!tooManyAtOnce && (end.status === 429 || end.status === 503)) slowDown(sentAt, now, explicit);
     if (end.retryAfterMs !== undefined && end.retryAfterMs > 0) {
       pauseFor(end.retryAfterMs, end.reason);
       sharedPause?.announce(end.retryAfterMs);

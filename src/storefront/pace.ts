@@ -1,16 +1,16 @@
-/** Accepted answers are counted over the last second, in slots of this many milliseconds. */
-const SLOT_MS = 50;
-const SLOTS = 20;
-const WINDOW_MS = SLOT_MS * SLOTS;
+import { acceptedRate } from './accepted-rate.ts';
+
 /** What a push-back leaves of the rate at which requests were accepted. */
 const DECREASE = 0.95;
-/** What it leaves of our own rate while there is not yet a whole second to measure. */
+/** What push-backs leave of our own rate when they keep coming before there is a second to measure. */
 const DECREASE_UNMEASURED = 0.7;
-/** Growth per second, as a share of the rate, once the last push-back is long enough ago. */
-const INCREASE = 0.02;
-/** How long the rate rests after a push-back; doubled each time growing soon led to the next. */
+const MEASURED_AFTER_MS = 1_000;
+const KEEP_COMING = 3;
+/** Growth per second, as a share of the rate: the longer nothing was pushed back, the faster. */
+const SLOWEST_INCREASE = 0.02;
+const FASTEST_INCREASE = 0.5;
+/** How long the rate rests after a push-back. */
 const REST_MS = 2_000;
-const MAX_REST_MS = 32_000;
 /** Never slower than this, in requests a second: the breaker and Retry-After pause altogether. */
 const SLOWEST = 0.5;
 /** 503s count as "too many" only when they are this share of the answers since the last cut, of at least so many. */
@@ -19,60 +19,43 @@ const UNWELL_ANSWERS = 6;
 
 /**
  * The rate the store seems to allow, in requests a second: Infinity until it first says 429 (or so many 503s that
- * they can only mean the same), then what it was seen to accept, tried upwards slowly.
+ * they can only mean the same), then a little less than it was seen to accept, tried upwards again and again.
  */
 export interface Pace {
   readonly rate: number;
-  /** An attempt that the store took, with whatever result. */
+  /** The store took a request, with whatever result. */
   accepted(now: number): void;
   /** `explicit`: 429, or 503 with Retry-After. */
   refused(attempt: { sentAt: number; endedAt: number; explicit: boolean }): void;
 }
 
 export function pace(): Pace {
+  const taken = acceptedRate();
   let rate = Number.POSITIVE_INFINITY;
-  const counts = new Array<number>(SLOTS).fill(0);
-  let slot = 0;
-  let firstAt: number | null = null;
   let cutAt = Number.NEGATIVE_INFINITY;
   let grownAt = 0;
-  let restMs = REST_MS;
-  let answersSinceCut = 0;
-  let unwellSinceCut = 0;
-
-  const forward = (now: number): void => {
-    const current = Math.floor(now / SLOT_MS);
-    for (let passed = Math.max(slot + 1, current - SLOTS + 1); passed <= current; passed++) {
-      counts[passed % SLOTS] = 0;
-    }
-    slot = Math.max(slot, current);
-  };
-
-  const acceptedPerSecond = (now: number): number => {
-    forward(now);
-    const span = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (firstAt ?? now)));
-    return (counts.reduce((sum, count) => sum + count, 0) * 1_000) / span;
-  };
+  let increase = SLOWEST_INCREASE;
+  let answers = 0;
+  let refusals = 0;
 
   const cut = (now: number): void => {
-    const accepted = acceptedPerSecond(now) * DECREASE;
-    if (rate === Number.POSITIVE_INFINITY || now - cutAt >= WINDOW_MS) {
-      restMs = now - cutAt < 2 * restMs + WINDOW_MS ? Math.min(MAX_REST_MS, restMs * 2) : REST_MS;
-      rate = accepted;
-    } else {
-      rate = Math.min(rate * DECREASE_UNMEASURED, accepted);
-    }
-    rate = Math.max(SLOWEST, rate);
+    const accepted = taken.perSecond(now) * DECREASE;
+    const isMeasured = rate === Number.POSITIVE_INFINITY || now - cutAt >= MEASURED_AFTER_MS;
+    rate = Math.max(SLOWEST, isMeasured ? accepted : Math.min(rate * DECREASE_UNMEASURED, accepted));
     cutAt = now;
-    grownAt = now + restMs;
-    answersSinceCut = 0;
-    unwellSinceCut = 0;
+    grownAt = now + REST_MS;
+    increase = SLOWEST_INCREASE;
+    answers = 0;
+    refusals = 0;
   };
 
   const grow = (now: number): void => {
-    if (rate === Number.POSITIVE_INFINITY || now <= grownAt) return;
+    if (rate === Number.POSITIVE_INFINITY || now - grownAt < MEASURED_AFTER_MS) return;
     // A rate that is not used says nothing about what the store would take.
-    if (acceptedPerSecond(now) > 0.8 * rate) rate *= (1 + INCREASE) ** ((now - grownAt) / 1_000);
+    if (taken.perSecond(now) > 0.8 * rate) {
+      rate *= 1 + increase;
+      increase = Math.min(FASTEST_INCREASE, increase * 2);
+    }
     grownAt = now;
   };
 
@@ -81,19 +64,18 @@ export function pace(): Pace {
       return rate;
     },
     accepted(now) {
-      firstAt ??= now;
-      forward(now);
-      counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
-      answersSinceCut++;
+      taken.count(now);
+      answers++;
       grow(now);
     },
     refused({ sentAt, endedAt, explicit }) {
-      firstAt ??= endedAt;
-      answersSinceCut++;
-      if (!explicit) unwellSinceCut++;
       if (sentAt < cutAt) return;
-      const soMany = answersSinceCut >= UNWELL_ANSWERS && unwellSinceCut >= UNWELL_SHARE * answersSinceCut;
-      if (explicit || soMany) cut(endedAt);
+      answers++;
+      refusals++;
+      const isFresh = endedAt - cutAt >= MEASURED_AFTER_MS;
+      const keepComing = refusals >= KEEP_COMING && refusals >= answers / 2;
+      const means = explicit || (answers >= UNWELL_ANSWERS && refusals >= UNWELL_SHARE * answers);
+      if (means && (isFresh || keepComing)) cut(endedAt);
     },
   };
 }

@@ -1,0 +1,37 @@
+/** Counted in slots of this many milliseconds, over the last second. */
+const SLOT_MS = 50;
+const SLOTS = 20;
+const WINDOW_MS = SLOT_MS * SLOTS;
+
+/** How many requests a second the store has been taking. */
+export interface AcceptedRate {
+  count(now: number): void;
+  /** Over the last second, or since the first request if that is less. */
+  perSecond(now: number): number;
+}
+
+export function acceptedRate(): AcceptedRate {
+  const counts = new Array<number>(SLOTS).fill(0);
+  let slot = 0;
+  let startedAt: number | null = null;
+
+  const forward = (now: number): void => {
+    startedAt ??= now;
+    const current = Math.floor(now / SLOT_MS);
+    for (let passed = Math.max(slot + 1, current - SLOTS + 1); passed <= current; passed++)
+      counts[passed % SLOTS] = 0;
+    slot = Math.max(slot, current);
+  };
+
+  return {
+    count(now) {
+      forward(now);
+      counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
+    },
+    perSecond(now) {
+      forward(now);
+      const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
+      return (counts.reduce((sum, count) => sum + count, 0) * 1_000) / spanMs;
+    },
+  };
+}

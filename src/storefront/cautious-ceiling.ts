@@ -1,0 +1,39 @@
+/** Answers without push-back, per request in flight, before going beyond a limit that was pushed back from. */
+const QUIET_ANSWERS = 20;
+/** Each time that fails, the next try waits twice as long, up to this factor. */
+const MAX_CAUTION = 32;
+
+/** Remembers how many requests at once were too many, so that this is not found out anew every few round trips. */
+export interface CautiousCeiling {
+  /** So many were too many. */
+  exceeded(limit: number): void;
+  answered(): void;
+  /** Whether to go beyond `limit` now. Where it was too much before, only after a long quiet time. */
+  allowsMoreThan(limit: number): boolean;
+}
+
+export function cautiousCeiling(): CautiousCeiling {
+  let highestGood = Number.POSITIVE_INFINITY;
+  let caution = 1;
+  let quietAnswers = 0;
+  return {
+    exceeded(limit) {
+      caution = limit > highestGood ? Math.min(MAX_CAUTION, caution * 2) : 1;
+      highestGood = Math.max(1, limit - 1);
+      quietAnswers = 0;
+    },
+    answered() {
+      quietAnswers++;
+    },
+    allowsMoreThan(limit) {
+      if (limit < highestGood) return true;
+      if (quietAnswers < QUIET_ANSWERS * caution * limit) return false;
+      if (limit > highestGood) {
+        highestGood = Number.POSITIVE_INFINITY;
+        caution = 1;
+      }
+      quietAnswers = 0;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { abortListeners } from '../../src/storefront/abort-listeners.ts';
+import { sleep } from '../../src/storefront/clock.ts';
+import type { OnStorefrontEvent, SharedPause } from '../../src/storefront/events.ts';
+import type { Exchange, RawAnswer } from '../../src/storefront/exchange.ts';
+import { type Gate, gate } from '../../src/storefront/gate.ts';
+import { type Sender, sender } from '../../src/storefront/send.ts';
+import { seededRandom } from '../support/store/random.ts';
+import { type FakeClock, fakeClock } from './fake-clock.ts';
+
+/** What the virtual store makes of a request: how long it takes, and what it answers. */
+export interface VirtualAnswer {
+  readonly afterMs: number;
+  readonly status: number;
+  readonly retryAfter?: string;
+}
+
+/** A request as the virtual store saw it, in milliseconds of the fake clock. */
+export interface VirtualRequest {
+  readonly path: string;
+  readonly at: number;
+  status: number | null;
+}
+
+interface VirtualOptions {
+  readonly answer: (arrived: { open: number; now: number; number: number; path: string }) => VirtualAnswer;
+  readonly concurrency?: number;
+  readonly requestsPerSecond?: number;
+  readonly seed?: number;
+  readonly onEvent?: OnStorefrontEvent;
+  readonly sharedPause?: SharedPause;
+}
+
+/** The real gate and sender before a store that takes only time of a fake clock: an hour passes in a moment. */
+export interface Virtual {
+  readonly clock: FakeClock;
+  readonly gate: Gate;
+  readonly sender: Sender;
+  readonly requests: readonly VirtualRequest[];
+}
+
+export function virtualStore(options: VirtualOptions): Virtual {
+  const { answer, concurrency = 64, requestsPerSecond, seed = 1, onEvent = () => {}, sharedPause } = options;
+  const clock = fakeClock();
+  const random = seededRandom(seed);
+  const aborts = abortListeners();
+  const requests: VirtualRequest[] = [];
+  let open = 0;
+  const exchange: Exchange = {
+    async send({ path }, signal) {
+      const request: VirtualRequest = { path, at: clock.monotonic(), status: null };
+      requests.push(request);
+      open++;
+      const { afterMs, status, retryAfter } = answer({
+        open,
+        now: request.at,
+        number: requests.length,
+        path,
+      });
+      try {
+        await sleep(clock, afterMs, signal);
+      } finally {
+        open--;
+      }
+      request.status = status;
+      const body = status < 300 ? '{"id":1}' : '{"success":false,"message":"no"}';
+      return { status, body, retryAfter, location: undefined } satisfies RawAnswer;
+    },
+    close: async () => {},
+  };
+  const door = gate({ concurrency, requestsPerSecond, clock, random, onEvent, sharedPause, aborts });
+  return {
+    clock,
+    gate: door,
+    sender: sender({ exchange, gate: door, apiKey: 'key', clock, random }),
+    requests,
+  };
+}
