@@ -24,6 +24,8 @@ export interface ProductTable {
 }
 
 const BATCH_SIZE = 500;
+/** Answers always carry a period unit (storefront-api.md, section 2); requests may leave it out. */
+const DEFAULT_PERIOD_UNIT = 'MONTHLY';
 
 /** Products as answered carry these when nothing was sent for them. */
 const DEFAULTS = {
@@ -87,10 +89,10 @@ export function openProductTable(database: DatabaseSync): ProductTable {
   };
 }
 
-function storable({ id: _ignored, ...body }: ProductBody): StoredProduct {
-  const unit = body.subscription?.periodUnit;
-  if (unit === undefined) return body;
-  return { ...body, subscription: { ...body.subscription, periodUnit: unit.toUpperCase() } };
+function storable({ id: _ignored, subscription, ...body }: ProductBody): StoredProduct {
+  if (subscription === undefined) return body;
+  const periodUnit = subscription.periodUnit?.toUpperCase() ?? DEFAULT_PERIOD_UNIT;
+  return { ...body, subscription: { ...subscription, periodUnit } };
 }
 
 function withId(id: number, json: string): string {

@@ -102,6 +102,12 @@ describe('products', () => {
     });
   });
 
+  it('answers a period unit when none was sent', async () => {
+    await using store = await setup();
+    const { body } = await store.upsert({ title: 'Tea', url: 'tea', subscription: { cycles: 6, period: 1 } });
+    expect(body).toMatchObject({ subscription: { cycles: 6, period: 1, periodUnit: 'MONTHLY' } });
+  });
+
   it('makes one product of fifty upserts of one url at the same time', async () => {
     await using store = await setup();
     const answers = await Promise.all(
