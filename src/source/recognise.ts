@@ -1,0 +1,85 @@
+/** What the beginning of a file says it is: told by content, since names lie. */
+export type Recognised =
+  | { readonly kind: 'gzip' }
+  | { readonly kind: 'zip' }
+  | { readonly kind: 'text' }
+  /** Something that people hand over by mistake: what it is, and how to come by CSV. */
+  | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
+
+/** How many bytes `recognise` wants to see: a tar tells its kind at byte 257. */
+export const RECOGNISED_BYTES = 1024;
+
+export const SAVE_AS_CSV =
+  'Open it in a spreadsheet and save it as "CSV UTF-8", or choose CSV where it is exported.';
+const UNPACK_FIRST = 'Unpack it first, or pack it as gzip or zip.';
+const EXPORT_CSV = 'Choose CSV where it is exported.';
+const LOOK_INTO_IT =
+  'Open it in a text editor: often it is the login or error page of the service that should have given the file.';
+
+interface Signature {
+  readonly bytes: string;
+  readonly at?: number;
+  readonly what: string;
+  readonly hint: string;
+}
+
+/** Bytes in hexadecimal by which kinds of files begin. */
+const SIGNATURES: readonly Signature[] = [
+  { bytes: '255044462d', what: 'a PDF document', hint: EXPORT_CSV },
+  { bytes: 'd0cf11e0a1b11ae1', what: 'an old Excel workbook (.xls)', hint: SAVE_AS_CSV },
+  { bytes: '7b5c727466', what: 'a rich text document (.rtf)', hint: EXPORT_CSV },
+  { bytes: '50415231', what: 'a Parquet file', hint: EXPORT_CSV },
+  { bytes: '53514c69746520666f726d6174203300', what: 'an SQLite database', hint: EXPORT_CSV },
+  { bytes: '89504e470d0a1a0a', what: 'a PNG image', hint: EXPORT_CSV },
+  { bytes: 'ffd8ff', what: 'a JPEG image', hint: EXPORT_CSV },
+  { bytes: '47494638', what: 'a GIF image', hint: EXPORT_CSV },
+  { bytes: '377abcaf271c', what: 'a 7z archive', hint: UNPACK_FIRST },
+  { bytes: '526172211a07', what: 'a RAR archive', hint: UNPACK_FIRST },
+  { bytes: '425a68', what: 'a bzip2 file', hint: UNPACK_FIRST },
+  { bytes: 'fd377a585a00', what: 'an xz file', hint: UNPACK_FIRST },
+  { bytes: '28b52ffd', what: 'a zstd file', hint: UNPACK_FIRST },
+  { bytes: '7573746172', at: 257, what: 'a tar archive', hint: UNPACK_FIRST },
+];
+
+/** Texts that are no CSV, by how they begin, blanks and byte order mark aside. */
+const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
+  { pattern: /^<(!doctype\s+html|html|head|body|table|script)\b/i, what: 'an HTML page', hint: LOOK_INTO_IT },
+  { pattern: /^<(\?xml\b|rss\b|feed\b|!doctype\b|[\w:]+\s+xmlns\b)/i, what: 'an XML file', hint: EXPORT_CSV },
+  { pattern: /^(\{\s*("|\}\s*$)|\[\s*(\{|\[|\]\s*$))/, what: 'a JSON file', hint: EXPORT_CSV },
+  {
+    pattern: /^version https:\/\/git-lfs\./,
+    what: 'a Git LFS pointer instead of the file',
+    hint: 'Fetch it with `git lfs pull`.',
+  },
+];
+
+/** Tells what a file is by its first `RECOGNISED_BYTES`. Whatever has no signature is taken for text. */
+export function recognise(beginning: Uint8Array): Recognised {
+  const hex = Buffer.from(beginning.subarray(0, RECOGNISED_BYTES)).toString('hex');
+  if (hex.startsWith('1f8b')) return { kind: 'gzip' };
+  if (/^504b(0304|0506|0708)/.test(hex)) return { kind: 'zip' };
+  const signature = SIGNATURES.find(({ bytes, at = 0 }) => hex.startsWith(bytes, at * 2));
+  if (signature !== undefined) return { kind: 'mistaken', what: signature.what, hint: signature.hint };
+  const text = textOf(beginning).trimStart();
+  const mistaken = TEXTS.find(({ pattern }) => pattern.test(text));
+  return mistaken === undefined
+    ? { kind: 'text' }
+    : { kind: 'mistaken', what: mistaken.what, hint: mistaken.hint };
+}
+
+function textOf(bytes: Uint8Array): string {
+  const label = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
+  return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES));
+}
+
+/** What a zip with these entries is, when it is a document rather than an archive of files. */
+export function recogniseDocument(names: readonly string[]): string | undefined {
+  const has = (start: string) => names.some((name) => name.startsWith(start));
+  if (has('[Content_Types].xml')) {
+    if (has('xl/')) return 'an Excel workbook (.xlsx)';
+    return has('word/') ? 'a Word document (.docx)' : 'an Office document';
+  }
+  if (names.includes('mimetype') && names.includes('content.xml')) return 'a LibreOffice document (.ods)';
+  if (names.some((name) => name.endsWith('.iwa'))) return 'an Apple Numbers document';
+  return undefined;
+}

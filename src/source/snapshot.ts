@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { StateError } from '../model/errors.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+
+const SNAPSHOT_FILE = 'snapshot.json';
+
+const snapshotSchema = z.strictObject({
+  files: z.array(
+    z.strictObject({ name: z.string(), stored: z.string(), bytes: z.int().min(0), sha256: z.string() }),
+  ),
+  sha256: z.string(),
+});
+
+/** One file of a snapshot: unpacked, in its original charset. */
+export interface SnapshotFile {
+  /** What people call it: its path in the workspace, and within the archive. A label, never a path to open. */
+  readonly name: string;
+  /** Its name in the run's folder. */
+  readonly stored: string;
+  readonly bytes: number;
+  /** Over the stored bytes, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** The immutable copy of a run's source. */
+export interface Snapshot {
+  readonly files: readonly SnapshotFile[];
+  /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
+  readonly sha256: string;
+}
+
+/** The snapshot that these files make, in this order. */
+export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
+  const hash = createHash('sha256');
+  for (const { bytes, sha256 } of files) hash.update(`${bytes} ${sha256}\n`);
+  return { files, sha256: hash.digest('hex') };
+}
+
+/** Writes the list of the snapshot's files; that it is there says that all of them are. */
+export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promise<void> {
+  await folder.write(SNAPSHOT_FILE, [`${JSON.stringify(snapshot, null, 2)}\n`]);
+}
+
+/** The snapshot in the folder, for whoever continues the run; undefined when staging has not finished. StateError. */
+export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
+  if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
+  try {
+    return snapshotSchema.parse(JSON.parse(await text(await folder.read(SNAPSHOT_FILE))));
+  } catch (cause) {
+    if (cause instanceof StateError) throw cause;
+    throw new StateError(`${folder.location}: ${SNAPSHOT_FILE} is damaged.`, {
+      cause,
+      hint: 'Run the job again: it will take a new snapshot.',
+    });
+  }
+}

@@ -1,0 +1,16 @@
+/** The most that a source may hold once unpacked: what protects the disk from a damaged or hostile archive. */
+export interface SourceLimits {
+  /** Bytes of all files together, unpacked. */
+  readonly bytes: number;
+  /** How many times larger than the archive its content may be. Judged from 64 MiB on. */
+  readonly ratio: number;
+  /** Files, those within zips counted one by one. */
+  readonly fileCount: number;
+}
+
+const GIB = 1024 ** 3;
+
+export const DEFAULT_SOURCE_LIMITS: SourceLimits = { bytes: 10 * GIB, ratio: 200, fileCount: 1000 };
+
+/** Below this size no ratio is suspicious: small files of equal rows pack very well. */
+export const RATIO_FREE_BYTES = 64 * 1024 ** 2;

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { SourceSpec } from '../config/source-spec.ts';
+import { SourceError } from '../model/errors.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import { findFiles } from './find-files.ts';
+import { gunzip } from './gunzip.ts';
+import { peek } from './peek.ts';
+import { RECOGNISED_BYTES, recognise } from './recognise.ts';
+import { type Snapshot, type SnapshotFile, saveSnapshot, snapshotOf } from './snapshot.ts';
+import { DEFAULT_SOURCE_LIMITS, RATIO_FREE_BYTES, type SourceLimits } from './source-limits.ts';
+import { openZip } from './unzip.ts';
+
+const READ_BYTES = 256 * 1024;
+
+export interface StageOptions {
+  readonly workspaceDir: string;
+  readonly folder: RunFolder;
+  readonly limits?: Partial<SourceLimits> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Told the unpacked bytes so far, and the file under way, as often as bytes come. */
+  readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
+}
+
+/**
+ * The step `stage`: copies the source into the run's folder, unpacked, and lists the copies in its snapshot. What is
+ * no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
+ * no copy is left behind.
+ */
+export async function stageSource(
+  spec: Pick<SourceSpec, 'path' | 'files'>,
+  options: StageOptions,
+): Promise<Snapshot> {
+  const limits = { ...DEFAULT_SOURCE_LIMITS, ...options.limits };
+  const staging: Staging = { options, limits, files: [], bytes: 0 };
+  try {
+    for (const path of await findFiles(spec.path, options.workspaceDir)) await stageFile(path, staging);
+    const { files } = staging;
+    if (spec.files !== undefined && files.length !== spec.files) {
+      throw new SourceError(
+        `The source \`${spec.path}\` gives ${files.length} file(s) where the job says \`files: ${spec.files}\`: ${files.map(({ name }) => name).join(', ')}.`,
+        { place: { file: spec.path }, hint: 'Wait until all files are there, or correct `files`.' },
+      );
+    }
+    const snapshot = snapshotOf(files);
+    await saveSnapshot(options.folder, snapshot);
+    return snapshot;
+  } catch (error) {
+    // Cleaning up must not hide why it is needed; what is left behind goes with the run's folder.
+    await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
+    throw error;
+  }
+}
+
+interface Staging {
+  readonly options: StageOptions;
+  readonly limits: SourceLimits;
+  readonly files: SnapshotFile[];
+  /** Unpacked bytes of all files so far. */
+  bytes: number;
+}
+
+/** What a stored file is unpacked from: a file in the workspace, perhaps an archive. */
+interface Archive {
+  readonly bytes: number;
+  unpacked: number;
+}
+
+async function stageFile(path: string, staging: Staging): Promise<void> {
+  const handle = await open(resolve(staging.options.workspaceDir, path)).catch((cause: unknown) => {
+    throw new SourceError(
+      `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
+      {
+        cause,
+        place: { file: path },
+      },
+    );
+  });
+  try {
+    const before = await handle.stat({ bigint: true });
+    const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
+    const { beginning, whole } = await peek(contentOf(handle), RECOGNISED_BYTES);
+    if (recognise(beginning).kind === 'zip') {
+      await whole.close();
+      for (const { label, content } of await openZip(handle, path, staging.limits.fileCount)) {
+        await store(`${path}/${label}`, content(), archive, staging);
+      }
+    } else {
+      await store(path, whole, archive, staging);
+    }
+    const after = await handle.stat({ bigint: true });
+    if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
+      throw new SourceError(`The source ${path} changed while it was read.`, {
+        place: { file: path },
+        hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+      });
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* contentOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Unpacks gzip if it is that, refuses what is no text, and writes the rest into the folder. */
+async function store(
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  archive: Archive,
+  staging: Staging,
+): Promise<void> {
+  let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
+  let recognised = recognise(beginning);
+  if (recognised.kind === 'gzip') {
+    ({ beginning, whole } = await peek(gunzip(whole, name), RECOGNISED_BYTES));
+    recognised = recognise(beginning);
+  }
+  if (recognised.kind !== 'text' || beginning.length === 0) {
+    await whole.close();
+    throw mistaken(name, recognised);
+  }
+
+  const { files, limits, options } = staging;
+  if (files.length >= limits.fileCount)
+    throw limitError(name, 'fileCount', limits.fileCount, 'it has more files');
+  const stored = `source-${String(files.length + 1).padStart(4, '0')}`;
+  const hash = createHash('sha256');
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of whole) {
+      options.signal?.throwIfAborted();
+      staging.bytes += chunk.length;
+      archive.unpacked += chunk.length;
+      refuseTooMuch(name, archive, staging);
+      hash.update(chunk);
+      yield chunk;
+      options.onProgress?.({ file: name, bytes: staging.bytes });
+    }
+  }
+  const bytes = await options.folder.write(stored, watched());
+  files.push({ name: unique(name, files), stored, bytes, sha256: hash.digest('hex') });
+}
+
+function mistaken(name: string, recognised: ReturnType<typeof recognise>): SourceError {
+  const place = { file: name };
+  switch (recognised.kind) {
+    case 'mistaken':
+      return new SourceError(`The source ${name} is ${recognised.what}, not a CSV file.`, {
+        place,
+        hint: recognised.hint,
+      });
+    case 'gzip':
+    case 'zip':
+      return new SourceError(
+        `The source ${name} is packed twice: within it is another ${recognised.kind} file.`,
+        {
+          place,
+          hint: 'Pack the CSV file itself.',
+        },
+      );
+    case 'text':
+      return new SourceError(`The source ${name} is empty: it has 0 bytes.`, {
+        place,
+        hint: 'Look whether the export has failed.',
+      });
+    default:
+      return recognised satisfies never;
+  }
+}
+
+function refuseTooMuch(name: string, archive: Archive, { bytes, limits }: Staging): void {
+  if (bytes > limits.bytes) throw limitError(name, 'bytes', limits.bytes, 'unpacked, it is larger');
+  if (archive.unpacked > RATIO_FREE_BYTES && archive.unpacked > archive.bytes * limits.ratio) {
+    throw limitError(name, 'ratio', limits.ratio, 'its content is more times larger than the archive');
+  }
+}
+
+function limitError(name: string, limit: keyof SourceLimits, most: number, what: string): SourceError {
+  return new SourceError(`The source ${name} exceeds the limit ${limit} (${most}): ${what}.`, {
+    place: { file: name },
+    hint: `If the source is right, set a higher \`limits: { ${limit}: … }\` in the source of the job.`,
+  });
+}
+
+/** The same label twice, as only archives can have it, gets a number: rows are told apart by it. */
+function unique(name: string, files: readonly SnapshotFile[]): string {
+  const taken = (candidate: string) => files.some((file) => file.name === candidate);
+  if (!taken(name)) return name;
+  let number = 2;
+  while (taken(`${name} (${number})`)) number += 1;
+  return `${name} (${number})`;
+}

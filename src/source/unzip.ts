@@ -1,0 +1,128 @@
+import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
+import { SourceError } from '../model/errors.ts';
+import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
+
+/** What macOS and Windows put into folders, and with them into zips. */
+const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;
+
+const FILE_TYPE_BITS = 0o170000;
+const SYMBOLIC_LINK = 0o120000;
+
+const NO_PASSWORDS = 'Pack it without a password; there is no way to give one.';
+
+/** A file within a zip. */
+export interface ZippedFile {
+  /** The name within the zip made harmless: a label for people. */
+  readonly label: string;
+  content(): AsyncGenerator<Uint8Array>;
+}
+
+/**
+ * The files within a zip, sorted by name; folders and litter are left out. Names are labels only: nothing is ever
+ * written to where they point. SourceError for what cannot be read whole and certain: encrypted, damaged, a document.
+ */
+export async function openZip(handle: FileHandle, name: string, mostFiles: number): Promise<ZippedFile[]> {
+  // Names are left undecoded, since yauzl would refuse whole archives for a `../` that harms nobody here.
+  const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
+    throw unreadable(name, cause);
+  });
+  const entries = await entriesOf(zip, name, mostFiles);
+
+  const document = recogniseDocument(entries.map(({ label }) => label));
+  if (document !== undefined) {
+    throw new SourceError(`The source ${name} is ${document}, not a CSV file.`, {
+      place: { file: name },
+      hint: SAVE_AS_CSV,
+    });
+  }
+  const files = entries.filter(({ label }) => !label.endsWith('/') && !LITTER.test(label));
+  for (const { label, entry } of files) refuseUnreadable(name, label, entry);
+  if (files.length === 0) {
+    throw new SourceError(`The zip ${name} has no files in it.`, {
+      place: { file: name },
+      hint: 'Look whether the export has failed.',
+    });
+  }
+  return files
+    .sort((a, b) => (a.label < b.label ? -1 : 1))
+    .map(({ label, entry }) => ({
+      label: harmless(label),
+      content: () => contentOf(zip, entry, name, label),
+    }));
+}
+
+async function entriesOf(zip: ZipFile, name: string, most: number) {
+  const entries: { readonly label: string; readonly entry: Entry }[] = [];
+  try {
+    for await (const entry of zip.eachEntry()) {
+      const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry;
+      entries.push({
+        label: getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false),
+        entry,
+      });
+      // Folders and litter are counted generously; what is left is held to the limit by whoever stages it.
+      if (entries.length > most * 10) throw new Error(`it lists more than ${most * 10} entries`);
+    }
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
+  return entries;
+}
+
+function refuseUnreadable(name: string, label: string, entry: Entry): void {
+  const refuse = (what: string, hint: string) =>
+    new SourceError(`In the zip ${name}, ${harmless(label)} ${what}.`, { place: { file: name }, hint });
+  if (entry.isEncrypted()) {
+    throw refuse('is encrypted', NO_PASSWORDS);
+  }
+  if (((entry.externalFileAttributes >>> 16) & FILE_TYPE_BITS) === SYMBOLIC_LINK) {
+    throw refuse('is a link, not a file', 'Pack the file itself.');
+  }
+  if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
+    throw refuse(
+      `is packed by method ${entry.compressionMethod}, which is not read here`,
+      'Pack it by the usual method, deflate.',
+    );
+  }
+}
+
+async function* contentOf(
+  zip: ZipFile,
+  entry: Entry,
+  name: string,
+  label: string,
+): AsyncGenerator<Uint8Array> {
+  let checksum = 0;
+  try {
+    const stream = await zip.openReadStreamPromise(entry);
+    for await (const chunk of stream) {
+      checksum = crc32(chunk, checksum);
+      yield chunk;
+    }
+  } catch (cause) {
+    throw unreadable(`${name}/${harmless(label)}`, cause);
+  }
+  if (checksum !== entry.crc32)
+    throw unreadable(`${name}/${harmless(label)}`, new Error('its checksum is wrong'));
+}
+
+function unreadable(name: string, cause: unknown): SourceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new SourceError(`The zip ${name} cannot be read: ${why}.`, {
+    cause,
+    place: { file: name },
+    hint: /encrypt/i.test(why)
+      ? NO_PASSWORDS
+      : 'It may have been cut off while it was copied: fetch it again.',
+  });
+}
+
+function harmless(label: string): string {
+  return label
+    .replaceAll(/\p{Cc}/gu, '')
+    .split(/[/\\]/)
+    .filter((part) => part !== '' && part !== '.' && part !== '..')
+    .join('/');
+}

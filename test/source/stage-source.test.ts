@@ -1,0 +1,306 @@
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { SourceError, StateError } from '../../src/model/errors.ts';
+import { loadSnapshot } from '../../src/source/snapshot.ts';
+import { type StageOptions, stageSource } from '../../src/source/stage-source.ts';
+import { workspaceWith } from './folder-on-disk.ts';
+import { makeZip } from './make-zip.ts';
+
+const CSV = 'sku,price\nA,1\nB,2\n';
+
+async function stage(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  path: string,
+  options: Partial<StageOptions> & { readonly files?: number } = {},
+) {
+  await using workspace = await workspaceWith(files);
+  const { files: expected, ...rest } = options;
+  const snapshot = await stageSource(
+    { path, ...(expected === undefined ? {} : { files: expected }) },
+    { ...workspace, ...rest },
+  );
+  const contents = await Promise.all(
+    snapshot.files.map(({ stored }) => readFile(join(workspace.folder.location, stored), 'utf8')),
+  );
+  expect(await loadSnapshot(workspace.folder)).toEqual(snapshot);
+  return { snapshot, contents, names: snapshot.files.map(({ name }) => name) };
+}
+
+async function refusal(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  path: string,
+  options: Partial<StageOptions> & { readonly files?: number } = {},
+) {
+  await using workspace = await workspaceWith(files);
+  const { files: expected, ...rest } = options;
+  const error: unknown = await stageSource(
+    { path, ...(expected === undefined ? {} : { files: expected }) },
+    { ...workspace, ...rest },
+  ).then(
+    () => 'staged',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
+  expect(await workspace.folder.list()).toEqual([]);
+  expect(error.hint).toBeTruthy();
+  return error;
+}
+
+describe('a snapshot', () => {
+  it('holds a file byte for byte, with its size and digest', async () => {
+    const bytes = Buffer.from('name\ncaf\xe9\n', 'latin1');
+    await using workspace = await workspaceWith({ 'in/a.csv': bytes });
+    const snapshot = await stageSource({ path: 'in/a.csv' }, workspace);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(snapshot.files).toEqual([
+      { name: 'in/a.csv', stored: 'source-0001', bytes: bytes.length, sha256 },
+    ]);
+    expect(await readFile(join(workspace.folder.location, 'source-0001'))).toEqual(bytes);
+  });
+
+  it('has the files of a glob in the order of their names, and a digest that knows the order', async () => {
+    const { names, contents, snapshot } = await stage(
+      { 'b.csv': 'b\n', 'a.csv': 'a\n', 'c.txt': 'c\n' },
+      '*.csv',
+    );
+    expect(names).toEqual(['a.csv', 'b.csv']);
+    expect(contents).toEqual(['a\n', 'b\n']);
+    const turned = await stage({ 'b.csv': 'a\n', 'a.csv': 'b\n' }, '*.csv');
+    expect(turned.snapshot.sha256).not.toBe(snapshot.sha256);
+    const renamed = await stage({ '1.csv': 'a\n', '2.csv': 'b\n' }, '*.csv');
+    expect(renamed.snapshot.sha256).toBe(snapshot.sha256);
+  });
+
+  it('takes a path literally when there is such a file, whatever its characters', async () => {
+    expect((await stage({ 'export [2024].csv': CSV }, 'export [2024].csv')).contents).toEqual([CSV]);
+  });
+
+  it('is absent until staging has finished, and refused when damaged', async () => {
+    await using workspace = await workspaceWith({ 'a.csv': CSV });
+    expect(await loadSnapshot(workspace.folder)).toBeUndefined();
+    await workspace.folder.write('snapshot.json', ['{"files":[']);
+    await expect(loadSnapshot(workspace.folder)).rejects.toThrow(StateError);
+  });
+
+  it('reports progress, and stops when told to, leaving nothing', async () => {
+    const seen: number[] = [];
+    await stage({ 'a.csv': CSV, 'b.csv': CSV }, '*.csv', { onProgress: ({ bytes }) => seen.push(bytes) });
+    expect(seen).toEqual([CSV.length, 2 * CSV.length]);
+
+    await using workspace = await workspaceWith({ 'a.csv': CSV });
+    const signal = AbortSignal.abort(new Error('told to stop'));
+    await expect(stageSource({ path: 'a.csv' }, { ...workspace, signal })).rejects.toThrow('told to stop');
+    expect(await workspace.folder.list()).toEqual([]);
+  });
+});
+
+describe('a source that is not there', () => {
+  it('is named, with what is there instead', async () => {
+    const error = await refusal({ 'in/catalog.csv': CSV, 'in/other.csv': CSV }, 'in/catalogue.csv');
+    expect(error.message).toContain('`in/catalogue.csv`. In in there are: catalog.csv, other.csv');
+    expect(error.hint).toContain('catalog.csv');
+    expect((await refusal({ 'a.txt': CSV }, 'exports/*.csv')).message).toContain(
+      'In the workspace there are: a.txt',
+    );
+  });
+
+  it('is said to be a folder where it is one', async () => {
+    expect((await refusal({ 'in/catalog.csv': CSV }, 'in')).hint).toContain('`in/*.csv`');
+  });
+
+  it('is counted where the job says how many files there must be', async () => {
+    const files = { 'a.csv': CSV, 'b.csv': CSV };
+    expect((await refusal(files, '*.csv', { files: 3 })).message).toContain(
+      'gives 2 file(s) where the job says `files: 3`',
+    );
+    expect((await stage(files, '*.csv', { files: 2 })).names).toHaveLength(2);
+  });
+
+  it('does not count folders that match', async () => {
+    await using workspace = await workspaceWith({ 'a.csv': CSV });
+    await mkdir(join(workspace.workspaceDir, 'b.csv'));
+    expect((await stageSource({ path: '*.csv' }, workspace)).files).toHaveLength(1);
+  });
+});
+
+describe('gzip', () => {
+  it('is opened whatever its name, also in several members', async () => {
+    const two = Buffer.concat([gzipSync('sku,price\nA,1\n'), gzipSync('B,2\n')]);
+    expect((await stage({ 'a.csv': gzipSync(CSV), 'b.csv.gz': two }, '*')).contents).toEqual([CSV, CSV]);
+  });
+
+  it.each([
+    ['cut off', gzipSync(CSV.repeat(1000)).subarray(0, 60)],
+    ['followed by other bytes', Buffer.concat([gzipSync(CSV), Buffer.from('more')])],
+    [
+      'followed by a member whose first byte is lost',
+      Buffer.concat([gzipSync(CSV), Buffer.from([0]), gzipSync(CSV)]),
+    ],
+    ['of wrong checksum', Buffer.concat([gzipSync(CSV).subarray(0, -8), Buffer.alloc(8, 1)])],
+  ])('is refused when %s', async (_what, bytes) => {
+    expect((await refusal({ 'a.csv.gz': bytes }, 'a.csv.gz')).message).toContain('a.csv.gz is damaged');
+  });
+
+  it('is refused when packed twice, or when no CSV is in it', async () => {
+    expect((await refusal({ 'a.gz': gzipSync(gzipSync(CSV)) }, 'a.gz')).message).toContain('packed twice');
+    expect((await refusal({ 'a.gz': gzipSync('%PDF-1.7') }, 'a.gz')).message).toContain('PDF');
+    expect((await refusal({ 'a.gz': gzipSync('') }, 'a.gz')).message).toContain('empty');
+  });
+
+  it('is refused when it unpacks to too much, long before it is all unpacked', async () => {
+    const bomb = gzipSync(Buffer.alloc(96 * 1024 * 1024, 'a,b\n'), { level: 9 });
+    const { message, hint } = await refusal({ 'a.gz': bomb }, 'a.gz');
+    expect(message).toContain('limit ratio (200)');
+    expect(hint).toContain('ratio');
+    expect((await refusal({ 'a.gz': bomb }, 'a.gz', { limits: { bytes: 1000 } })).message).toContain(
+      'limit bytes (1000)',
+    );
+    expect((await refusal({ 'a.csv': CSV, 'b.csv': CSV }, '*', { limits: { bytes: 20 } })).message).toContain(
+      'limit bytes',
+    );
+  });
+});
+
+describe('a zip', () => {
+  it('gives its files sorted by name, without folders and litter', async () => {
+    const zip = makeZip([
+      { name: 'shop/', content: '' },
+      { name: 'shop/b.csv', content: 'b\n' },
+      { name: '__MACOSX/shop/._b.csv', content: 'junk' },
+      { name: 'shop/.DS_Store', content: 'junk' },
+      { name: 'shop/a.csv', content: 'a\n', stored: true },
+      { name: 'shop/c.csv', content: gzipSync('c\n') },
+    ]);
+    const { names, contents } = await stage({ 'export.dat': zip }, 'export.dat');
+    expect(names).toEqual(['export.dat/shop/a.csv', 'export.dat/shop/b.csv', 'export.dat/shop/c.csv']);
+    expect(contents).toEqual(['a\n', 'b\n', 'c\n']);
+  });
+
+  it('writes nowhere but into the folder, whatever its names say (invariant 25)', async () => {
+    const names = [
+      '../../escape.csv',
+      '/tmp/escape.csv',
+      'C:\\escape.csv',
+      '..\\escape.csv',
+      'a\u0000\u001b[2J.csv',
+    ];
+    await using workspace = await workspaceWith({
+      'a.zip': makeZip(names.map((name) => ({ name, content: CSV }))),
+    });
+    const snapshot = await stageSource({ path: 'a.zip' }, workspace);
+    expect(snapshot.files.map(({ stored }) => stored)).toEqual(
+      names.map((_, index) => `source-000${index + 1}`),
+    );
+    expect(snapshot.files.map(({ name }) => name).join(' ')).not.toMatch(/\.\.|\/\/|\\|\p{Cc}/u);
+    expect(new Set(snapshot.files.map(({ name }) => name)).size).toBe(names.length);
+    expect(await workspace.folder.list()).toHaveLength(names.length + 1);
+  });
+
+  it.each([
+    ['encrypted', [{ name: 'a.csv', content: CSV, encrypted: true }], /a\.csv is encrypted/],
+    ['a link', [{ name: 'a.csv', content: '/etc/passwd', unixMode: 0o120777 }], /is a link/],
+    ['packed by an unknown method', [{ name: 'a.csv', content: CSV, method: 14 }], /method 14/],
+    ['of wrong checksum', [{ name: 'a.csv', content: CSV, checksum: 1 }], /checksum/],
+    ['longer than it says', [{ name: 'a.csv', content: CSV, size: 3 }], /too many bytes/],
+    ['nothing', [{ name: 'shop/', content: '' }], /no files/],
+    ['a zip again', [{ name: 'a.zip', content: makeZip([{ name: 'a.csv', content: CSV }]) }], /packed twice/],
+    [
+      'an image',
+      [{ name: 'a.png', content: Buffer.from('89504e470d0a1a0a', 'hex') }],
+      /a\.png is a PNG image/,
+    ],
+    [
+      'a workbook',
+      [
+        { name: '[Content_Types].xml', content: 'x' },
+        { name: 'xl/workbook.xml', content: 'x' },
+      ],
+      /Excel workbook \(\.xlsx\)/,
+    ],
+    [
+      'a LibreOffice document',
+      [
+        { name: 'mimetype', content: 'x' },
+        { name: 'content.xml', content: 'x' },
+      ],
+      /LibreOffice/,
+    ],
+  ])('is refused when in it is %s', async (_what, entries, message) => {
+    expect((await refusal({ 'a.zip': makeZip(entries) }, 'a.zip')).message).toMatch(message);
+  });
+
+  it('is refused when it is cut off, or has too many files', async () => {
+    const zip = makeZip([
+      { name: 'a.csv', content: CSV },
+      { name: 'b.csv', content: CSV },
+    ]);
+    expect((await refusal({ 'a.zip': zip.subarray(0, -30) }, 'a.zip')).message).toContain('cannot be read');
+    expect((await refusal({ 'a.zip': zip }, 'a.zip', { limits: { fileCount: 1 } })).message).toContain(
+      'limit fileCount (1)',
+    );
+  });
+});
+
+describe('what people hand over by mistake', () => {
+  it.each([
+    ['an old Excel workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
+    ['a PDF document', Buffer.from('%PDF-1.7\n')],
+    ['an HTML page', Buffer.from('\ufeff\n<!DOCTYPE html>\n<html>')],
+    ['an HTML page', Buffer.from('<table><tr><td>sku')],
+    ['an XML file', Buffer.from('<?xml version="1.0"?>')],
+    ['a JSON file', Buffer.from('{ "products": []')],
+    ['a JSON file', Buffer.from('[\n  {"sku"')],
+    ['a tar archive', Buffer.concat([Buffer.alloc(257, 'a'), Buffer.from('ustar')])],
+    ['a 7z archive', Buffer.from('377abcaf271c', 'hex')],
+    ['an HTML page', Buffer.from('\ufeff<html>', 'utf16le')],
+  ])('is refused by what it is: %s', async (what, content) => {
+    const { message, hint } = await refusal({ 'catalog.csv': content }, 'catalog.csv');
+    expect(message).toBe(
+      `The source catalog.csv is ${what}${what.endsWith('workbook') ? ' (.xls)' : ''}, not a CSV file.`,
+    );
+    expect(hint).toBeTruthy();
+  });
+
+  it('is refused when it is empty', async () => {
+    expect((await refusal({ 'catalog.csv': '' }, 'catalog.csv')).message).toContain('is empty');
+  });
+
+  it.each(['[Id],name\n1,a\n', '{sku},name\n', '<none>,b\n', 'PK,name\n1,2\n', 'BZ,h\n'])(
+    'is not every file that begins oddly: %j',
+    async (content) => {
+      expect((await stage({ 'a.csv': content }, 'a.csv')).contents).toEqual([content]);
+    },
+  );
+});
+
+describe('a file that changes while it is read', () => {
+  it('is refused', async () => {
+    await using workspace = await workspaceWith({ 'a.csv': CSV });
+    let changed: Promise<void> | undefined;
+    const staging = stageSource(
+      { path: 'a.csv' },
+      {
+        ...workspace,
+        folder: {
+          ...workspace.folder,
+          async write(name, content) {
+            changed ??= appendFile(join(workspace.workspaceDir, 'a.csv'), 'C,3\n');
+            await changed;
+            return workspace.folder.write(name, content);
+          },
+        },
+      },
+    );
+    await expect(staging).rejects.toThrow(/a\.csv changed while it was read/);
+    expect(await workspace.folder.list()).toEqual([]);
+  });
+
+  it('may be reached through a link', async () => {
+    await using workspace = await workspaceWith({ 'real.csv': CSV });
+    await symlink('real.csv', join(workspace.workspaceDir, 'latest.csv'));
+    expect((await stageSource({ path: 'latest.csv' }, workspace)).files).toHaveLength(1);
+  });
+});
