@@ -18,12 +18,8 @@ export function nearest(name: string, choices: Iterable<string>): string | undef
   return best;
 }
 
-const MOST_LISTED = 30;
-
-/** `; did you mean 'x'? (known: a, b, c)`, as far as there is something to say. */
-export function suggestion(name: string, choices: readonly string[]): string {
+/** `; did you mean 'x'?`, or nothing when no choice is near. */
+export function didYouMean(name: string, choices: Iterable<string>): string {
   const meant = nearest(name, choices);
-  const mean = meant === undefined ? '' : `; did you mean '${meant}'?`;
-  if (choices.length === 0 || choices.length > MOST_LISTED) return mean;
-  return `${mean} (known: ${choices.join(', ')})`;
+  return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from './deep-readonly.ts';
 import { isHttpUrl } from './http-url.ts';
+import { placeholder } from './placeholders.ts';
 
 /** Whom to tell about a run. */
 export const notifySchema = z.strictObject({
@@ -9,7 +10,7 @@ export const notifySchema = z.strictObject({
     .refine((url) => url === '' || isHttpUrl(url), 'expected an http or https address, or nothing')
     .meta({
       description: 'The webhook that gets a short text and the summary as JSON. Empty: nobody is told.',
-      examples: ['${OPS_WEBHOOK:}'],
+      examples: [placeholder('OPS_WEBHOOK', '')],
     }),
   on: z
     .array(z.enum(['failed', 'stopped', 'rejects', 'done']))

@@ -6,19 +6,18 @@ export interface Placeholder {
   readonly fallback: string | undefined;
 }
 
-type Part = string | Placeholder;
-
-/** A text taken apart into what stands as it is and what the environment fills; or the piece nobody can read. */
-export type Template = { readonly parts: readonly Part[] } | { readonly malformed: string };
+/** A text taken apart into what stands as it is and what the environment fills. */
+export type Template = readonly (string | Placeholder)[];
 
 const TOKEN = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}|\$\{/g;
 
 /**
  * Reads `${NAME}` and `${NAME:default}`; `$${` stands for a plain `${`. The default begins after the first colon, ends
- * at the first `}` and may be empty. Everything else stands for itself, and what is filled in is not read again.
+ * at the first `}` and may be empty. Everything else stands for itself, and what is filled in is not read again. Undefined when a `${`
+ * begins no placeholder.
  */
-export function parseTemplate(text: string): Template {
-  const parts: Part[] = [];
+export function parseTemplate(text: string): Template | undefined {
+  const parts: (string | Placeholder)[] = [];
   let plain = '';
   let from = 0;
   for (const match of text.matchAll(TOKEN)) {
@@ -28,7 +27,7 @@ export function parseTemplate(text: string): Template {
     if (source === '$${') {
       plain += '${';
     } else if (name === undefined || fallback?.includes('${')) {
-      return { malformed: text.slice(match.index, match.index + 20) };
+      return undefined;
     } else {
       if (plain !== '') parts.push(plain);
       plain = '';
@@ -37,7 +36,7 @@ export function parseTemplate(text: string): Template {
   }
   plain += text.slice(from);
   if (plain !== '') parts.push(plain);
-  return { parts };
+  return parts;
 }
 
 /** Writes a placeholder, as it stands in a file. */
@@ -56,10 +55,7 @@ export interface FilledText {
 }
 
 /** Fills in what `lookUp` knows; undefined means unset. */
-export function fillTemplate(
-  parts: readonly Part[],
-  lookUp: (name: string) => string | undefined,
-): FilledText {
+export function fillTemplate(parts: Template, lookUp: (name: string) => string | undefined): FilledText {
   const placeholders = parts.filter((part) => typeof part !== 'string');
   const unset: string[] = [];
   const text = parts.map((part) => {

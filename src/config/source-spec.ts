@@ -45,9 +45,9 @@ export const sourceSchema = z.strictObject({
   delimiter: delimiterSchema
     .exactOptional()
     .describe('What separates the columns: the character or its name. Detected when left out.'),
-  url: notYet('A web address'),
+  url: notYet('a web address'),
   s3: notYet('S3 storage'),
-  sftp: notYet('An SFTP server'),
+  sftp: notYet('an SFTP server'),
 });
 
 /** `path` is as written: relative to the workspace unless absolute. `encoding` is the WHATWG name. */

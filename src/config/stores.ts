@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import { baseUrlSchema } from './base-url.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
+import { placeholder } from './placeholders.ts';
 
 export const storeSchema = z.strictObject({
   baseUrl: baseUrlSchema.meta({
     description:
       'The address of the site, http or https; a path prefix is kept, a slash at the end makes no difference.',
-    examples: ['${STORE_URL}'],
+    examples: [placeholder('STORE_URL')],
   }),
   apiKey: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'holds a space or another character that no key has')
     .meta({
       description: 'The API key of the site. Comes from the environment only.',
-      examples: ['${STORE_API_KEY}'],
+      examples: [placeholder('STORE_API_KEY')],
     }),
   weightUnit: z
     .enum(['kg', 'g', 'lb', 'oz'])

@@ -1,4 +1,4 @@
-import { type Document, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { ConfigurationProblem, Place } from '../model/errors.ts';
 import { offsetOf, type Path, startOf } from './yaml-place.ts';
 import { explainYaml } from './yaml-problem.ts';
@@ -24,11 +24,11 @@ export function parseYaml(text: string, file: string): YamlFile {
   };
   const placeOf = (path: Path, part: 'key' | 'value') => place(offsetOf(document, path, part));
   const lines = text.split('\n');
-  const errors = [...document.errors, ...document.warnings].map(({ code, pos }) => {
+  const errors = withoutAftershocks([...document.errors, ...document.warnings]).map(({ code, pos }) => {
     const at = place(pos[0]);
     return { place: at, message: explainYaml(code, lines[(at.line ?? 1) - 1] ?? '') };
   });
-  const problems = [...firstOfLine(errors), ...forbidden(document, place)];
+  const problems = [...firstOfLine(errors), ...forbidden(document, place)].toSorted(byPlace);
   if (problems.length > 0) return { file, content: null, problems, placeOf };
   try {
     return { file, content: document.toJS(), problems, placeOf };
@@ -38,10 +38,24 @@ export function parseYaml(text: string, file: string): YamlFile {
   }
 }
 
-/** A slip of the pen makes the parser stumble on for the rest of the line; the first error tells it all. */
+/** After a slip of the pen the parser stumbles on to the end of the file; the first stumble tells it all. */
+function withoutAftershocks<T extends { readonly code: ErrorCode }>(errors: readonly T[]): T[] {
+  const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN');
+  return errors.filter(({ code }, index) => code !== 'UNEXPECTED_TOKEN' || index === first);
+}
+
+/** The same for the rest of a line. */
 function firstOfLine(problems: readonly ConfigurationProblem[]): ConfigurationProblem[] {
   const seen = new Set<number | undefined>();
-  return problems.filter(({ place }) => !seen.has(place.line) && seen.add(place.line));
+  return problems.filter(({ place }) => {
+    const isFirst = !seen.has(place.line);
+    seen.add(place.line);
+    return isFirst;
+  });
+}
+
+function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
+  return (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0);
 }
 
 /** What is valid YAML and yet no way to write a configuration. */
@@ -50,12 +64,9 @@ function forbidden(document: Document, place: (offset: number) => Place): Config
   const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });
   visit(document, {
     Alias(_, alias, ancestors) {
-      const anchor = alias.resolve(document);
-      if (anchor === undefined) {
-        add(alias, explainYaml('BAD_ALIAS', ''));
-      } else if (ancestors.includes(anchor)) {
-        add(alias, 'an alias (*name) within the value it stands for');
-      }
+      const anchored = alias.resolve(document);
+      if (anchored === undefined) add(alias, explainYaml('BAD_ALIAS', ''));
+      else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) within the value it stands for');
     },
     Pair(_, { key }) {
       if (isScalar(key) && key.value === '__proto__') add(key, "'__proto__' cannot be a key");

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
+import type { Interpretation } from './interpret.ts';
+import type { Job } from './job.ts';
+import type { MappingFile } from './mapping-file.ts';
+import type { StoreConfig } from './stores.ts';
+import { type Workspace, whyUnset } from './workspace.ts';
+
+/** Everything that is wrong in a workspace, and what is right in it. */
+export interface WorkspaceCheck {
+  /** What a run would stop at. */
+  readonly problems: readonly ConfigurationProblem[];
+  /** What may be meant so, or is yet to be set. */
+  readonly warnings: readonly ConfigurationProblem[];
+  /** Names of the variables that are needed and not set. */
+  readonly unset: readonly string[];
+  readonly stores: readonly StoreConfig[];
+  readonly jobs: readonly Job[];
+  /** The workspace's own mappings, and the shipped ones that its jobs use. */
+  readonly mappings: readonly MappingFile[];
+}
+
+/** Reads every file of a workspace, offline, and collects what is wrong with it. */
+export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
+  const { files, inspection } = workspace;
+  const stores = inspection.stores();
+  const storesFound = collect(stores.names ?? [], (name) => inspection.store(name));
+  const jobs = collect(files.jobNames, (name) => inspection.job(name));
+  const used = jobs.values.flatMap((job) => (job.kind === 'import' ? [job.mapping] : []));
+  const mappingNames = [...new Set([...files.ownMappingNames, ...used])];
+  const mappings = collect(mappingNames, (name) => inspection.mapping(name));
+  const unset = [storesFound, jobs, mappings].flatMap((part) => part.unset);
+  return {
+    problems: [
+      ...settingsProblems(workspace),
+      ...stores.problems,
+      ...storesFound.problems,
+      ...jobs.problems,
+      ...mappings.problems,
+    ],
+    warnings: [
+      ...unset.map(whyUnset),
+      ...storesFound.values.flatMap(plainHttp),
+      ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
+      ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
+    ],
+    unset: [...new Set(unset.map(({ name }) => name))].sort(),
+    stores: storesFound.values,
+    jobs: jobs.values,
+    mappings: mappings.values,
+  };
+}
+
+function collect<T>(names: readonly string[], inspect: (name: string) => Interpretation<T> | undefined) {
+  const found = names.flatMap((name) => inspect(name) ?? []);
+  return {
+    values: found.flatMap(({ value }) => (value === undefined ? [] : [value])),
+    problems: found.flatMap(({ problems }) => problems),
+    unset: found.flatMap(({ unset }) => unset),
+  };
+}
+
+function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[] {
+  try {
+    workspace.settings();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+function plainHttp({ name, baseUrl }: StoreConfig): ConfigurationProblem[] {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol === 'https:' || LOOPBACK.test(hostname)) return [];
+  const message = `${name}.baseUrl: http sends the API key readable for everybody on the way; use https`;
+  return [{ place: { file: 'stores.yaml' }, message }];
+}
+
+/** A file that is not there may come before the night; more often it is misspelt. */
+function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
+  if (job.kind === 'export') return [];
+  const paths = [job.source.path, ...(job.crosswalk === undefined ? [] : [job.crosswalk.path])];
+  return paths
+    .filter((path) => !/[*?[{]/.test(path) && !existsSync(workspace.path(path)))
+    .map((path) => ({
+      place: { file: `jobs/${job.name}.yaml` },
+      message: `the file ${path} is not there (yet)`,
+    }));
+}

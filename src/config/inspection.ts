@@ -1,0 +1,145 @@
+import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import type { Environment } from './environment.ts';
+import { exportJobSchema } from './export-job.ts';
+import { importJobSchema } from './import-job.ts';
+import { type Interpretation, interpret } from './interpret.ts';
+import { type Job, toExportJob, toImportJob } from './job.ts';
+import { checkMappingUse, checkNames, type Named, type RelationProblem } from './job-relations.ts';
+import type { MappingFile } from './mapping-file.ts';
+import { mappingSchema } from './mapping-spec.ts';
+import type { SecretField } from './secrets.ts';
+import { isName, type StoreConfig, storeSchema } from './stores.ts';
+import { valueAt } from './values-at.ts';
+import type { WorkspaceFiles } from './workspace-files.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** What the files of a workspace say, with everything that is wrong; undefined where there is no such file or entry. */
+export interface Inspection {
+  /** The names in `stores.yaml` (undefined when it cannot be read), and what concerns no single store. */
+  stores(): {
+    readonly names: readonly string[] | undefined;
+    readonly problems: readonly ConfigurationProblem[];
+  };
+  store(name: string): Interpretation<StoreConfig> | undefined;
+  /** A job by itself, and in relation to the stores and the mapping that it names. */
+  job(name: string): Interpretation<Job> | undefined;
+  mapping(name: string): Interpretation<MappingFile> | undefined;
+}
+
+const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
+const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
+
+/** Reads lazily: only the files that are asked for. `onSecret` is told the secrets that were filled in. */
+export function inspectFiles(
+  files: WorkspaceFiles,
+  environment: Environment,
+  onSecret: (value: string) => void,
+): Inspection {
+  const context = { environment, onSecret };
+
+  function stores() {
+    const yaml = files.stores();
+    if (yaml === undefined) {
+      return {
+        names: undefined,
+        problems: [{ place: { file: 'stores.yaml' }, message: 'there is no such file' }],
+      };
+    }
+    if (yaml.problems.length > 0) return { names: undefined, problems: yaml.problems };
+    if (!isMap(yaml.content)) {
+      const message = 'expected a map of stores by name';
+      return { names: undefined, problems: [{ place: yaml.placeOf([], 'value'), message }] };
+    }
+    const names = Object.keys(yaml.content);
+    const problems = names
+      .filter((name) => !isName(name))
+      .map((name) => ({
+        place: yaml.placeOf([name], 'key'),
+        message:
+          'the name of a store may hold letters, digits, dots, - and _ only, and begins with one of the first two',
+      }));
+    return { names: names.filter(isName), problems };
+  }
+
+  function store(name: string) {
+    const yaml = files.stores();
+    if (yaml === undefined || !stores().names?.includes(name)) return undefined;
+    const found = interpret(yaml, {
+      ...context,
+      schema: storeSchema,
+      at: [name],
+      secretFields: STORE_SECRETS,
+    });
+    return withValue(found, (value) => ({ name, ...value }));
+  }
+
+  function mapping(name: string): Interpretation<MappingFile> | undefined {
+    const found = files.mapping(name);
+    if (found === undefined) return undefined;
+    const { yaml, dir, shipped } = found;
+    const read = interpret(yaml, { ...context, schema: mappingSchema, at: [], secretFields: [] });
+    return withValue(read, (spec) => ({
+      name,
+      spec,
+      shipped,
+      dir,
+      placeOf: (path, part = 'value') => yaml.placeOf(path, part),
+    }));
+  }
+
+  function job(name: string): Interpretation<Job> | undefined {
+    const yaml = files.job(name);
+    if (yaml === undefined) return undefined;
+    const read = readJob(name, yaml);
+    const known = { stores: stores().names, mappings: files.mappingNames };
+    const relations = checkNames(read.value ?? literalNames(yaml.content), known);
+    const spec = read.value?.kind === 'import' ? mapping(read.value.mapping)?.value?.spec : undefined;
+    if (read.value?.kind === 'import' && spec !== undefined) {
+      relations.push(...checkMappingUse(read.value, spec));
+    }
+    const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
+    return problems.length === 0 ? read : { ...read, value: undefined, problems };
+  }
+
+  function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
+    const base = { ...context, at: [], secretFields: JOB_SECRETS };
+    return isExport(yaml.content)
+      ? withValue(interpret(yaml, { ...base, schema: exportJobSchema }), (value) => toExportJob(name, value))
+      : withValue(interpret(yaml, { ...base, schema: importJobSchema }), (value) => toImportJob(name, value));
+  }
+
+  return { stores, store, job, mapping };
+}
+
+function isMap(value: unknown): value is object {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** What a job that is not valid names all the same, so that one reading finds all that is wrong. */
+function literalNames(content: unknown): Named {
+  const literal = (key: string) => {
+    const value = valueAt(content, [key]);
+    return typeof value === 'string' && value !== '' && !value.includes('${') ? value : undefined;
+  };
+  return { store: literal('store'), mapping: literal('mapping') };
+}
+
+function isExport(content: unknown): boolean {
+  return isMap(content) && !('import' in content) && ('export' in content || 'destination' in content);
+}
+
+function withValue<T, U>(found: Interpretation<T>, change: (value: T) => U): Interpretation<U> {
+  return { ...found, value: found.value === undefined ? undefined : change(found.value) };
+}
+
+/** What names an unset variable cannot be judged. */
+function relationsToProblems(
+  relations: readonly RelationProblem[],
+  yaml: YamlFile,
+  { unset }: Interpretation<Job>,
+): ConfigurationProblem[] {
+  const open = new Set(unset.map(({ place }) => formatPlace(place)));
+  return relations
+    .map(({ path, part, message }) => ({ place: yaml.placeOf(path, part), message }))
+    .filter(({ place }) => !open.has(formatPlace(place)));
+}

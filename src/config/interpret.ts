@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import type { ConfigurationProblem, Place } from '../model/errors.ts';
+import type { Environment } from './environment.ts';
+import type { Finding } from './explain-issues.ts';
+import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
+import { parseFilled } from './parse-filled.ts';
+import { looksSecret, type SecretField } from './secrets.ts';
+import { valueAt } from './values-at.ts';
+import { wordFinding } from './word-finding.ts';
+import type { YamlFile } from './yaml-file.ts';
+import type { Path } from './yaml-place.ts';
+
+/** A variable without value and without default, and the place that needs it. */
+export interface UnsetVariable {
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** What a part of a file means, and everything that is wrong with it. */
+export interface Interpretation<T> {
+  /** Absent when there are problems. With unset variables it may be there, and incomplete: good for checks only. */
+  readonly value: T | undefined;
+  readonly problems: readonly ConfigurationProblem[];
+  readonly unset: readonly UnsetVariable[];
+}
+
+/** What a part of a file is read with. */
+export interface Reading<T> {
+  readonly schema: z.ZodType<T>;
+  /** Where the part stands in its file. */
+  readonly at: Path;
+  readonly environment: Environment;
+  readonly secretFields: readonly SecretField[];
+  /** Is told every secret that the environment filled in. */
+  readonly onSecret: (value: string) => void;
+}
+
+/** Fills in the environment, applies the schema and gives every problem its place. */
+export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretation<T> {
+  if (file.problems.length > 0) return { value: undefined, problems: file.problems, unset: [] };
+  const { at, schema, environment, secretFields } = reading;
+  const values = fillValues(valueAt(file.content, at), (name) => environment.get(name));
+  reportSecrets(values, reading);
+  const own = [...values.malformed.map(malformed), ...literalSecrets(values, secretFields)];
+  const told = new Set(own.map(({ path }) => pathKey(path)));
+  const parsed = parseFilled(schema, values);
+  const refused = 'findings' in parsed ? parsed.findings : [];
+  const findings = [
+    ...own,
+    ...refused.filter(({ path }) => !told.has(pathKey(path)) && !isUnset(values, path)),
+  ];
+  const secret = new Set(secretFields.map(({ path }) => pathKey(path)));
+  return {
+    value: findings.length === 0 && 'value' in parsed ? parsed.value : undefined,
+    problems: findings.map((finding) => ({
+      place: file.placeOf([...at, ...finding.path], finding.part),
+      message: wordFinding(finding, values, at, secret),
+    })),
+    unset: [...values.filled.values()].flatMap(({ path, unset }) =>
+      unset.map((name) => ({ name, place: file.placeOf([...at, ...path], 'value') })),
+    ),
+  };
+}
+
+function isUnset(values: FilledValues, path: Path): boolean {
+  return (values.filled.get(pathKey(path))?.unset.length ?? 0) > 0;
+}
+
+function malformed(path: Path): Finding {
+  const message = `a placeholder that cannot be read; write \${NAME} or \${NAME:default}, and $\${ for a plain \${`;
+  return { path, part: 'value', message, hint: '', wrongKind: false };
+}
+
+function literalSecrets(values: FilledValues, fields: readonly SecretField[]): Finding[] {
+  return fields
+    .filter(({ path, literal }) => literal === 'refused' && valueAt(values.value, path) !== undefined)
+    .filter(({ path }) => !values.filled.has(pathKey(path)))
+    .map(({ path }) => ({
+      path,
+      part: 'value',
+      message: `a secret must not stand in a file; write \${STORE_API_KEY}, and set that in the environment or in .env`,
+      hint: '',
+      wrongKind: false,
+    }));
+}
+
+function reportSecrets<T>(values: FilledValues, { secretFields, environment, onSecret }: Reading<T>): void {
+  for (const { path } of secretFields) {
+    const value = valueAt(values.value, path);
+    if (typeof value === 'string' && value !== '' && !isUnset(values, path)) onSecret(value);
+  }
+  for (const { placeholders } of values.filled.values()) {
+    for (const { name } of placeholders) {
+      const value = looksSecret(name) ? environment.get(name) : undefined;
+      if (value !== undefined) onSecret(value);
+    }
+  }
+}

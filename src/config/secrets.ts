@@ -1,0 +1,12 @@
+import type { Path } from './yaml-place.ts';
+
+/** A field whose value is a secret; `refused`: it may come from the environment only. */
+export interface SecretField {
+  readonly path: Path;
+  readonly literal: 'refused' | 'allowed';
+}
+
+/** Whether a variable's name says that its value is a secret. */
+export function looksSecret(name: string): boolean {
+  return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
+}

@@ -1,0 +1,24 @@
+import type { Path } from './yaml-place.ts';
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object';
+}
+
+/** The value at a path; undefined when there is none. */
+export function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[String(step)];
+  }
+  return value;
+}
+
+/** Changes the value at a path in place; undefined takes the key away (from a list, nothing is taken). */
+export function setValueAt(root: unknown, path: Path, value: unknown): void {
+  const parent = valueAt(root, path.slice(0, -1));
+  const key = String(path.at(-1));
+  if (path.length === 0 || !isObject(parent)) return;
+  if (value !== undefined) parent[key] = value;
+  else if (!Array.isArray(parent)) delete parent[key];
+}

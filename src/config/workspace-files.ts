@@ -1,0 +1,96 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { UsageError } from '../model/errors.ts';
+import { readYaml } from './read-yaml.ts';
+import { isName } from './stores.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** The mappings that come with Storeferry; the same from the sources and from `dist/`. */
+export const SHIPPED_MAPPINGS = fileURLToPath(new URL('../../mappings', import.meta.url));
+
+/** A mapping file, and the folder that the paths in it are relative to. */
+export interface FoundMapping {
+  readonly yaml: YamlFile;
+  readonly dir: string;
+  readonly shipped: boolean;
+}
+
+/** The YAML files of a workspace, each read when it is asked for, once. */
+export interface WorkspaceFiles {
+  stores(): YamlFile | undefined;
+  job(name: string): YamlFile | undefined;
+  /** The workspace's own mapping before the shipped one of the same name. */
+  mapping(name: string): FoundMapping | undefined;
+  readonly jobNames: readonly string[];
+  readonly ownMappingNames: readonly string[];
+  readonly mappingNames: readonly string[];
+  /** Files in `jobs/` and `mappings/` that look like YAML and are not read, with the reason. */
+  readonly ignored: readonly { readonly file: string; readonly why: string }[];
+}
+
+function listFolder(dir: string): string[] {
+  try {
+    return readdirSync(dir).sort();
+  } catch {
+    return [];
+  }
+}
+
+function yamlNames(dir: string): string[] {
+  return listFolder(dir)
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => file.slice(0, -'.yaml'.length))
+    .filter(isName);
+}
+
+function ignoredIn(dir: string, folder: string): { file: string; why: string }[] {
+  return listFolder(join(dir, folder)).flatMap((name) => {
+    const file = `${folder}/${name}`;
+    if (/\.yml$/i.test(name)) return [{ file, why: 'the file is not read: its name must end in .yaml' }];
+    const bad = name.endsWith('.yaml') && !isName(name.slice(0, -'.yaml'.length));
+    return bad
+      ? [{ file, why: 'the file is not read: its name may hold letters, digits, dots, - and _ only' }]
+      : [];
+  });
+}
+
+/** Remembers what was read, so that a file is read once and all see the same. */
+function once<T>(read: (name: string) => T): (name: string) => T {
+  const known = new Map<string, { readonly value: T }>();
+  return (name) => {
+    const entry = known.get(name) ?? { value: read(name) };
+    known.set(name, entry);
+    return entry.value;
+  };
+}
+
+/** UsageError when the folder is no workspace. */
+export function openFiles(dir: string, shippedDir: string): WorkspaceFiles {
+  const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
+  if (!exists('stores.yaml') && !exists('jobs')) {
+    throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
+      hint: 'Name the workspace with -C DIR, or make one with `storeferry init`.',
+    });
+  }
+  const file = once((path: string) => readYaml(join(dir, path), path));
+  const shipped = once((name: string) =>
+    readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`),
+  );
+  const ownMappingNames = yamlNames(join(dir, 'mappings'));
+  return {
+    stores: () => file('stores.yaml'),
+    job: (name) => (isName(name) ? file(`jobs/${name}.yaml`) : undefined),
+    mapping(name) {
+      if (!isName(name)) return undefined;
+      const own = file(`mappings/${name}.yaml`);
+      if (own !== undefined) return { yaml: own, dir, shipped: false };
+      const yaml = shipped(name);
+      return yaml === undefined ? undefined : { yaml, dir: shippedDir, shipped: true };
+    },
+    jobNames: yamlNames(join(dir, 'jobs')),
+    ownMappingNames,
+    mappingNames: [...new Set([...ownMappingNames, ...yamlNames(shippedDir)])].sort(),
+    ignored: [...ignoredIn(dir, 'jobs'), ...ignoredIn(dir, 'mappings')],
+  };
+}
