@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { DeepReadonly } from './deep-readonly.ts';
 import { flagSchema, valueSchema } from './mapping-value.ts';
 
 const propertiesSchema = z.strictObject({
@@ -42,5 +41,5 @@ export const contactSchema = z.strictObject({
   subscriberLists: valueSchema.exactOptional().describe('A list of ids of subscriber lists.'),
 });
 
-export type ContactSpec = DeepReadonly<z.infer<typeof contactSchema>>;
-export type PropertiesSpec = DeepReadonly<z.infer<typeof propertiesSchema>>;
+export type ContactSpec = Readonly<z.infer<typeof contactSchema>>;
+export type PropertiesSpec = Readonly<z.infer<typeof propertiesSchema>>;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { DeepReadonly } from './deep-readonly.ts';
 import { conditionSchema } from './mapping-condition.ts';
 import { flagSchema, valueSchema } from './mapping-value.ts';
 
@@ -178,8 +177,8 @@ export const variantsSchema = z.strictObject({
     .describe("Sent in the store's unit."),
 });
 
-export type ProductSpec = DeepReadonly<z.infer<typeof productSchema>>;
-export type CategoriesSpec = DeepReadonly<z.infer<typeof categoriesSchema>>;
-export type OptionsSpec = DeepReadonly<z.infer<typeof optionsSchema>>;
-export type PricingSpec = DeepReadonly<z.infer<typeof pricingSchema>>;
-export type VariantsSpec = DeepReadonly<z.infer<typeof variantsSchema>>;
+export type ProductSpec = Readonly<z.infer<typeof productSchema>>;
+export type CategoriesSpec = Readonly<z.infer<typeof categoriesSchema>>;
+export type OptionsSpec = Readonly<z.infer<typeof optionsSchema>>;
+export type PricingSpec = Readonly<z.infer<typeof pricingSchema>>;
+export type VariantsSpec = Readonly<z.infer<typeof variantsSchema>>;

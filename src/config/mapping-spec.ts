@@ -105,7 +105,7 @@ const contactMappingSchema = z.strictObject({
 /** A mapping file: how the rows of one source format become records. Words are checked apart, by `checkMapping`. */
 export const mappingSchema = z.discriminatedUnion('import', [productMappingSchema, contactMappingSchema]);
 
-type WithGroup<T> = DeepReadonly<Omit<T, 'group'>> & { readonly group?: GroupSpec };
+type WithGroup<T> = Readonly<Omit<T, 'group'>> & { readonly group?: GroupSpec };
 export type ProductMappingSpec = WithGroup<z.infer<typeof productMappingSchema>>;
 export type ContactMappingSpec = WithGroup<z.infer<typeof contactMappingSchema>>;
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;

@@ -77,3 +77,8 @@ export function nameOfKind(kind: Kind): string {
   const item = itemKind(kind);
   return item === undefined ? `a ${kind}` : `a list of ${item}s`;
 }
+
+/** Whether a cell is a list. */
+export function isList(cell: Cell): cell is readonly Item[] {
+  return Array.isArray(cell);
+}

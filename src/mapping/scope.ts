@@ -17,6 +17,12 @@ export interface Scope {
   readonly used: Set<string>;
   /** Sentences that are counted with the record being mapped. */
   readonly notes: string[];
+  /** Whether families are gone through member by member, so that their name stands for one cell. */
+  readonly eachMember: boolean;
+  /** Whether contacts are mapped: blanks cannot be cleared then. */
+  readonly contacts: boolean;
+  /** The field that is being compiled, for notes. */
+  readonly field: string;
   /** A cell's text for a message; contacts' cells are not quoted. */
   readonly quote: (text: string) => string;
 }
@@ -38,6 +44,7 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
   }
   const capture = scope.columns.captures.get(name);
   if (capture !== undefined) {
+    scope.used.add(`capture ${name}`);
     return { kind: 'column', slot: capture };
   }
   const value = scope.params.get(name);

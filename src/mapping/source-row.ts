@@ -1,11 +1,20 @@
 import type { Reason } from '../model/reason.ts';
 
-/** A file as the mapping sees it: where each slot comes from. */
+/** A file as the mapping sees it. */
 export interface BoundTable {
   /** Index of the file within the snapshot. */
   readonly file: number;
   /** The header behind each slot; undefined where this file has no such column. */
   readonly headers: readonly (string | undefined)[];
+}
+
+/** Why the cells of a row cannot be trusted to stand under their headers. */
+export interface Misalignment {
+  readonly reason: Reason;
+  /** Whether its key can be trusted all the same: it stands in the first column, which nothing can shift. */
+  readonly keyTrusted: boolean;
+  /** All cells as they stand, trimmed: they may name the record that the row belongs to. */
+  readonly cells: readonly string[];
 }
 
 /** A row reduced to the cells that the mapping uses, by slot; undefined is a column that the file lacks. */
@@ -15,16 +24,5 @@ export interface SourceRow {
   readonly seq: number;
   readonly line: number;
   readonly cells: readonly (string | undefined)[];
-}
-
-/** A row whose cells do not stand under their headers. */
-export interface MisalignedRow {
-  readonly row: SourceRow;
-  readonly reason: Reason;
-  /** The first cell, which nothing can have shifted. */
-  readonly first: string;
-  /** All cells as they stand, to see which keys they name. */
-  readonly all: readonly string[];
-  /** Whether the cell count is wrong (rather than a cell that does not fit its column). */
-  readonly ragged: boolean;
+  readonly misaligned: Misalignment | undefined;
 }

@@ -1,0 +1,180 @@
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import { MappingError } from '../model/errors.ts';
+import type { Resource } from '../model/record.ts';
+import { bindTable, type Binding, type ColumnReport } from './bind-table.ts';
+import { Columns } from './columns.ts';
+import { compileCondition } from './condition.ts';
+import { compileContact } from './contact/build-contact.ts';
+import { compileContactId, type Crosswalk } from './contact/crosswalk.ts';
+import { compileExpectations, type Expectations } from './expectations.ts';
+import { compileAs } from './expression.ts';
+import { compileField } from './field.ts';
+import { compileGrouping, type Grouping } from './grouping/compile-grouping.ts';
+import type { LookupTable } from './lookup-table.ts';
+import type { Built, RecordMapper } from './map-record.ts';
+import { paramsOf } from './params.ts';
+import { type MappingProblem, Problems } from './problems.ts';
+import { compileProduct } from './product/build-product.ts';
+import type { Param, Scope } from './scope.ts';
+import { checkUse } from './unused.ts';
+import type { WeightUnit } from './weight.ts';
+
+/** What a mapping needs to know beside its file. */
+export interface MappingContext {
+  /** As the job sets them; the mapping's defaults fill in. */
+  readonly params: Readonly<Record<string, Param>>;
+  /** The tables that the mapping declares under `lookups`, by name. */
+  readonly lookups: ReadonlyMap<string, LookupTable>;
+  /** The store's unit. */
+  readonly weightUnit: WeightUnit;
+  /** When the source was staged, in milliseconds since the epoch: dated sales are judged at this moment. */
+  readonly now: number;
+  /** Contacts only: how the store's id is found where the source does not have it. */
+  readonly crosswalk?: Crosswalk | undefined;
+}
+
+/**
+ * A mapping ready to run. Compiled for one source: families of columns grow as its files are opened, so a further
+ * source wants a mapping compiled anew.
+ */
+export interface CompiledMapping {
+  readonly resource: Resource;
+  readonly shortRows: 'pad' | undefined;
+  /** Resolves the columns of a file; throws MappingError where a required one is not there, or one repeats. */
+  readonly bind: (header: readonly string[], file: number) => Binding;
+  readonly expectations: Expectations;
+  readonly grouping: Grouping;
+  readonly mapper: RecordMapper;
+}
+
+/** What a mapping makes of a header line; throws MappingError as `mapTables` would. */
+export function columnsOf(mapping: CompiledMapping, header: readonly string[]): ColumnReport {
+  return mapping.bind(header, 0).report;
+}
+
+/**
+ * Compiles a mapping, once for a source, to closures over cells. Pure: the same rows give the same records.
+ * @throws MappingError when the mapping has problems (`checkMapping` lists them), or a param has no value.
+ */
+export function compileMapping(spec: MappingSpec, context: MappingContext): CompiledMapping {
+  const problems = new Problems();
+  const missing = paramsOf(spec, context.params, problems);
+  const lookups = new Map(
+    Object.keys(spec.lookups ?? {}).map((name) => [name, context.lookups.get(name)] as const),
+  );
+  for (const [name, table] of lookups) {
+    if (table === undefined) {
+      problems.add(['lookups', name], 'the table was not read');
+    }
+  }
+  const compiled = compile(spec, { ...context, params: missing, lookups, problems });
+  const [first] = problems.found;
+  if (first !== undefined) {
+    const all = problems.found.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    throw new MappingError(`The mapping cannot be used: ${all.join('; ')}`, {
+      hint: 'storeferry check tells line and column.',
+    });
+  }
+  return compiled;
+}
+
+/** Everything wrong in a mapping that its schema cannot tell, with the path to each. */
+export function checkMapping(spec: MappingSpec): readonly MappingProblem[] {
+  const problems = new Problems();
+  const params = paramsOf(spec, undefined, problems);
+  const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
+  compile(spec, { params, lookups, weightUnit: 'kg', now: 0, problems });
+  return problems.found;
+}
+
+interface CompileContext {
+  readonly params: ReadonlyMap<string, Param>;
+  readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
+  readonly weightUnit: WeightUnit;
+  readonly now: number;
+  readonly crosswalk?: Crosswalk | undefined;
+  readonly problems: Problems;
+}
+
+function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
+  const columns = new Columns(spec.columns);
+  const contacts = spec.import === 'contacts';
+  const scope: Scope = {
+    problems: context.problems,
+    columns,
+    params: context.params,
+    lookups: context.lookups,
+    used: new Set(),
+    notes: [],
+    eachMember: false,
+    contacts,
+    field: '',
+    quote: contacts ? () => 'the cell' : quoted,
+  };
+  const { key, keyField, build } = contacts ? contactParts(scope, spec, context) : productParts(scope, spec, context);
+  const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec));
+  const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
+    test: compileCondition(scope, ['skip', index, 'when'], when),
+    reason,
+  }));
+  const expectations = compileExpectations(scope, spec.expect ?? {});
+  const required = new Set(spec.required);
+  checkUse(scope, spec);
+  const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
+  return {
+    resource: spec.import,
+    shortRows: spec.csv?.shortRows,
+    bind: (header, file) =>
+      bindTable(columns, header, file, {
+        required: [...required],
+        rest: rest !== false,
+        except: typeof rest === 'object' ? rest.except : [],
+      }),
+    expectations,
+    grouping,
+    mapper: { key, keyField, skips, notes: scope.notes, build },
+  };
+}
+
+type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;
+
+function productParts(
+  scope: Scope,
+  spec: Extract<MappingSpec, { import: 'products' }>,
+  context: CompileContext,
+): Parts {
+  const build = compileProduct(scope, spec, context);
+  return {
+    key: compileField(scope, ['product', 'url'], spec.product.url, { wanted: 'text', blank: 'reject' }),
+    keyField: 'url',
+    build: (rows, key): Built => {
+      const built = build(rows, key);
+      return 'code' in built ? { rejected: built } : { body: built };
+    },
+  };
+}
+
+function contactParts(
+  scope: Scope,
+  spec: Extract<MappingSpec, { import: 'contacts' }>,
+  context: CompileContext,
+): Parts {
+  return {
+    key: compileContactId(scope, spec.contact, context.crosswalk),
+    keyField: 'id',
+    build: compileContact(scope, spec.contact),
+  };
+}
+
+/** The key as an expression of one row, for rows of which only the first cell can be trusted. */
+function keyExpression(scope: Scope, spec: MappingSpec) {
+  const value = spec.import === 'products' ? spec.product.url : (spec.contact.id ?? { const: '' });
+  const plain = typeof value === 'object' && !Array.isArray(value) && 'value' in value ? value.value : value;
+  return compileAs({ ...scope, problems: new Problems() }, [], plain ?? '', 'text');
+}
+
+const MOST_QUOTED = 40;
+
+function quoted(text: string): string {
+  return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
+}

@@ -1,0 +1,60 @@
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { Reason } from '../model/reason.ts';
+import { cleanCell } from './read-cell.ts';
+import { resolveName, type Scope, unknownName } from './scope.ts';
+import type { BoundTable } from './source-row.ts';
+import { compilePattern } from './transforms/pattern.ts';
+
+/** Looks whether cells are such as their columns have; the first that is not shows that the row is misaligned. */
+export type Expectations = (
+  cells: readonly (string | undefined)[],
+  table: BoundTable,
+  line: number,
+) => Reason | undefined;
+
+/** Compiles what the mapping expects of cells; undefined-like (always content) where it expects nothing. */
+export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect']>): Expectations {
+  const checks = Object.entries(spec).flatMap(([name, expected]) => {
+    const named = resolveName(scope, name);
+    if (named?.kind !== 'column') {
+      if (named === undefined) {
+        unknownName(scope, ['expect', name], name);
+      } else {
+        scope.problems.add(['expect', name], `${name} is not a single column`);
+      }
+      return [];
+    }
+    return [{ slot: named.slot, fits: fitting(scope, name, expected) }];
+  });
+  if (checks.length === 0) {
+    return () => undefined;
+  }
+  return (cells, table, line) => {
+    for (const { slot, fits } of checks) {
+      const text = cleanCell(cells[slot]);
+      if (text !== undefined && !fits(text)) {
+        const column = table.headers[slot];
+        return {
+          code: 'cell-unexpected',
+          message: `${scope.quote(text)} is not what stands in this column: has the row shifted?`,
+          line,
+          ...(column === undefined ? {} : { column }),
+        };
+      }
+    }
+    return undefined;
+  };
+}
+
+function fitting(
+  scope: Scope,
+  name: string,
+  expected: string | readonly (string | number | boolean)[],
+): (text: string) => boolean {
+  if (typeof expected !== 'string') {
+    const words = new Set(expected.map((word) => String(word).toLowerCase()));
+    return (text) => words.has(text.toLowerCase());
+  }
+  const pattern = compilePattern(expected, (message) => scope.problems.add(['expect', name], message));
+  return (text) => pattern?.matcher(text).find() ?? false;
+}

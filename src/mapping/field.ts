@@ -1,0 +1,219 @@
+import type { Transform } from '../config/mapping-transform.ts';
+import type { BlankRule, Value, ValueObject } from '../config/mapping-value.ts';
+import { type Cell, type Item, isList, type Kind, Unreadable } from './cell.ts';
+import { coerce } from './coerce.ts';
+import { compileAs, type Expression, isPipeline, withTransforms } from './expression.ts';
+import type { Path } from './problems.ts';
+import type { RecordRows } from './record-rows.ts';
+import type { Scope } from './scope.ts';
+import type { SourceRow } from './source-row.ts';
+
+/** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
+export type Field = (rows: RecordRows) => Cell;
+
+/** A field of a single row. */
+export type RowField = (row: SourceRow, n: number) => Cell;
+
+interface FieldOptions {
+  readonly wanted: Kind;
+  /** What a blank means where the mapping does not say. */
+  readonly blank: BlankRule;
+}
+
+/** Compiles a field of the record as a whole, with what a blank means and from which rows it comes. */
+export function compileField(outer: Scope, path: Path, value: Value, options: FieldOptions): Field {
+  const scope = { ...outer, field: fieldName(path) };
+  const { core, blank, from } = takeApart(value);
+  const rule = blankRule(scope, path, options, blank);
+  const whole = compileOverRows(scope, path, core, options.wanted);
+  if (whole !== undefined) {
+    return (rows) => {
+      const found = whole.read(rows);
+      return found === undefined ? whenBlank(rule, scope, whole.sources, rows.head) : found;
+    };
+  }
+  const { read, sources } = compileAs(scope, path, core, options.wanted);
+  if (from === 'any') {
+    return (rows) => {
+      for (const row of rows.rows) {
+        const found = read(row, 0);
+        if (found !== undefined) {
+          return found;
+        }
+      }
+      return whenBlank(rule, scope, sources, rows.head);
+    };
+  }
+  return ({ head }) => {
+    const found = head === undefined ? undefined : read(head, 0);
+    return found === undefined ? whenBlank(rule, scope, sources, head) : found;
+  };
+}
+
+/** Compiles a field that every row has for itself. */
+export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): RowField {
+  const scope = { ...outer, field: fieldName(path) };
+  const { core, blank, from } = takeApart(value);
+  if (from !== undefined) {
+    scope.problems.add([...path, 'from'], 'a variant is read from its own row; see variants.inherit');
+  }
+  const rule = blankRule(scope, path, options, blank);
+  const { read, sources } = compileAs(scope, path, core, options.wanted);
+  return rule === 'leave-out'
+    ? read
+    : (row, n) => {
+        const found = read(row, n);
+        return found === undefined ? whenBlank(rule, scope, sources, row) : found;
+      };
+}
+
+function fieldName(path: Path): string {
+  return path.filter((part) => part !== 'product' && part !== 'contact' && typeof part === 'string').join('.');
+}
+
+function blankRule(scope: Scope, path: Path, options: FieldOptions, written: BlankRule | undefined) {
+  const clearable = options.wanted === 'text' || options.wanted === 'text[]';
+  if (written === 'clear' && scope.contacts) {
+    scope.problems.add(
+      [...path, 'blank'],
+      'the API cannot clear a field of a contact: empty fields do not overwrite; use leave-out',
+    );
+  } else if (written === 'clear' && !clearable) {
+    scope.problems.add([...path, 'blank'], 'only texts and lists can be cleared; use leave-out or reject');
+  }
+  const rule = written ?? options.blank;
+  return rule === 'clear' ? (options.wanted === 'text' ? 'clear-text' : 'clear-list') : rule;
+}
+
+function whenBlank(
+  rule: 'leave-out' | 'reject' | 'clear-text' | 'clear-list',
+  scope: Scope,
+  sources: ReadonlySet<string>,
+  row: SourceRow | undefined,
+): Cell {
+  switch (rule) {
+    case 'leave-out':
+      return undefined;
+    case 'reject':
+      return new Unreadable(
+        `${scope.field.split('.').at(-1)}-missing`,
+        `${scope.field} is blank`,
+        row?.line,
+        row === undefined ? undefined : headerOf(scope, sources, row),
+      );
+    case 'clear-text':
+      return row !== undefined && headerOf(scope, sources, row) !== undefined ? '' : undefined;
+    case 'clear-list':
+      return row !== undefined && headerOf(scope, sources, row) !== undefined ? [] : undefined;
+    default:
+      return rule satisfies never;
+  }
+}
+
+/** The header of the first source column that the file has. */
+function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): string | undefined {
+  for (const name of sources) {
+    const column = scope.columns.declared.get(name);
+    const slot = column?.slot ?? column?.family?.slots.values().next().value;
+    const header = slot === undefined ? undefined : row.table.headers[slot];
+    if (header !== undefined) {
+      return header;
+    }
+  }
+  return undefined;
+}
+
+interface Parts {
+  readonly core: Value;
+  readonly blank: BlankRule | undefined;
+  readonly from: 'head' | 'any' | undefined;
+}
+
+function takeApart(value: Value): Parts {
+  if (!isObject(value)) {
+    return { core: value, blank: undefined, from: undefined };
+  }
+  const { blank, from, ...core } = value;
+  return { core, blank, from };
+}
+
+function isObject(value: Value): value is ValueObject {
+  return typeof value === 'object' && !isPipeline(value);
+}
+
+/** `{ all: … }`, alone or at the start of a pipeline: a list that is gathered from all rows. */
+function compileOverRows(
+  scope: Scope,
+  path: Path,
+  value: Value,
+  wanted: Kind,
+): { readonly read: Field; readonly sources: ReadonlySet<string> } | undefined {
+  const source = isPipeline(value) ? value[0] : value;
+  if (!isObject(source) || source.all === undefined || source.when !== undefined || source.unless !== undefined) {
+    return undefined;
+  }
+  const sourcePath = isPipeline(value) ? [...path, 0] : path;
+  const lists = source.all.map((one, index) =>
+    compileAs(scope, [...sourcePath, 'all', index], one, 'text[]'),
+  );
+  const order =
+    source.order === undefined ? undefined : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
+  const transforms: { path: Path; transform: Transform }[] = [
+    ...(source.then ?? []).map((transform, index) => ({
+      path: [...sourcePath, 'then', index],
+      transform,
+    })),
+    ...(isPipeline(value) ? transformsOf(value) : []).map((transform, index) => ({
+      path: [...path, index + 1],
+      transform,
+    })),
+  ];
+  const sources = new Set(lists.flatMap((list) => [...list.sources]));
+  // The gathered list stands in for a cell: transforms are applied to it as to one.
+  let gathered: Cell;
+  const list: Expression = { read: () => gathered, kind: 'text[]', sources, certain: true };
+  const finished = coerce(scope, path, withTransforms(scope, list, transforms), wanted);
+  return {
+    sources,
+    read: ({ head, rows }) => {
+      gathered = gather(lists, order === undefined ? rows : ordered(rows, order));
+      return head === undefined ? gathered : finished.read(head, 0);
+    },
+  };
+}
+
+function transformsOf(pipeline: readonly [Value, ...Transform[]]): readonly Transform[] {
+  const [, ...transforms] = pipeline;
+  return transforms;
+}
+
+/** Column by column, each through all rows: what stands in the first column comes before what stands in the next. */
+function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell {
+  const items = new Set<Item>();
+  for (const { read } of lists) {
+    for (const row of rows) {
+      const list = read(row, 0);
+      if (list instanceof Unreadable) {
+        return list.at(row.line, undefined);
+      }
+      if (isList(list)) {
+        for (const item of list) {
+          items.add(item);
+        }
+      }
+    }
+  }
+  return items.size === 0 ? undefined : [...items];
+}
+
+/** Rows by the number in a column; rows without a number come last, as they stand. */
+function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
+  if (rows.length < 2) {
+    return rows;
+  }
+  const places = rows.map((row) => {
+    const place = order.read(row, 0);
+    return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };
+  });
+  return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
+}

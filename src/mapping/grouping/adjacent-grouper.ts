@@ -1,0 +1,179 @@
+import type { Reason } from '../../model/reason.ts';
+import type { Test } from '../condition.ts';
+import type { Read } from '../expression.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { SourceRow } from '../source-row.ts';
+import type { Grouper } from './grouper.ts';
+import { keyMissing, neighbourMisaligned } from './reasons.ts';
+import { spansOf, strayRecord } from './record.ts';
+
+/** More rows than this that cannot be placed are not kept until the next that can. */
+const MOST_UNPLACED = 1000;
+
+/**
+ * Rows that follow each other with the same key are a record. A row whose key cannot be read belongs to the record
+ * that one of its cells names, of those before and after it; if none does, both are in doubt.
+ */
+export class AdjacentGrouper implements Grouper {
+  readonly #key: Read;
+  readonly #head: Test | undefined;
+  /** Rows that cannot be placed before the next row with a key is known. */
+  #unplaced: SourceRow[] = [];
+  #current: Block | undefined;
+  /** A charge on the record that comes next. */
+  #nextFault: Reason | undefined;
+  #out: RecordRows[] = [];
+
+  /** @param head tells the row that describes a record; a block without one is only a part. */
+  constructor(key: Read, head: Test | undefined) {
+    this.#key = key;
+    this.#head = head;
+  }
+
+  startTable(): void {
+    // Rows of one record may go on in the next file.
+  }
+
+  add(rows: readonly SourceRow[]): readonly RecordRows[] {
+    for (const row of rows) {
+      this.#add(row);
+    }
+    return this.#take();
+  }
+
+  *end(): Iterable<readonly RecordRows[]> {
+    this.#place(undefined);
+    this.#flush();
+    yield this.#take();
+  }
+
+  #take(): readonly RecordRows[] {
+    const taken = this.#out;
+    this.#out = [];
+    return taken;
+  }
+
+  #add(row: SourceRow): void {
+    const read = this.#key(row, 0);
+    const key = typeof read === 'string' ? read : undefined;
+    const { misaligned } = row;
+    const certain = misaligned === undefined || misaligned.keyTrusted || key === this.#current?.key;
+    if (key === undefined || !certain) {
+      this.#unplaced.push(row);
+      if (this.#unplaced.length > MOST_UNPLACED) {
+        this.#giveUp();
+      }
+      return;
+    }
+    if (this.#unplaced.length > 0) {
+      this.#place(key);
+    }
+    this.#blockOf(key).add(row, misaligned?.reason);
+  }
+
+  /** The block of the key: the current one, or a new one. */
+  #blockOf(key: string): Block {
+    if (this.#current?.key === key) {
+      return this.#current;
+    }
+    this.#flush();
+    const block = new Block(key, this.#nextFault);
+    this.#nextFault = undefined;
+    this.#current = block;
+    return block;
+  }
+
+  #flush(): void {
+    if (this.#current !== undefined) {
+      this.#out.push(this.#current.record(this.#head));
+      this.#current = undefined;
+    }
+  }
+
+  /** Finds out where the unplaced rows belong, now that the key after them is known. */
+  #place(nextKey: string | undefined): void {
+    const rows = this.#unplaced;
+    this.#unplaced = [];
+    for (const row of rows) {
+      const reason = row.misaligned?.reason ?? keyMissing(row.line, undefined);
+      const current = this.#current;
+      const inside = current !== undefined && nextKey === current.key;
+      if (current !== undefined && (inside || named(row, current.key))) {
+        current.add(row, reason);
+      } else if (nextKey !== undefined && named(row, nextKey)) {
+        this.#blockOf(nextKey).add(row, reason);
+      } else {
+        this.#out.push(strayRecord([row], reason));
+        this.#chargeNeighbours(row, current, nextKey);
+      }
+    }
+  }
+
+  /** A whole row that describes a record lacks only its own key; any other may be a part of a neighbour. */
+  #chargeNeighbours(row: SourceRow, current: Block | undefined, nextKey: string | undefined): void {
+    if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) {
+      return;
+    }
+    current?.charge(neighbourMisaligned(row.line));
+    if (nextKey !== undefined) {
+      this.#nextFault = neighbourMisaligned(row.line);
+    }
+  }
+
+  #giveUp(): void {
+    const rows = this.#unplaced;
+    this.#unplaced = [];
+    for (const row of rows) {
+      const reason = row.misaligned?.reason ?? keyMissing(row.line, undefined);
+      this.#out.push(strayRecord([row], reason));
+      this.#current?.charge(neighbourMisaligned(row.line));
+      this.#nextFault = neighbourMisaligned(row.line);
+    }
+  }
+}
+
+function named(row: SourceRow, key: string): boolean {
+  return row.misaligned?.cells.includes(key) ?? false;
+}
+
+/** The rows of one key that follow each other. */
+class Block {
+  readonly key: string;
+  readonly #rows: SourceRow[] = [];
+  readonly #all: SourceRow[] = [];
+  #fault: Reason | undefined;
+
+  constructor(key: string, fault: Reason | undefined) {
+    this.key = key;
+    this.#fault = fault;
+  }
+
+  /** @param reason why its cells cannot be trusted; undefined where they can. */
+  add(row: SourceRow, reason: Reason | undefined): void {
+    this.#all.push(row);
+    if (reason === undefined) {
+      this.#rows.push(row);
+    } else {
+      this.#fault ??= reason;
+    }
+  }
+
+  charge(reason: Reason): void {
+    this.#fault ??= reason;
+  }
+
+  record(head: Test | undefined): RecordRows {
+    const described = head === undefined ? undefined : this.#rows.find((row) => head(row, 0));
+    return {
+      head: described ?? this.#rows[0],
+      rows: this.#rows,
+      children: [],
+      childOptions: undefined,
+      fault: this.#fault,
+      key: this.key,
+      spans: spansOf(this.#all),
+      counted: this.#all.length,
+      torn: described === undefined,
+    };
+  }
+}

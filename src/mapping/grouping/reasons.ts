@@ -1,0 +1,25 @@
+import type { Reason } from '../../model/reason.ts';
+
+/** Why a record is rejected whose neighbour in the file cannot be placed. */
+export function neighbourMisaligned(line: number): Reason {
+  return {
+    code: 'neighbour-misaligned',
+    message: `line ${line} is misaligned, and may belong to this record: correct it first`,
+    line,
+  };
+}
+
+/** Why a row is rejected whose key is blank. */
+export function keyMissing(line: number, column: string | undefined): Reason {
+  return {
+    code: 'key-missing',
+    message: 'the row does not say which record it belongs to',
+    line,
+    ...(column === undefined ? {} : { column }),
+  };
+}
+
+/** Why a row is rejected that continues a record, where none has begun. */
+export function nothingToContinue(line: number): Reason {
+  return { code: 'nothing-to-continue', message: 'the row continues a record, but none stands before it', line };
+}

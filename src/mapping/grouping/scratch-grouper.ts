@@ -1,0 +1,112 @@
+import type { Test } from '../condition.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { SourceRow } from '../source-row.ts';
+import type { Grouper } from './grouper.ts';
+import { spansOf } from './record.ts';
+import type { Member, RowLinks, RowScratch } from './row-scratch.ts';
+
+const BATCH = 200;
+
+/** Rows of one record may stand anywhere: all of them are kept until the source has ended. */
+export class ScratchGrouper implements Grouper {
+  readonly #scratch: RowScratch;
+  readonly #linksOf: (row: SourceRow) => RowLinks;
+  readonly #finish: (record: GatheredRecord) => RecordRows;
+
+  constructor(
+    scratch: RowScratch,
+    linksOf: (row: SourceRow) => RowLinks,
+    finish: (record: GatheredRecord) => RecordRows,
+  ) {
+    this.#scratch = scratch;
+    this.#linksOf = linksOf;
+    this.#finish = finish;
+  }
+
+  startTable(): void {
+    // Rows of one record may stand in several files.
+  }
+
+  add(rows: readonly SourceRow[]): readonly RecordRows[] {
+    for (const row of rows) {
+      this.#scratch.add(row, this.#linksOf(row));
+    }
+    return [];
+  }
+
+  *end(): Iterable<readonly RecordRows[]> {
+    let batch: RecordRows[] = [];
+    for (const members of this.#records()) {
+      batch.push(this.#gathered(members));
+      if (batch.length === BATCH) {
+        yield batch;
+        batch = [];
+      }
+    }
+    yield batch;
+  }
+
+  *#records(): Iterable<readonly Member[]> {
+    let members: Member[] = [];
+    for (const member of this.#scratch.members()) {
+      if (members[0] !== undefined && members[0].record !== member.record) {
+        yield members;
+        members = [];
+      }
+      members.push(member);
+    }
+    if (members.length > 0) {
+      yield members;
+    }
+  }
+
+  #gathered(members: readonly Member[]): RecordRows {
+    const charge = members[0] === undefined ? undefined : this.#scratch.chargeOf(members[0].record);
+    const misaligned = members.find(({ row }) => row.misaligned !== undefined)?.row.misaligned?.reason;
+    const readable = charge?.keyKnown ?? true;
+    return this.#finish({
+      head: readable ? members.find(({ role }) => role === 'head')?.row : undefined,
+      members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
+      fault: charge?.reason ?? misaligned,
+      spans: spansOf(distinct(members)),
+      counted: members.filter(({ counted }) => counted).length,
+    });
+  }
+}
+
+function distinct(members: readonly Member[]): readonly SourceRow[] {
+  const bySeq = new Map(members.map(({ row }) => [row.seq, row]));
+  return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/** The rows of a record as the scratch gives them back. */
+export interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'> {
+  readonly head: SourceRow | undefined;
+  readonly members: readonly SourceRow[];
+}
+
+/** A record whose rows share a key. More than one row that describes it is refused: which one is right? */
+export function finishKeyed(gathered: GatheredRecord, head: Test | undefined): RecordRows {
+  const { members, fault, spans, counted } = gathered;
+  const described = head === undefined ? members.slice(0, 1) : members.filter((row) => head(row, 0));
+  const second = described[1];
+  return {
+    head: described[0] ?? members[0],
+    rows: members,
+    children: members.filter((row) => row !== (described[0] ?? members[0])),
+    childOptions: undefined,
+    fault:
+      fault ??
+      (second === undefined
+        ? undefined
+        : {
+            code: 'described-twice',
+            message: `lines ${described[0]?.line} and ${second.line} both describe this record`,
+            line: second.line,
+          }),
+    key: null,
+    spans,
+    counted,
+    torn: false,
+  };
+}

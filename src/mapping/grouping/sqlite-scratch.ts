@@ -1,0 +1,191 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import type { Reason } from '../../model/reason.ts';
+import type { BoundTable, SourceRow } from '../source-row.ts';
+import { keyMissing, neighbourMisaligned } from './reasons.ts';
+import type { Charge, LinkKind, Member, RowLinks, RowScratch } from './row-scratch.ts';
+import { RESOLVE, SCHEMA } from './scratch-schema.ts';
+
+const reasonSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  field: z.string().exactOptional(),
+  line: z.number().exactOptional(),
+  column: z.string().exactOptional(),
+});
+const misalignedSchema = z.object({
+  reason: reasonSchema,
+  keyTrusted: z.boolean(),
+  cells: z.array(z.string()),
+});
+const cellsSchema = z.array(z.union([z.string(), z.null()]));
+const storedSchema = z.object({
+  record: z.number(),
+  pos: z.number(),
+  first: z.number(),
+  seq: z.number(),
+  source: z.number(),
+  line: z.number(),
+  cells: z.string(),
+  silent: z.number(),
+  stray: z.number(),
+  misaligned: z.string().nullable(),
+});
+
+/**
+ * A scratch in SQLite. Without a path the database is a temporary one: SQLite keeps it in memory while it is small
+ * and in an unnamed file when it grows, which is gone with the process.
+ */
+export class SqliteScratch implements RowScratch {
+  readonly #database: DatabaseSync;
+  readonly #kind: LinkKind;
+  readonly #tables: BoundTable[] = [];
+  readonly #insertRow: StatementSync;
+  readonly #insertName: StatementSync;
+  readonly #insertWant: StatementSync;
+  #chargeStatement: StatementSync | undefined;
+  #strays = false;
+
+  constructor(kind: LinkKind, path = '') {
+    this.#kind = kind;
+    this.#database = new DatabaseSync(path);
+    this.#database.exec(SCHEMA);
+    this.#database.exec('BEGIN');
+    this.#insertRow = this.#database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#insertName = this.#database.prepare('INSERT INTO names VALUES (?, ?)');
+    this.#insertWant = this.#database.prepare('INSERT INTO wants VALUES (?, ?, ?)');
+  }
+
+  add(row: SourceRow, links: RowLinks): void {
+    const { belongs, names, wants, silent, alone, stray } = links;
+    this.#insertRow.run(
+      row.seq,
+      this.#sourceOf(row.table),
+      row.line,
+      JSON.stringify(row.cells),
+      belongs,
+      Number(wants.length > 0),
+      Number(silent),
+      Number(alone),
+      Number(stray),
+      row.misaligned === undefined ? null : JSON.stringify(row.misaligned),
+    );
+    for (const name of new Set(names)) {
+      this.#insertName.run(name, row.seq);
+    }
+    for (const [pos, name] of wants.entries()) {
+      this.#insertWant.run(row.seq, pos, name);
+    }
+    this.#strays ||= stray;
+  }
+
+  *members(): Iterable<Member> {
+    this.#database.exec(RESOLVE[this.#kind]);
+    this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
+    if (this.#strays) {
+      this.#placeStrays();
+    }
+    this.#chargeStatement = this.#database.prepare('SELECT reason, key_known FROM charges WHERE record = ?');
+    const statement = this.#database.prepare(`
+      SELECT m.record, m.pos, (SELECT min(record) FROM members f WHERE f.seq = m.seq) AS first,
+        r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
+      FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
+    for (const found of statement.iterate()) {
+      yield this.#member(found);
+    }
+  }
+
+  chargeOf(record: number): Charge | undefined {
+    const found = this.#chargeStatement?.get(record);
+    if (found === undefined) {
+      return undefined;
+    }
+    const { reason, key_known: keyKnown } = z
+      .object({ reason: z.string(), key_known: z.number() })
+      .parse(found);
+    return { reason: reasonOf(JSON.parse(reason)), keyKnown: keyKnown === 1 };
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+
+  #sourceOf(table: BoundTable): number {
+    const known = this.#tables.lastIndexOf(table);
+    return known < 0 ? this.#tables.push(table) - 1 : known;
+  }
+
+  #member(found: unknown): Member {
+    const { record, pos, first, seq, source, line, cells, silent, stray, misaligned } =
+      storedSchema.parse(found);
+    const table = this.#tables[source];
+    if (table === undefined) {
+      throw new Error(`row ${seq} of an unknown table`);
+    }
+    const read = misaligned === null ? undefined : misalignedSchema.parse(JSON.parse(misaligned));
+    const row: SourceRow = {
+      table,
+      seq,
+      line,
+      cells: cellsSchema.parse(JSON.parse(cells)).map((cell) => cell ?? undefined),
+      misaligned: read === undefined ? undefined : { ...read, reason: reasonOf(read.reason) },
+    };
+    const role =
+      misaligned !== null || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';
+    return { record, row, role, counted: first === record };
+  }
+
+  /** Puts each row that nobody can place under the records its cells name, or doubts both its neighbours. */
+  #placeStrays(): void {
+    const database = this.#database;
+    const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
+    const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
+    const recordOf = z.object({ record: z.number() }).optional();
+    const before = database.prepare(
+      'SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE m.seq < ? AND NOT r.stray ORDER BY m.seq DESC LIMIT 1',
+    );
+    const after = database.prepare(
+      'SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE m.seq > ? AND NOT r.stray ORDER BY m.seq LIMIT 1',
+    );
+    database.exec('CREATE INDEX rows_by_key ON rows (belongs)');
+    const called = database.prepare(`
+      SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE r.belongs = :name
+      UNION SELECT m.record FROM members m JOIN names n ON n.seq = m.seq WHERE n.name = :name`);
+    const strays = database.prepare('SELECT seq, line, misaligned FROM rows WHERE stray ORDER BY seq');
+    const straySchema = z.object({ seq: z.number(), line: z.number(), misaligned: z.string().nullable() });
+    for (const found of strays.iterate()) {
+      const { seq, line, misaligned } = straySchema.parse(found);
+      const read = misaligned === null ? undefined : misalignedSchema.parse(JSON.parse(misaligned));
+      const previous = recordOf.parse(before.get(seq))?.record;
+      const next = recordOf.parse(after.get(seq))?.record;
+      const reason = reasonOf(read?.reason ?? keyMissing(line, undefined));
+      const inside = previous !== undefined && previous === next;
+      const records = new Set(
+        (read?.cells ?? []).flatMap((name) =>
+          name === '' ? [] : called.all({ name }).flatMap((one) => recordOf.parse(one)?.record ?? []),
+        ),
+      );
+      const near = [previous, next].filter((one) => one !== undefined);
+      const home = inside ? previous : near.find((one) => records.has(one));
+      for (const record of records) {
+        charge.run(record, JSON.stringify(reason), 1);
+      }
+      if (home !== undefined) {
+        charge.run(home, JSON.stringify(reason), 1);
+        join.run(home, seq);
+        continue;
+      }
+      join.run(seq, seq);
+      charge.run(seq, JSON.stringify(reason), 0);
+      if (read !== undefined && records.size === 0) {
+        for (const record of near) {
+          charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
+        }
+      }
+    }
+  }
+}
+
+function reasonOf(read: z.infer<typeof reasonSchema>): Reason {
+  return read;
+}

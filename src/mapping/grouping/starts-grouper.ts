@@ -1,0 +1,99 @@
+import type { Reason } from '../../model/reason.ts';
+import type { Test } from '../condition.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { SourceRow } from '../source-row.ts';
+import type { Grouper } from './grouper.ts';
+import { neighbourMisaligned, nothingToContinue } from './reasons.ts';
+import { spansOf, strayRecord } from './record.ts';
+
+/** What is known of a misaligned row: whether it begins a record. */
+export type Beginning = 'starts' | 'continues' | 'unknown';
+
+/**
+ * A row that meets the condition begins a record, and those after it that do not, continue it. After a row that
+ * cannot be read, nobody knows whose the next ones are, until one begins a record again.
+ */
+export class StartsGrouper implements Grouper {
+  readonly #starts: Test;
+  readonly #beginning: (row: SourceRow) => Beginning;
+  #rows: SourceRow[] = [];
+  #all: SourceRow[] = [];
+  #fault: Reason | undefined;
+  #out: RecordRows[] = [];
+
+  constructor(starts: Test, beginning: (row: SourceRow) => Beginning) {
+    this.#starts = starts;
+    this.#beginning = beginning;
+  }
+
+  startTable(): void {
+    this.#flush();
+  }
+
+  add(rows: readonly SourceRow[]): readonly RecordRows[] {
+    for (const row of rows) {
+      this.#add(row);
+    }
+    const taken = this.#out;
+    this.#out = [];
+    return taken;
+  }
+
+  *end(): Iterable<readonly RecordRows[]> {
+    this.#flush();
+    yield this.#out;
+    this.#out = [];
+  }
+
+  #add(row: SourceRow): void {
+    const { misaligned } = row;
+    if (misaligned !== undefined) {
+      this.#addMisaligned(row, misaligned.reason);
+    } else if (this.#starts(row, 0)) {
+      this.#flush();
+      this.#rows.push(row);
+      this.#all.push(row);
+    } else if (this.#all.length === 0) {
+      this.#out.push(strayRecord([row], nothingToContinue(row.line)));
+    } else {
+      this.#all.push(row);
+      if (this.#rows.length > 0) {
+        this.#rows.push(row);
+      }
+    }
+  }
+
+  #addMisaligned(row: SourceRow, reason: Reason): void {
+    const beginning = this.#beginning(row);
+    if (beginning === 'continues' && this.#all.length > 0) {
+      this.#all.push(row);
+      this.#fault ??= reason;
+      return;
+    }
+    if (beginning === 'unknown' && this.#all.length > 0) {
+      this.#fault ??= neighbourMisaligned(row.line);
+    }
+    this.#flush();
+    this.#all.push(row);
+    this.#fault = reason;
+  }
+
+  #flush(): void {
+    if (this.#all.length > 0) {
+      this.#out.push({
+        head: this.#rows[0],
+        rows: this.#rows,
+        children: [],
+        childOptions: undefined,
+        fault: this.#fault,
+        key: null,
+        spans: spansOf(this.#all),
+        counted: this.#all.length,
+        torn: false,
+      });
+    }
+    this.#rows = [];
+    this.#all = [];
+    this.#fault = undefined;
+  }
+}

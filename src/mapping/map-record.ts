@@ -1,0 +1,65 @@
+import type { Reason } from '../model/reason.ts';
+import type { Mapped } from '../model/record.ts';
+import { Unreadable } from './cell.ts';
+import type { Test } from './condition.ts';
+import type { Field } from './field.ts';
+import type { RecordRows } from './record-rows.ts';
+import { slugify } from './transforms/slug.ts';
+
+/** A body that can be sent, with the key it is sent under, or why there is none. */
+export type Built =
+  | { readonly body: Extract<Mapped, { kind: 'record' }>['body']; readonly blankFields?: readonly string[] }
+  | { readonly rejected: Reason }
+  | { readonly skipped: Reason };
+
+/** What makes a record of its rows. */
+export interface RecordMapper {
+  readonly key: Field;
+  /** What the key is called: `url` or `id`. */
+  readonly keyField: string;
+  readonly skips: readonly { readonly test: Test; readonly reason: string }[];
+  /** Emptied before each record; what is noted while it is built goes with it. */
+  readonly notes: string[];
+  readonly build: (rows: RecordRows, key: string) => Built;
+}
+
+/** Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. */
+export function mapRecord(mapper: RecordMapper, rows: RecordRows): Mapped {
+  const { head, fault, spans, counted, torn } = rows;
+  mapper.notes.length = 0;
+  const read = head === undefined ? undefined : mapper.key(rows);
+  const key = typeof read === 'string' ? read : rows.key;
+  const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
+  const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
+  if (fault !== undefined) {
+    return reject(fault);
+  }
+  if (head !== undefined) {
+    for (const { test, reason } of mapper.skips) {
+      if (test(head, 0)) {
+        return { kind: 'skipped', key, reason: { code: slugify(reason), message: reason, line: head.line }, ...from };
+      }
+    }
+  }
+  if (key === null || typeof read !== 'string') {
+    const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
+    return reject(why.reason(mapper.keyField, head?.line));
+  }
+  const built = mapper.build(rows, key);
+  if ('rejected' in built) {
+    return reject(built.rejected);
+  }
+  if ('skipped' in built) {
+    return { kind: 'skipped', key, reason: built.skipped, ...from };
+  }
+  return {
+    kind: 'record',
+    key,
+    body: built.body,
+    ...from,
+    ...(built.blankFields === undefined || built.blankFields.length === 0
+      ? {}
+      : { blankFields: built.blankFields }),
+    ...(mapper.notes.length === 0 ? {} : { notes: [...mapper.notes] }),
+  };
+}

@@ -1,0 +1,112 @@
+import type { Mapped } from '../model/record.ts';
+import type { Row } from '../model/row.ts';
+import type { Binding, ColumnReport } from './bind-table.ts';
+import type { CompiledMapping } from './compile-mapping.ts';
+import type { Grouper } from './grouping/grouper.ts';
+import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
+import { SqliteScratch } from './grouping/sqlite-scratch.ts';
+import { mapRecord } from './map-record.ts';
+import type { RecordRows } from './record-rows.ts';
+import { alignmentOf, cellsBySlot } from './read-row.ts';
+import type { Misalignment, SourceRow } from './source-row.ts';
+
+/** A file of the source: its header line and its rows. */
+export interface Table {
+  readonly header: readonly string[];
+  /** Index of the file within the snapshot. */
+  readonly file: number;
+  readonly batches: AsyncIterable<readonly Row[]>;
+}
+
+export interface MapTablesOptions {
+  /** Told of each file as it is opened: which columns are used, and which are not. */
+  readonly onTable?: (report: ColumnReport, file: number) => void;
+  /** Where rows are kept that may stand anywhere. Default: SQLite, in memory while small, else in a temporary file. */
+  readonly openScratch?: (kind: LinkKind) => RowScratch;
+}
+
+/**
+ * Maps the rows of a source to records, rejections and skips, each row under exactly one of them. Rows that may stand
+ * anywhere come out when the source has ended, everything else as it goes.
+ * @throws MappingError on opening a file that lacks a required column.
+ */
+export async function* mapTables(
+  mapping: CompiledMapping,
+  tables: AsyncIterable<Table> | Iterable<Table>,
+  options: MapTablesOptions = {},
+): AsyncIterable<readonly Mapped[]> {
+  let scratch: RowScratch | undefined;
+  const grouper = mapping.grouping.open((kind) => {
+    scratch = (options.openScratch ?? ((one) => new SqliteScratch(one)))(kind);
+    return scratch;
+  });
+  try {
+    let seq = 0;
+    for await (const table of tables) {
+      const binding = mapping.bind(table.header, table.file);
+      options.onTable?.(binding.report, table.file);
+      grouper.startTable();
+      const keyTrusted = mapping.grouping.trustsKey(binding);
+      for await (const batch of table.batches) {
+        const rows = batch.map((row, index) => sourceRow(mapping, binding, row, seq + index, keyTrusted));
+        seq += batch.length;
+        const mapped = mapAll(mapping, grouper.add(rows));
+        if (mapped.length > 0) {
+          yield mapped;
+        }
+      }
+    }
+    yield* rest(mapping, grouper);
+  } finally {
+    scratch?.[Symbol.dispose]();
+  }
+}
+
+function* rest(mapping: CompiledMapping, grouper: Grouper): Iterable<readonly Mapped[]> {
+  for (const records of grouper.end()) {
+    if (records.length > 0) {
+      yield mapAll(mapping, records);
+    }
+  }
+}
+
+function mapAll(mapping: CompiledMapping, records: readonly RecordRows[]): readonly Mapped[] {
+  return records.map((record) => mapRecord(mapping.mapper, record));
+}
+
+function sourceRow(
+  mapping: CompiledMapping,
+  binding: Binding,
+  row: Row,
+  seq: number,
+  keyTrusted: boolean,
+): SourceRow {
+  const cells = cellsBySlot(row, binding);
+  const { table } = binding;
+  const misaligned = misalignment(mapping, binding, row, cells, keyTrusted);
+  return { table, seq, line: row.line, cells, misaligned };
+}
+
+function misalignment(
+  mapping: CompiledMapping,
+  binding: Binding,
+  row: Row,
+  cells: readonly (string | undefined)[],
+  keyTrusted: boolean,
+): Misalignment | undefined {
+  const alignment = alignmentOf(row, binding);
+  const ragged = alignment === 'long' || (alignment === 'short' && mapping.shortRows !== 'pad');
+  const unexpected = ragged ? undefined : mapping.expectations(cells, binding.table, row.line);
+  if (!ragged && unexpected === undefined) {
+    return undefined;
+  }
+  return {
+    reason: unexpected ?? {
+      code: alignment === 'long' ? 'row-too-long' : 'row-too-short',
+      message: `the row has ${row.cells.length} cells under ${binding.width} headers: is there a delimiter too many or too few, or a quote left out?`,
+      line: row.line,
+    },
+    keyTrusted,
+    cells: row.cells.map((cell) => cell.trim()),
+  };
+}

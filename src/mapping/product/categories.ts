@@ -1,0 +1,87 @@
+import type { CategoriesSpec, ProductSpec } from '../../config/mapping-product.ts';
+import type { Category } from '../../model/product.ts';
+import { isList, Unreadable } from '../cell.ts';
+import { compileField } from '../field.ts';
+import { lookupKey, type LookupTable } from '../lookup-table.ts';
+import { nearest, type Path } from '../problems.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { Scope } from '../scope.ts';
+import { splitText } from '../transforms/list.ts';
+import { slugify } from '../transforms/slug.ts';
+
+export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined | Unreadable;
+
+/**
+ * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read
+ * from the API (storefront-api.md has no look-up of categories); only a lookup table gives them.
+ */
+export function compileCategories(
+  scope: Scope,
+  path: Path,
+  written: NonNullable<ProductSpec['categories']>,
+): CategoriesField {
+  const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
+  const valuePath = isCategories(written) ? [...path, 'value'] : path;
+  const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
+  const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
+  const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
+  const table = spec.table === undefined ? undefined : namedTable(scope, [...path, 'table'], spec.table);
+  return (rows) => {
+    const paths = field(rows);
+    if (!isList(paths)) {
+      return paths instanceof Unreadable ? paths : undefined;
+    }
+    const byUrl = new Map<string, Category>();
+    for (const item of paths) {
+      const levels = separators.length === 0 ? [String(item)] : splitText(String(item), separators, '\\');
+      const name = levels.at(-1);
+      if (name === undefined || except.has(name.toLowerCase()) || (spec.root === false && levels.length < 2)) {
+        continue;
+      }
+      const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
+      if (category.url !== '' && !byUrl.has(category.url)) {
+        byUrl.set(category.url, category);
+      }
+    }
+    return byUrl.size === 0 && paths.length > 0 ? undefined : [...byUrl.values()];
+  };
+}
+
+function isCategories(written: NonNullable<ProductSpec['categories']>): written is CategoriesSpec {
+  return (
+    typeof written === 'object' &&
+    !Array.isArray(written) &&
+    ('path' in written || 'root' in written || 'table' in written || 'except' in written)
+  );
+}
+
+function namedTable(scope: Scope, path: Path, name: string): LookupTable | undefined {
+  if (!scope.lookups.has(name)) {
+    scope.problems.add(
+      path,
+      `${name} is not declared under lookups${nearest(name, [...scope.lookups.keys()])}`,
+    );
+  }
+  scope.used.add(`lookup ${name}`);
+  return scope.lookups.get(name);
+}
+
+/** The category as a lookup table has it, by its whole path (levels joined by ' > ') or by its name. */
+function known(
+  table: LookupTable | undefined,
+  levels: readonly string[],
+  name: string,
+): Category | undefined {
+  const row = table?.rows.get(lookupKey(levels.join(' > '))) ?? table?.rows.get(lookupKey(name));
+  if (row === undefined) {
+    return undefined;
+  }
+  const id = Number(row.get('id') || Number.NaN);
+  const parent = Number(row.get('parentCategory') ?? 0);
+  return {
+    ...(Number.isSafeInteger(id) ? { id } : {}),
+    name: row.get('name') || name,
+    url: row.get('url') || slugify(row.get('name') || name),
+    parentCategory: Number.isSafeInteger(parent) ? parent : 0,
+  };
+}

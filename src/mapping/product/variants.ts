@@ -1,0 +1,179 @@
+import type { ProductMappingSpec } from '../../config/mapping-spec.ts';
+import type { ProductOption, Variant } from '../../model/product.ts';
+import type { Reason } from '../../model/reason.ts';
+import { Unreadable } from '../cell.ts';
+import { compileCondition, type Test } from '../condition.ts';
+import { compileRowField, type RowField } from '../field.ts';
+import { chooseVariants, combine, type OptionRules } from '../options/choose-variants.ts';
+import {
+  childOptionReader,
+  compileOptionReader,
+  noOptions,
+  type OptionReader,
+} from '../options/read-options.ts';
+import { compilePricing, type Pricing } from '../pricing.ts';
+import { inheriting } from './inherit.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { Scope } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
+import { compileWeight, type WeightUnit } from '../weight.ts';
+
+/** What a product is bought as. */
+export interface ProductVariants {
+  readonly options: readonly ProductOption[];
+  readonly variants: readonly Variant[];
+  /** The rows they come from, for what the product as a whole takes from them. */
+  readonly rows: readonly SourceRow[];
+}
+
+export type VariantsReader = (rows: RecordRows) => ProductVariants | Reason;
+
+interface VariantFields {
+  readonly pricing: Pricing;
+  readonly quantity: RowField | undefined;
+  readonly sku: RowField | undefined;
+  readonly weight: RowField | undefined;
+}
+
+/** Compiles the options and variants of a product. */
+export function compileVariants(
+  scope: Scope,
+  spec: ProductMappingSpec,
+  context: { readonly now: number; readonly weightUnit: WeightUnit },
+): VariantsReader {
+  const { variants, options, group } = spec;
+  const path = ['variants'];
+  const leaveOut = { blank: 'leave-out' } as const;
+  const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') => {
+    const value = variants[key];
+    return value === undefined
+      ? undefined
+      : compileRowField(scope, [...path, key], value, { ...leaveOut, wanted });
+  };
+  const fields: VariantFields = {
+    pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.now),
+    quantity: row('quantity', 'number'),
+    sku: row('sku', 'text'),
+    weight:
+      variants.weight === undefined
+        ? undefined
+        : compileWeight(scope, [...path, 'weight'], variants.weight, context.weightUnit),
+  };
+  const byReference = group?.parent !== undefined || group?.children !== undefined;
+  const reader =
+    options?.names !== undefined || options?.columns !== undefined
+      ? compileOptionReader(scope, ['options'], options, byReference)
+      : group?.children?.reference === undefined
+        ? noOptions
+        : childOptionReader;
+  const rowsOf = compileVariantRows(scope, spec);
+  const inherit = inheriting(scope, [...path, 'inherit'], variants.inherit ?? []);
+  const rules = optionRules(scope, spec);
+  const combines = options?.combine === true;
+  return (rows) => {
+    const own = rowsOf(rows);
+    const alone = own.length === 0;
+    const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
+    const variantRows = rows.head === undefined ? taken : inherit(taken, rows.head);
+    return readVariants(rows, variantRows, alone, { fields, reader, rules, combines });
+  };
+}
+
+function readVariants(
+  rows: RecordRows,
+  variantRows: readonly SourceRow[],
+  alone: boolean,
+  compiled: {
+    readonly fields: VariantFields;
+    readonly reader: OptionReader;
+    readonly rules: OptionRules;
+    readonly combines: boolean;
+  },
+): ProductVariants | Reason {
+  const { fields, reader, rules, combines } = compiled;
+  const read = alone && !combines ? noOptions : reader;
+  const table = read(rows, variantRows);
+  if (table instanceof Unreadable) {
+    return table.reason('options', rows.head?.line);
+  }
+  const chosen = alone && combines ? combine(table) : chooseVariants(table, rules);
+  if (chosen instanceof Unreadable) {
+    return chosen.reason('options', rows.head?.line);
+  }
+  const parts: VariantParts[] = [];
+  for (const row of variantRows) {
+    const part = readParts(fields, row);
+    if ('code' in part) {
+      return part;
+    }
+    parts.push(part);
+  }
+  const variants: Variant[] = [];
+  for (const { row, values } of chosen.choices) {
+    const part = parts[row];
+    if (part !== undefined) {
+      variants.push({ options: values, ...part });
+    }
+  }
+  return { options: chosen.options, variants, rows: variantRows };
+}
+
+type VariantParts = Omit<Variant, 'options'>;
+
+function readParts({ pricing, quantity, sku, weight }: VariantFields, row: SourceRow): VariantParts | Reason {
+  const prices = pricing(row);
+  if (prices instanceof Unreadable) {
+    return prices.reason('variants.price', row.line);
+  }
+  const stock = quantity?.(row, 0);
+  if (stock instanceof Unreadable) {
+    return stock.reason('variants.quantity', row.line);
+  }
+  const code = sku?.(row, 0);
+  if (code instanceof Unreadable) {
+    return code.reason('variants.sku', row.line);
+  }
+  const weighs = weight?.(row, 0);
+  if (weighs instanceof Unreadable) {
+    return weighs.reason('variants.weight', row.line);
+  }
+  const part: { -readonly [K in keyof VariantParts]: VariantParts[K] } = { ...prices };
+  if (typeof stock === 'number') {
+    part.quantity = stock;
+  }
+  if (typeof code === 'string') {
+    part.sku = code;
+  }
+  if (typeof weighs === 'number') {
+    part.weight = weighs;
+  }
+  return part;
+}
+
+function compileVariantRows(scope: Scope, spec: ProductMappingSpec): (rows: RecordRows) => readonly SourceRow[] {
+  const { rows } = spec.variants;
+  if (rows === 'all') {
+    return (record) => record.rows;
+  }
+  if (rows === 'children') {
+    if (spec.group?.parent === undefined && spec.group?.children === undefined) {
+      scope.problems.add(['variants', 'rows'], 'children needs a group by parent or by children');
+    }
+    return (record) => record.children;
+  }
+  const test: Test = compileCondition(scope, ['variants', 'rows'], rows);
+  return (record) => record.rows.filter((row) => test(row, 0));
+}
+
+function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
+  const { keep = 'used', blank = 'reject', none = {} } = spec.options ?? {};
+  const [pair, second] = Object.entries(none);
+  if (second !== undefined) {
+    scope.problems.add(['options', 'none'], 'expected one option that stands for none');
+  }
+  return {
+    keep,
+    blank,
+    none: pair === undefined ? undefined : { name: pair[0].toLowerCase(), value: pair[1].toLowerCase() },
+  };
+}

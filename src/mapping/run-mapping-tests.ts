@@ -1,0 +1,185 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingExpectation, MappingTest } from '../config/mapping-test.ts';
+import type { Mapped } from '../model/record.ts';
+import type { Row } from '../model/row.ts';
+import { StoreferryError } from '../model/errors.ts';
+import { compileMapping } from './compile-mapping.ts';
+import { type LookupTable, lookupTable } from './lookup-table.ts';
+import { mapTables } from './map-tables.ts';
+import { slugify } from './transforms/slug.ts';
+
+/** What became of one of a mapping's own tests; no problems means that it passed. */
+export interface MappingTestResult {
+  readonly name: string;
+  /** What differs, with the path to the expectation within the mapping file. */
+  readonly problems: readonly {
+    readonly path: readonly (string | number)[];
+    readonly message: string;
+  }[];
+}
+
+/** Reads CSV text into its header line and its rows, as an import would. */
+export type ParseCsv = (
+  text: string,
+  delimiter: string,
+) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
+
+/** Runs a mapping's own tests: rows in, records and rejections out. Needs no store and no files. */
+export async function runMappingTests(
+  spec: MappingSpec,
+  parseCsv: ParseCsv,
+): Promise<readonly MappingTestResult[]> {
+  const results: MappingTestResult[] = [];
+  for (const [index, test] of spec.tests.entries()) {
+    const path = ['tests', index];
+    results.push({ name: test.name, problems: await runTest(spec, test, path, parseCsv) });
+  }
+  return results;
+}
+
+type Path = readonly (string | number)[];
+type TestProblem = MappingTestResult['problems'][number];
+
+async function runTest(
+  spec: MappingSpec,
+  test: MappingTest,
+  path: Path,
+  parseCsv: ParseCsv,
+): Promise<readonly TestProblem[]> {
+  const now = Date.parse(test.now ?? '2026-01-01T00:00:00Z');
+  if (Number.isNaN(now)) {
+    return [{ path: [...path, 'now'], message: 'expected a time such as 2026-01-01T00:00:00Z' }];
+  }
+  try {
+    const { header, rows } = await rowsOf(test, spec, parseCsv);
+    const mapping = compileMapping(spec, {
+      params: test.params ?? {},
+      lookups: lookupsOf(spec, test),
+      weightUnit: test.weightUnit ?? 'kg',
+      now,
+    });
+    const mapped: Mapped[] = [];
+    for await (const batch of mapTables(mapping, [{ header, file: 0, batches: once(rows) }])) {
+      mapped.push(...batch);
+    }
+    return compare(mapped, test.expect, [...path, 'expect']);
+  } catch (error) {
+    if (error instanceof StoreferryError) {
+      return [{ path, message: error.message }];
+    }
+    throw error;
+  }
+}
+
+async function* once(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
+  yield rows;
+}
+
+async function rowsOf(test: MappingTest, spec: MappingSpec, parseCsv: ParseCsv) {
+  if (typeof test.rows === 'string') {
+    return parseCsv(test.rows, test.delimiter ?? ',');
+  }
+  const [header = [], ...rows] = test.rows.map((cells) => cells.map((cell) => String(cell ?? '')));
+  return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
+}
+
+function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, LookupTable> {
+  return new Map(
+    Object.entries(spec.lookups ?? {}).map(([name, { match }]) => {
+      const given = test.lookups?.[name] ?? [];
+      const header = [...new Set([match, ...given.flatMap((row) => Object.keys(row))])];
+      const rows = given.map((row) => header.map((column) => String(row[column] ?? '')));
+      return [name, lookupTable(header, rows, match) ?? { columns: header, rows: new Map() }];
+    }),
+  );
+}
+
+function compare(
+  mapped: readonly Mapped[],
+  expected: readonly MappingExpectation[],
+  path: Path,
+): readonly TestProblem[] {
+  const problems: TestProblem[] = [];
+  for (let index = 0; index < Math.max(mapped.length, expected.length); index++) {
+    const found = mapped[index];
+    const wanted = expected[index];
+    const message =
+      wanted === undefined
+        ? `expected nothing more, found ${shown(found)}`
+        : found === undefined
+          ? 'expected a further record, found none'
+          : difference(found, wanted);
+    if (message !== undefined) {
+      problems.push({ path: wanted === undefined ? path : [...path, index], message });
+    }
+  }
+  return problems;
+}
+
+function difference(found: Mapped, wanted: MappingExpectation): string | undefined {
+  const { sends, includes, rejects, skips, key, rows, notes } = wanted;
+  const body = found.kind === 'record' ? found.body : undefined;
+  if (sends !== undefined && !isDeepStrictEqual(body, sends)) {
+    return `expected ${JSON.stringify(sends)}, found ${shown(found)}`;
+  }
+  if (includes !== undefined && !contains(body, includes)) {
+    return `expected a record with ${JSON.stringify(includes)}, found ${shown(found)}`;
+  }
+  if (rejects !== undefined && !refuses(found, 'rejected', rejects)) {
+    return `expected the rejection ${JSON.stringify(rejects)}, found ${shown(found)}`;
+  }
+  if (skips !== undefined && !refuses(found, 'skipped', skips)) {
+    return `expected to be left out: ${JSON.stringify(skips)}, found ${shown(found)}`;
+  }
+  if (key !== undefined && found.key !== key) {
+    return `expected the key ${key}, found ${found.key}`;
+  }
+  if (rows !== undefined && found.rows !== rows) {
+    return `expected ${rows} rows, found ${found.rows}`;
+  }
+  const noted = found.kind === 'record' ? (found.notes ?? []) : [];
+  return notes !== undefined && !isDeepStrictEqual(noted, notes)
+    ? `expected the notes ${JSON.stringify(notes)}, found ${JSON.stringify(noted)}`
+    : undefined;
+}
+
+function contains(found: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) {
+    return isDeepStrictEqual(found, wanted);
+  }
+  if (typeof found !== 'object' || found === null) {
+    return false;
+  }
+  const entries = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted).every(([key, value]) => contains(entries.get(key), value));
+}
+
+function refuses(
+  found: Mapped,
+  kind: 'rejected' | 'skipped',
+  wanted: NonNullable<MappingExpectation['rejects']>,
+): boolean {
+  if (found.kind !== kind || found.kind === 'record') {
+    return false;
+  }
+  const { reason } = found;
+  if (typeof wanted === 'string') {
+    return reason.code === wanted || reason.code === slugify(wanted);
+  }
+  const { key, message, ...rest } = wanted;
+  return (
+    (key === undefined || found.key === key) &&
+    (message === undefined || reason.message.includes(message)) &&
+    contains(reason, rest)
+  );
+}
+
+function shown(found: Mapped | undefined): string {
+  if (found === undefined) {
+    return 'nothing';
+  }
+  return found.kind === 'record'
+    ? JSON.stringify(found.body)
+    : `${found.kind} (key ${found.key}): ${JSON.stringify(found.reason)}`;
+}

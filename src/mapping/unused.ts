@@ -1,0 +1,69 @@
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import { nearest } from './problems.ts';
+import type { Scope } from './scope.ts';
+
+/** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
+export function checkUse(scope: Scope, spec: MappingSpec): void {
+  const { problems, columns, used } = scope;
+  for (const [index, name] of (spec.required ?? []).entries()) {
+    if (!columns.declared.has(name)) {
+      problems.add(
+        ['required', index],
+        `${name} is not declared under columns${nearest(name, [...columns.declared.keys()])}`,
+      );
+    }
+  }
+  for (const column of columns.declared.values()) {
+    const path = ['columns', column.name];
+    if (!used.has(column.name) && !capturesUsed(scope, column.captures)) {
+      problems.add(path, `the column ${column.name} is used nowhere; remove it`);
+    }
+    const numbered = column.name.includes('{n}');
+    for (const pattern of column.patterns) {
+      if (column.occurrence !== 'all' && pattern.captures.includes('n') !== numbered) {
+        problems.add(path, `{n} must stand in the name and in each header ('${pattern.written}'), or in neither`);
+      }
+      if (pattern.captures.filter((capture) => capture !== 'n').length > 2 || new Set(pattern.captures).size < pattern.captures.length) {
+        problems.add(path, `'${pattern.written}' captures too much: at most {n} and two other words, each once`);
+      }
+    }
+    if (column.name.includes('{') && !numbered) {
+      problems.add(path, 'the only braces in a column name are {n}');
+    }
+    if (['any', 'all', 'not'].includes(column.name)) {
+      problems.add(path, `${column.name} has a meaning of its own in conditions; choose another name`);
+    }
+  }
+  for (const name of Object.keys(spec.params ?? {})) {
+    if (!used.has(name)) {
+      problems.add(['params', name], `the param ${name} is used nowhere; remove it`);
+    }
+    if (columns.declared.has(name) || columns.captures.has(name)) {
+      problems.add(['params', name], `${name} is a column as well; choose another name`);
+    }
+  }
+  for (const name of Object.keys(spec.lookups ?? {})) {
+    if (!used.has(`lookup ${name}`)) {
+      problems.add(['lookups', name], `the lookup ${name} is used nowhere; remove it`);
+    }
+  }
+  checkAdjacent(scope, spec);
+}
+
+function capturesUsed({ used }: Scope, captures: readonly string[]): boolean {
+  return captures.some((capture) => used.has(`capture ${capture}`));
+}
+
+/** Rows that stand apart are told by their key: so the key must be what groups them. */
+function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
+  if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') {
+    return;
+  }
+  const key = spec.import === 'products' ? spec.product.url : spec.contact.id;
+  if (JSON.stringify(key) !== JSON.stringify(spec.group.by)) {
+    problems.add(
+      ['group', 'rows'],
+      `with adjacent rows the ${spec.import === 'products' ? 'url' : 'id'} must be the value of by, so that torn records can be told; use rows: anywhere`,
+    );
+  }
+}

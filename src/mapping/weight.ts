@@ -1,0 +1,113 @@
+import type { VariantsSpec } from '../config/mapping-product.ts';
+import { Unreadable } from './cell.ts';
+import { roundTo } from './decimal.ts';
+import { compileAs, compileValue, type Read } from './expression.ts';
+import type { RowField } from './field.ts';
+import type { Path } from './problems.ts';
+import type { Scope } from './scope.ts';
+import { PLAIN_NUMBER, readNumber } from './transforms/number.ts';
+
+/** The units a store may weigh in. */
+export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
+
+const GRAMS: Readonly<Record<string, number>> = {
+  mg: 0.001,
+  g: 1,
+  gr: 1,
+  gram: 1,
+  grams: 1,
+  kg: 1000,
+  kgs: 1000,
+  kilogram: 1000,
+  kilograms: 1000,
+  oz: 28.349523125,
+  ounce: 28.349523125,
+  ounces: 28.349523125,
+  lb: 453.59237,
+  lbs: 453.59237,
+  pound: 453.59237,
+  pounds: 453.59237,
+};
+
+const UNIT_GRAMS = new Map(Object.entries(GRAMS));
+
+/** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
+const DIGITS = 6;
+
+/** Compiles the weight of a variant into the store's unit. */
+export function compileWeight(
+  outer: Scope,
+  path: Path,
+  spec: NonNullable<VariantsSpec['weight']>,
+  storeUnit: WeightUnit,
+): RowField {
+  const scope = { ...outer, field: 'variants.weight' };
+  if (spec.unit === 'cell') {
+    return weightInCell(scope, path, spec.value, storeUnit);
+  }
+  const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
+  const unit = compileUnit(scope, [...path, 'unit'], spec.unit, storeUnit);
+  return (row, n) => {
+    const value = read(row, n);
+    if (typeof value !== 'number') {
+      return value;
+    }
+    const named = unit(row, n);
+    return typeof named === 'string'
+      ? inStoreUnit(value, named, storeUnit, scope.quote)
+      : new Unreadable('weight-unit-missing', 'the weight has no unit', row.line);
+  };
+}
+
+function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Read {
+  if (written === 'store') {
+    return () => storeUnit;
+  }
+  if (UNIT_GRAMS.has(written.toLowerCase())) {
+    return () => written;
+  }
+  return compileAs(scope, path, written, 'text').read;
+}
+
+function weightInCell(
+  scope: Scope,
+  path: Path,
+  value: NonNullable<VariantsSpec['weight']>['value'],
+  storeUnit: WeightUnit,
+): RowField {
+  const { read, kind } = compileValue(scope, [...path, 'value'], value);
+  if (kind !== 'text') {
+    scope.problems.add([...path, 'value'], 'with unit: cell, expected the text with number and unit');
+  }
+  return (row, n) => {
+    const cell = read(row, n);
+    if (typeof cell !== 'string') {
+      return cell;
+    }
+    const [, amount = '', unit = ''] = /^([^\p{L}]*?)\s*(\p{L}*)\.?$/u.exec(cell) ?? [];
+    const weight = readNumber(amount.trim(), PLAIN_NUMBER, () => scope.quote(cell));
+    return typeof weight === 'number'
+      ? inStoreUnit(weight, unit === '' ? storeUnit : unit, storeUnit, scope.quote)
+      : new Unreadable('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`, row.line);
+  };
+}
+
+function inStoreUnit(
+  weight: number,
+  unit: string,
+  storeUnit: WeightUnit,
+  quote: (text: string) => string,
+): number | Unreadable {
+  if (weight < 0) {
+    return new Unreadable('weight-negative', 'the weight is below 0');
+  }
+  const name = unit.trim().toLowerCase();
+  if (name === storeUnit) {
+    return weight;
+  }
+  const from = UNIT_GRAMS.get(name);
+  const to = UNIT_GRAMS.get(storeUnit) ?? 1;
+  return from === undefined
+    ? new Unreadable('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
+    : roundTo((weight * from) / to, DIGITS);
+}
