@@ -115,8 +115,9 @@ for (let round = 0; round <= rounds; round++) {
     console.log(round === 0 ? 'warm-up' : `round ${round}`, name, Math.round(rate), 'requests/s', note ?? '');
   }
 }
-const ratios = (name: string) =>
-  rates[name]?.map((rate, index) => rate / (rates['poolAlone']?.[index] ?? 1)) ?? [];
-console.log('storefront / pool alone, median:', median(ratios('storefrontAlone')).toFixed(3));
-console.log('apply / pool alone, median:', median(ratios('apply')).toFixed(3));
+const [alone = [], ...others] = Object.values(rates);
+for (const [index, name] of ['storefront', 'apply'].entries()) {
+  const ratios = others[index]?.map((rate, round) => rate / (alone[round] ?? rate)) ?? [];
+  console.log(`${name} / pool alone, median:`, median(ratios).toFixed(3));
+}
 store.disconnect();

@@ -4,8 +4,8 @@ import type { OnStorefrontEvent, SharedPause } from '../../src/storefront/events
 import type { Exchange, RawAnswer } from '../../src/storefront/exchange.ts';
 import { type Gate, gate } from '../../src/storefront/gate.ts';
 import { type Sender, sender } from '../../src/storefront/send.ts';
+import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
-import { type FakeClock, fakeClock } from './fake-clock.ts';
 
 /** What the virtual store makes of a request: how long it takes, and what it answers. */
 export interface VirtualAnswer {

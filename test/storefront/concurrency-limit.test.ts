@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cautiousCeiling } from '../../src/storefront/cautious-ceiling.ts';
+import { concurrencyGain } from '../../src/storefront/concurrency-gain.ts';
+import { concurrencyLimit, type Pressure } from '../../src/storefront/concurrency-limit.ts';
+
+/** Round trips with all that is allowed in flight, each answered after `ms(limit)`. */
+function rounds(
+  limit: ReturnType<typeof concurrencyLimit>,
+  count: number,
+  ms: (limit: number) => number,
+  from = 0,
+) {
+  let now = from;
+  for (let round = 0; round < count; round++) {
+    const sentAt = now;
+    const open = limit.current;
+    limit.sent(open);
+    now += ms(open);
+    for (let answer = 0; answer < open; answer++) limit.ended({ sentAt, endedAt: now, pressure: 'none' });
+  }
+  return now;
+}
+
+describe('the concurrency limit', () => {
+  it('starts at one and grows by one each round trip while answers are quick', () => {
+    const limit = concurrencyLimit(64);
+    expect(limit.current).toBe(1);
+    rounds(limit, 10, () => 50);
+    expect(limit.current).toBe(11);
+    expect(limit.because).toBe('answers are quick');
+  });
+
+  it('stops at the ceiling', () => {
+    const limit = concurrencyLimit(4);
+    rounds(limit, 20, () => 50);
+    expect(limit).toMatchObject({ current: 4, because: 'the ceiling' });
+  });
+
+  it('does not grow while it is not used', () => {
+    const limit = concurrencyLimit(64);
+    for (let now = 0; now < 1_000; now += 50)
+      limit.ended({ sentAt: now, endedAt: now + 50, pressure: 'none' });
+    expect(limit.current).toBe(1);
+  });
+
+  it('takes a tenth off for a push-back, once for all requests that were already under way', () => {
+    const limit = concurrencyLimit(64);
+    const now = rounds(limit, 19, () => 50);
+    expect(limit.current).toBe(20);
+    for (let answer = 0; answer < 20; answer++) {
+      limit.ended({ sentAt: now, endedAt: now + 1 + answer, pressure: 'too-many' });
+    }
+    expect(limit).toMatchObject({ current: 18, because: 'the store said too many requests' });
+    limit.ended({ sentAt: now + 30, endedAt: now + 31, pressure: 'too-many' });
+    expect(limit.current).toBe(16);
+  });
+
+  it('takes a tenth off when answers become slow', () => {
+    const limit = concurrencyLimit(64);
+    const now = rounds(limit, 19, () => 50);
+    rounds(limit, 2, () => 200, now);
+    expect(limit).toMatchObject({ current: 18, because: 'answers became slow' });
+  });
+
+  it('does not take one failure among many answers for load, and two for load', () => {
+    const limit = concurrencyLimit(64);
+    const now = rounds(limit, 19, () => 50);
+    limit.ended({ sentAt: now, endedAt: now + 1, pressure: 'unwell' });
+    expect(limit.current).toBe(20);
+    limit.ended({ sentAt: now, endedAt: now + 2, pressure: 'unwell' });
+    expect(limit).toMatchObject({ current: 18, because: 'the store failed' });
+  });
+
+  it('does not follow a queue up: twice as many at once must bring more answers', () => {
+    const limit = concurrencyLimit(64);
+    rounds(limit, 400, (open) => 20 * Math.max(1, open / 5));
+    expect(limit.current).toBeGreaterThanOrEqual(5);
+    expect(limit.current).toBeLessThanOrEqual(16);
+  });
+
+  it('stays between one and the ceiling whatever happens', () => {
+    const pressure = fc.constantFrom<Pressure>('none', 'too-many', 'unwell');
+    const attempt = fc.tuple(pressure, fc.nat({ max: 100_000 }), fc.nat({ max: 10_000 }));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.array(attempt, { maxLength: 300 }),
+        (ceiling, attempts) => {
+          const limit = concurrencyLimit(ceiling);
+          let now = 0;
+          for (const [how, tookMs, pauseMs] of attempts) {
+            limit.sent(limit.current);
+            now += pauseMs;
+            limit.ended({ sentAt: now - tookMs, endedAt: now, pressure: how });
+            expect(limit.current).toBeGreaterThanOrEqual(1);
+            expect(limit.current).toBeLessThanOrEqual(ceiling);
+            expect(Number.isInteger(limit.current)).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
+  it('starts again from one after an outage', () => {
+    const limit = concurrencyLimit(64);
+    rounds(limit, 10, () => 50);
+    limit.restart('starting again');
+    expect(limit).toMatchObject({ current: 1, because: 'starting again' });
+  });
+});
+
+describe('the memory of what was too much at once', () => {
+  it('holds below it, tries again after a quiet time, and waits twice as long when that fails', () => {
+    const ceiling = cautiousCeiling();
+    ceiling.exceeded(6);
+    const quietUntilAllowed = (limit: number) => {
+      let answers = 0;
+      for (; !ceiling.allowsMoreThan(limit); answers++) ceiling.answered();
+      return answers;
+    };
+    expect(ceiling.allowsMoreThan(4)).toBe(true);
+    expect(quietUntilAllowed(5)).toBe(100);
+    ceiling.exceeded(6);
+    expect(quietUntilAllowed(5)).toBe(200);
+    ceiling.exceeded(6);
+    expect(quietUntilAllowed(5)).toBe(400);
+  });
+
+  it('forgets once more than that was quiet for as long', () => {
+    const ceiling = cautiousCeiling();
+    ceiling.exceeded(6);
+    for (let answer = 0; answer < 1_000; answer++) ceiling.answered();
+    expect(ceiling.allowsMoreThan(5)).toBe(true);
+    expect(ceiling.allowsMoreThan(6)).toBe(false);
+    for (let answer = 0; answer < 1_000; answer++) ceiling.answered();
+    expect(ceiling.allowsMoreThan(6)).toBe(true);
+    expect(ceiling.allowsMoreThan(60)).toBe(true);
+  });
+});
+
+describe('the gain of more requests at once', () => {
+  it.each([
+    ['is worth it while answers take as long as before', 50, 'worth it'],
+    ['is little where they take nearly twice as long', 95, 'little'],
+    ['is less than none where they take more than twice as long', 110, 'less'],
+  ])('%s', (_, ms, gain) => {
+    const memory = concurrencyGain();
+    memory.judge(5, 50);
+    expect(memory.judge(10, ms)).toBe(gain);
+  });
+
+  it('is not known for limits not seen, nor for the smallest', () => {
+    const memory = concurrencyGain();
+    expect(memory.judge(10, 50)).toBe('unknown');
+    memory.judge(2, 50);
+    expect(memory.judge(4, 500)).toBe('unknown');
+  });
+});

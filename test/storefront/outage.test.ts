@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import type { StorefrontEvent } from '../../src/storefront/events.ts';
+import type { Sent } from '../../src/storefront/send.ts';
+import { type VirtualAnswer, virtualStore } from './virtual-store.ts';
+
+const MINUTE = 60_000;
+const ok: VirtualAnswer = { afterMs: 20, status: 200 };
+const unavailable: VirtualAnswer = { afterMs: 20, status: 503 };
+
+interface Scenario {
+  readonly answer: Parameters<typeof virtualStore>[0]['answer'];
+  readonly operations: number;
+  readonly concurrency?: number;
+}
+
+/** All operations at once, each with a path of its own. */
+async function sendAll({ answer, operations, concurrency = 16 }: Scenario) {
+  const events: StorefrontEvent[] = [];
+  const virtual = virtualStore({ answer, concurrency, onEvent: (event) => events.push(event) });
+  const { signal } = new AbortController();
+  const send = (index: number) =>
+    virtual.sender.send({ method: 'POST', path: `/${index}`, body: '{}' }, { signal });
+  const all = Promise.allSettled(Array.from({ length: operations }, (_, index) => send(index)));
+  const results = await virtual.clock.runUntil(all);
+  const kinds = (kind: Sent['kind']) =>
+    results.filter((result) => result.status === 'fulfilled' && result.value.kind === kind).length;
+  return { ...virtual, results, events, kinds };
+}
+
+describe('a store that fails', () => {
+  it('is probed once a second for ten minutes, and no row fails', async () => {
+    const { requests, kinds, events } = await sendAll({
+      answer: ({ now }) => (now < 10 * MINUTE ? unavailable : ok),
+      operations: 300,
+    });
+    expect(kinds('ok')).toBe(300);
+    const during = requests.filter(({ at }) => at < 10 * MINUTE);
+    const firstAttempts = new Set(during.map(({ path }) => path)).size;
+    const figures = { requests: requests.length, during: during.length, firstAttempts };
+    console.log(`ten minutes of 503: ${JSON.stringify(figures)}`);
+    expect(during.length).toBeLessThanOrEqual(10 + 600 + 1);
+    expect(requests.length - 300).toBeLessThanOrEqual(300 / 10 + 100 + 600);
+    expect(events.filter(({ kind }) => kind === 'breaker-opened')).toHaveLength(1);
+    expect(events.find(({ kind }) => kind === 'breaker-closed')).toMatchObject({
+      openForMs: expect.any(Number),
+    });
+  });
+
+  it('has no more than one probe under way', async () => {
+    let open = 0;
+    const { kinds } = await sendAll({
+      answer: ({ now, open: atOnce }) => {
+        if (now > 5_000 && now < 2 * MINUTE) open = Math.max(open, atOnce);
+        return now < 2 * MINUTE ? { afterMs: 3_000, status: 503 } : ok;
+      },
+      operations: 100,
+    });
+    expect(open).toBe(1);
+    expect(kinds('ok')).toBe(100);
+  });
+
+  it('counts as unavailable after fifteen minutes', async () => {
+    const { results, clock } = await sendAll({ answer: () => unavailable, operations: 50 });
+    const errors = results.map((result) => (result.status === 'rejected' ? result.reason : result.value));
+    expect(errors.every((error) => error.code === 'store-unavailable')).toBe(true);
+    expect(clock.monotonic()).toBeGreaterThan(15 * MINUTE);
+    expect(clock.monotonic()).toBeLessThan(16 * MINUTE);
+  });
+
+  it('gives new work its patience anew', async () => {
+    const { sender, clock } = await sendAll({
+      answer: ({ now }) => (now < 20 * MINUTE ? unavailable : ok),
+      operations: 50,
+    });
+    const { signal } = new AbortController();
+    const later = await clock.runUntil(
+      sender.send({ method: 'POST', path: '/later', body: '{}' }, { signal }),
+    );
+    expect(later.kind).toBe('ok');
+  });
+
+  it('leaves one record unsent that alone fails, after eight retries, and applies all others', async () => {
+    const { requests, kinds } = await sendAll({
+      answer: ({ path }) => (path === '/7' ? unavailable : ok),
+      operations: 500,
+    });
+    expect(kinds('ok')).toBe(499);
+    expect(kinds('unsent')).toBe(1);
+    expect(requests.filter(({ path }) => path === '/7')).toHaveLength(9);
+  });
+
+  it('tells twenty records that always fail from a store that does', async () => {
+    const { kinds, clock } = await sendAll({
+      answer: ({ path }) => (Number(path.slice(1)) % 50 === 0 ? unavailable : ok),
+      operations: 1_000,
+    });
+    expect(kinds('ok')).toBe(980);
+    expect(kinds('unsent')).toBe(20);
+    expect(clock.monotonic()).toBeLessThan(10 * MINUTE);
+  });
+
+  it('is not asked again about what it refused', async () => {
+    const { requests, kinds } = await sendAll({
+      answer: ({ path }) => ({ afterMs: 5, status: path === '/3' ? 422 : 200 }),
+      operations: 20,
+    });
+    expect(kinds('refused')).toBe(1);
+    expect(requests).toHaveLength(20);
+  });
+
+  it('ends it all when the key is wrong', async () => {
+    const { results } = await sendAll({ answer: () => ({ afterMs: 5, status: 401 }), operations: 3 });
+    expect(results.map((result) => result.status === 'rejected' && result.reason.code)).toEqual(
+      Array(3).fill('unauthorized'),
+    );
+  });
+
+  it.each([
+    ['seconds', '40', 40_000],
+    ['a date', new Date(Date.UTC(2024, 0, 1, 0, 1)).toUTCString(), 59_000],
+    ['a year', String(365 * 86_400), 15 * MINUTE],
+  ])('is left alone for as long as it asks: %s', async (_, retryAfter, ms) => {
+    const { requests, events, kinds } = await sendAll({
+      answer: ({ number }) => (number === 30 ? { afterMs: 1, status: 429, retryAfter } : ok),
+      operations: 200,
+    });
+    const asked = requests.find(({ status }) => status === 429);
+    const from = (asked?.at ?? 0) + 1;
+    expect(requests.filter(({ at }) => at > from && at < from + ms)).toEqual([]);
+    expect(kinds('ok')).toBe(200);
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'paused' }));
+  });
+
+  it('is asked again as usual when Retry-After is nonsense', async () => {
+    const { clock, kinds } = await sendAll({
+      answer: ({ number }) => (number === 30 ? { afterMs: 1, status: 503, retryAfter: 'soon' } : ok),
+      operations: 200,
+    });
+    expect(kinds('ok')).toBe(200);
+    expect(clock.monotonic()).toBeLessThan(5_000);
+  });
+});
+
+describe('a pause that workers share', () => {
+  it('is announced when the store asks for one, and kept when another announces it', async () => {
+    const announced: number[] = [];
+    let tell: (forMs: number) => void = () => {};
+    const sharedPause = {
+      announce: (forMs: number) => announced.push(forMs),
+      listen: (onPause: (forMs: number) => void) => {
+        tell = onPause;
+        return () => {};
+      },
+    };
+    const { clock, sender, requests } = virtualStore({
+      answer: ({ number }) => (number === 1 ? { afterMs: 1, status: 429, retryAfter: '5' } : ok),
+      sharedPause,
+    });
+    const { signal } = new AbortController();
+    const send = () => clock.runUntil(sender.send({ method: 'GET', path: '/', body: null }, { signal }));
+    await send();
+    expect(announced).toEqual([5_000]);
+    const before = clock.monotonic();
+    tell(30_000);
+    await send();
+    expect(requests.at(-1)?.at).toBe(before + 30_000);
+  });
+});

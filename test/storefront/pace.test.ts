@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { pace } from '../../src/storefront/pace.ts';
+
+/** A second of requests, evenly spaced, that the store takes. */
+function accept(allowed: ReturnType<typeof pace>, perSecond: number, seconds: number, from = 0): number {
+  for (let request = 0; request < perSecond * seconds; request++)
+    allowed.accepted(from + (request * 1_000) / perSecond);
+  return from + seconds * 1_000;
+}
+
+const explicit = (at: number) => ({ sentAt: at, endedAt: at, explicit: true });
+const implicit = (at: number) => ({ sentAt: at, endedAt: at, explicit: false });
+
+describe('the pace', () => {
+  it('is no limit until the store says that it is too much', () => {
+    const allowed = pace();
+    accept(allowed, 100, 5);
+    expect(allowed.rate).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('falls to a little less than what the store took in the last second', () => {
+    const allowed = pace();
+    const now = accept(allowed, 40, 3);
+    allowed.refused(explicit(now));
+    expect(allowed.rate).toBeGreaterThan(36);
+    expect(allowed.rate).toBeLessThan(40);
+  });
+
+  it('counts push-backs once that were sent before it fell', () => {
+    const allowed = pace();
+    const now = accept(allowed, 40, 3);
+    allowed.refused(explicit(now));
+    const { rate } = allowed;
+    for (let late = 0; late < 20; late++)
+      allowed.refused({ sentAt: now - 1, endedAt: now + late, explicit: true });
+    expect(allowed.rate).toBe(rate);
+  });
+
+  it('falls faster when push-backs keep coming', () => {
+    const allowed = pace();
+    const now = accept(allowed, 1_000, 1);
+    for (let refusal = 0; refusal < 40; refusal++) allowed.refused(explicit(now + 2 * refusal));
+    expect(allowed.rate).toBeLessThan(30);
+  });
+
+  it('rests, then grows faster and faster while it is used', () => {
+    const allowed = pace();
+    let now = accept(allowed, 40, 3);
+    allowed.refused(explicit(now));
+    const first = allowed.rate;
+    now = accept(allowed, 40, 2, now);
+    expect(allowed.rate).toBe(first);
+    accept(allowed, 40, 3, now);
+    const grown = allowed.rate / first;
+    expect(grown).toBeGreaterThan(1.05);
+    expect(grown).toBeLessThan(1.25);
+  });
+
+  it('does not grow while it is not used', () => {
+    const allowed = pace();
+    const now = accept(allowed, 40, 3);
+    allowed.refused(explicit(now));
+    const { rate } = allowed;
+    accept(allowed, 5, 30, now);
+    expect(allowed.rate).toBe(rate);
+  });
+
+  it('takes a 503 now and then for an accident, and many for a limit', () => {
+    const allowed = pace();
+    let now = accept(allowed, 100, 1);
+    allowed.refused(implicit(now));
+    now = accept(allowed, 100, 1, now);
+    expect(allowed.rate).toBe(Number.POSITIVE_INFINITY);
+    const flooded = pace();
+    for (let answer = 0; answer < 6; answer++) {
+      if (answer % 2 === 0) flooded.accepted(answer * 10);
+      else flooded.refused(implicit(answer * 10));
+    }
+    expect(flooded.rate).toBeLessThan(Number.POSITIVE_INFINITY);
+  });
+
+  it('never stands still', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), fc.boolean(), fc.nat({ max: 5_000 }))), (answers) => {
+        const allowed = pace();
+        let now = 0;
+        for (const [isRefused, isExplicit, ms] of answers) {
+          now += ms;
+          if (isRefused) allowed.refused({ sentAt: now, endedAt: now, explicit: isExplicit });
+          else allowed.accepted(now);
+          expect(allowed.rate).toBeGreaterThanOrEqual(0.5);
+        }
+      }),
+    );
+  });
+});
