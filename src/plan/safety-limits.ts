@@ -59,6 +59,9 @@ export function judgeRejectsWhileApplying(
   return verdict?.exceeded === true ? verdict : null;
 }
 
+/** A percentage such as 1.1 has no exact binary form: a figure exactly at its limit must still pass. */
+const ROUNDING = 1e-6;
+
 /** The number that a limit comes to for a base; Infinity when it is off. Not rounded: 5% of 30 is 1.5. */
 function amountOf(limit: Limit, base: number): number {
   switch (limit.kind) {
@@ -82,7 +85,7 @@ function judgeMost(
   words: { readonly did: string; readonly of: string },
 ): SafetyVerdict | null {
   if (limit.kind === 'off') return null;
-  const exceeded = figure > amountOf(limit, base);
+  const exceeded = figure > amountOf(limit, base) + ROUNDING;
   const found = `${number(figure)} ${words.did}, of ${number(base)} ${words.of}${share(figure, base)}`;
   return {
     limit: name,
@@ -100,7 +103,7 @@ function judgeRows(limit: Limit, { rows, previousRows }: SafetyFigures, run: str
     return { limit: 'minRows', exceeded: true, figure: 0, base: previousRows, message };
   }
   if (limit.kind === 'off' || (limit.kind === 'percent' && previousRows === null)) return null;
-  const exceeded = rows < amountOf(limit, previousRows ?? 0);
+  const exceeded = rows < amountOf(limit, previousRows ?? 0) - ROUNDING;
   const found =
     previousRows === null
       ? `${number(rows)} rows`
@@ -139,8 +142,7 @@ function written(limit: Limit): string {
 function share(figure: number, base: number): string {
   if (base === 0) return '';
   const percent = (figure / base) * 100;
-  const digits = percent > 0 && percent < 10 ? 1 : 0;
-  return ` (${percent.toFixed(digits)}%)`;
+  return ` (${percent.toLocaleString('en', { maximumFractionDigits: percent < 10 ? 1 : 0 })}%)`;
 }
 
 function number(figure: number): string {

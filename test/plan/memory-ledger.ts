@@ -1,0 +1,40 @@
+import { fingerprintOf } from '../../src/plan/fingerprint.ts';
+import type { Ledger, LedgerMark } from '../../src/state/state.ts';
+
+interface Entry {
+  readonly body: string;
+  readonly id: number | null;
+  readonly job: string;
+}
+
+/** A ledger in memory, filled as if the store had acknowledged what is put into it. */
+export class MemoryLedger implements Ledger {
+  readonly entries = new Map<string, Entry>();
+  questions = 0;
+
+  put(key: string, body: object, { id = this.entries.size + 1, job = 'nightly' }: Partial<Entry> = {}): this {
+    this.entries.set(key, { body: JSON.stringify(body), id, job });
+    return this;
+  }
+
+  async marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]> {
+    this.questions++;
+    return keys.map((key) => {
+      const entry = this.entries.get(key);
+      return entry && { fingerprint: fingerprintOf(entry.body), id: entry.id, job: entry.job };
+    });
+  }
+
+  async bodies(keys: readonly string[]): Promise<(string | undefined)[]> {
+    return keys.map((key) => this.entries.get(key)?.body);
+  }
+
+  async count(job: string): Promise<number> {
+    return [...this.entries.values()].filter((entry) => entry.job === job).length;
+  }
+
+  async *keysOf(job: string): AsyncIterable<readonly { readonly key: string; readonly id: number | null }[]> {
+    const own = [...this.entries].filter(([, entry]) => entry.job === job);
+    yield own.map(([key, { id }]) => ({ key, id }));
+  }
+}

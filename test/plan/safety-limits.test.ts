@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { judgeRejectsWhileApplying, judgeSafety, type SafetyFigures } from '../../src/plan/safety-limits.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
+
+const DEFAULTS = {
+  maxDeletes: { kind: 'percent', percent: 5 },
+  maxRejects: { kind: 'percent', percent: 10 },
+  minRows: { kind: 'percent', percent: 80 },
+  maxChanges: { kind: 'off' },
+} as const;
+
+const USUAL: SafetyFigures = {
+  resource: 'products',
+  deletes: 0,
+  keysOfJob: 100,
+  rejected: 0,
+  records: 200,
+  rows: 1000,
+  previousRows: 1000,
+  changed: 0,
+  known: 50,
+  keyChange: null,
+};
+
+function exceeded(figures: Partial<SafetyFigures>, limits: Parameters<typeof judgeSafety>[0] = DEFAULTS) {
+  return judgeSafety(limits, { ...USUAL, ...figures }, 'r7')
+    .filter((verdict) => verdict.exceeded)
+    .map(({ limit }) => limit);
+}
+
+describe('safety limits', () => {
+  it('let a usual night pass, and say how far it was from each limit', () => {
+    const verdicts = judgeSafety(DEFAULTS, USUAL, 'r7');
+    expect(verdicts.map(({ limit }) => limit)).toEqual(['minRows', 'maxDeletes', 'maxRejects']);
+    expect(verdicts.some((verdict) => verdict.exceeded)).toBe(false);
+    expect(verdicts.some(({ message }) => message.includes('approve'))).toBe(false);
+  });
+
+  it.each([
+    ['maxDeletes', { deletes: 5 }, { deletes: 6 }],
+    ['maxRejects', { rejected: 20 }, { rejected: 21 }],
+    ['minRows', { rows: 800 }, { rows: 799 }],
+    ['maxDeletes', { deletes: 1, keysOfJob: 20 }, { deletes: 1, keysOfJob: 19 }],
+  ] as const)('hold %s against its own base: exactly at the limit passes', (limit, within, beyond) => {
+    expect(exceeded(within)).toEqual([]);
+    expect(exceeded(beyond)).toEqual([limit]);
+  });
+
+  it('hold changes against the records that the ledger knows', () => {
+    const limits = { ...DEFAULTS, maxChanges: { kind: 'percent', percent: 50 } } as const;
+    expect(exceeded({ changed: 25 }, limits)).toEqual([]);
+    expect(exceeded({ changed: 26 }, limits)).toEqual(['maxChanges']);
+  });
+
+  it('can be plain numbers', () => {
+    const limits = {
+      ...NO_LIMITS,
+      maxDeletes: { kind: 'count', count: 3 },
+      minRows: { kind: 'count', count: 900 },
+    } as const;
+    expect(exceeded({ deletes: 3, rows: 900 }, limits)).toEqual([]);
+    expect(exceeded({ deletes: 4, rows: 899 }, limits).sort()).toEqual(['maxDeletes', 'minRows']);
+    expect(exceeded({ rows: 899, previousRows: null }, limits)).toEqual(['minRows']);
+  });
+
+  it('do not compare the rows of a first run with anything', () => {
+    expect(exceeded({ rows: 1, previousRows: null })).toEqual([]);
+  });
+
+  it('stop at a source without rows, unless minRows is 0', () => {
+    expect(exceeded({ rows: 0, previousRows: null })).toEqual(['minRows']);
+    expect(exceeded({ rows: 0 }, { ...DEFAULTS, minRows: { kind: 'off' } })).toEqual(['minRows']);
+    expect(exceeded({ rows: 0 }, { ...DEFAULTS, minRows: { kind: 'count', count: 0 } })).toEqual([]);
+  });
+
+  it('stop when what makes the key changed and both new and missing keys appear', () => {
+    expect(exceeded({ keyChange: { new: 90, missing: 90 } })).toEqual(['key']);
+    expect(exceeded({ keyChange: { new: 90, missing: 0 } })).toEqual([]);
+    expect(exceeded({ keyChange: { new: 0, missing: 90 } })).toEqual([]);
+  });
+
+  it('say limit, figure, base and what to do', () => {
+    const [over] = judgeSafety(DEFAULTS, { ...USUAL, deletes: 1800, keysOfJob: 30_000 }, 'r7');
+    expect(over?.message).toBe(
+      'maxDeletes: 1,800 products would be deleted, of 30,000 products that this job sent (6%); the limit is 5%. If this is right: storeferry approve r7',
+    );
+  });
+
+  it('are met exactly, however a percentage is rounded', () => {
+    const limits = { ...DEFAULTS, maxRejects: { kind: 'percent', percent: 1.1 } } as const;
+    for (let thousands = 1; thousands <= 100; thousands++) {
+      expect(exceeded({ rejected: 11 * thousands, records: 1000 * thousands }, limits)).toEqual([]);
+      expect(exceeded({ rejected: 11 * thousands + 1, records: 1000 * thousands }, limits)).toEqual([
+        'maxRejects',
+      ]);
+    }
+  });
+
+  it('are judged again on rejects while applying', () => {
+    expect(judgeRejectsWhileApplying(DEFAULTS, { rejected: 20, records: 200 }, 'r7')).toBeNull();
+    expect(judgeRejectsWhileApplying(DEFAULTS, { rejected: 21, records: 200 }, 'r7')?.limit).toBe(
+      'maxRejects',
+    );
+    expect(judgeRejectsWhileApplying(NO_LIMITS, { rejected: 200, records: 200 }, 'r7')).toBeNull();
+  });
+});
+
+describe('a plan', () => {
+  const renamed = [
+    record('new-a', product('new-a'), { line: 2 }),
+    record('new-b', product('new-b'), { line: 3 }),
+  ];
+  const ledger = () => new MemoryLedger().put('a', product('a')).put('b', product('b'));
+  const digests = { keyDigest: 'now', previous: { rows: 2, keyDigest: 'before' } };
+
+  it('notices in upsert mode too that a changed url expression would create the catalog a second time', async () => {
+    const { plan } = await planOf({ mapped: renamed, ledger: ledger(), options: digests });
+    expect(plan.safety).toMatchObject([{ limit: 'key', exceeded: true, figure: 2, base: 2 }, {}]);
+  });
+
+  it('does not mind a url expression that gives the same urls', async () => {
+    const same = [record('a', product('a'), { line: 2 }), record('b', product('b'), { line: 3 })];
+    const { plan } = await planOf({ mapped: same, ledger: ledger(), options: digests });
+    expect(plan.safety.some((verdict) => verdict.exceeded)).toBe(false);
+  });
+
+  it('of a retry is held against no limit', async () => {
+    const { plan } = await planOf({ mapped: [], ledger: ledger(), options: { ...digests, retry: true } });
+    expect(plan.safety).toEqual([]);
+  });
+});
