@@ -96,6 +96,7 @@ export function gate(options: GateOptions): Gate {
   let openedAt = 0;
   let lastFailure = '';
   let heldByRate = false;
+  let closedBy: Error | null = null;
   let cancelTimer: (() => void) | null = null;
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
 
@@ -229,9 +230,9 @@ export function gate(options: GateOptions): Gate {
     get answered() {
       return counts.answered;
     },
-    grantRetry: (signal) => grants.grant(signal),
+    grantRetry: (signal) => (closedBy === null ? grants.grant(signal) : Promise.reject(closedBy)),
     enter(ticket, signal) {
-      if (signal.aborted) return Promise.reject(signal.reason);
+      if (closedBy !== null || signal.aborted) return Promise.reject(closedBy ?? signal.reason);
       if (first.length + retries.length > 0 || circuit.open) return wait(ticket, signal);
       const now = clock.monotonic();
       return closedForMs(now) > 0 ? wait(ticket, signal) : admit(ticket, now);
@@ -268,6 +269,7 @@ export function gate(options: GateOptions): Gate {
       breakerOpen: circuit.open,
     }),
     close(reason) {
+      closedBy = reason;
       stopListening?.();
       cancelTimer?.();
       grants.close(reason);

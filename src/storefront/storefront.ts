@@ -102,9 +102,11 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     }
   };
 
-  const close = async (): Promise<void> => {
-    door.close(new StoreUnavailableError('The storefront was closed'));
-    await wire.close();
+  let closed: Promise<void> | null = null;
+  const close = (): Promise<void> => {
+    door.close(new Error('The storefront was closed'));
+    closed ??= wire.close();
+    return closed;
   };
 
   return {

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readAnswer } from '../../src/storefront/read-answer.ts';
+
+const READER = { apiKey: 'k3y-of-the-store', now: Date.UTC(2024, 0, 1) };
+
+function read(status: number, body: string, more: { retryAfter?: string; location?: string } = {}) {
+  return readAnswer({ status, body, retryAfter: more.retryAfter, location: more.location }, READER);
+}
+
+describe('an answer', () => {
+  it.each([200, 201, 202, 207, 299])('is success when it is %i with whole JSON', (status) => {
+    expect(read(status, '{"id":7}')).toEqual({ kind: 'ok', value: { id: 7 } });
+  });
+
+  it.each([
+    ['an empty object', '{}'],
+    ['a list', '[]'],
+    ['a success that says so', '{"success":true,"message":""}'],
+    ['a byte order mark before it', '\ufeff{"id":7}'],
+  ])('is success with %s', (_, body) => {
+    expect(read(200, body).kind).toBe('ok');
+  });
+
+  it.each([
+    ['nothing', '', 'answer-unreadable'],
+    ['a page', '<!doctype html><p>Back soon</p>', 'answer-unreadable'],
+    ['half an object', '{"id":7,"title":"Mu', 'answer-unreadable'],
+    ['words after it', '{"id":7}\nDone.', 'answer-unreadable'],
+    ['two objects', '{"id":7}{"id":8}', 'answer-unreadable'],
+    ['success: false', '{"success":false,"message":"Not saved"}', 'answer-not-success'],
+  ])('is no success with %s, but to be retried', (_, body, code) => {
+    expect(read(200, body)).toMatchObject({ kind: 'failed', failure: { code, status: 200 } });
+  });
+
+  it.each([301, 302, 303, 304, 307, 308])(
+    'is no success when it is a redirect (%i), and says where to',
+    (status) => {
+      const verdict = read(status, '{"id":7}', { location: 'https://other.example/?k=k3y-of-the-store' });
+      expect(verdict).toMatchObject({
+        kind: 'failed',
+        failure: { code: 'store-redirect', mayHaveArrived: false },
+      });
+      expect(JSON.stringify(verdict)).toContain('other.example');
+      expect(JSON.stringify(verdict)).not.toContain(READER.apiKey);
+    },
+  );
+
+  it.each([400, 404, 405, 409, 410, 413, 418, 422, 451])(
+    'is a refusal when it is %i, with the message',
+    (status) => {
+      expect(read(status, '{"success":false,"message":"Too dear"}')).toEqual({
+        kind: 'refused',
+        status,
+        message: 'Too dear',
+      });
+    },
+  );
+
+  it('is a refusal without a message when the body is none', () => {
+    expect(read(400, '<p>')).toMatchObject({
+      kind: 'refused',
+      message: 'the store answered 400 without a message',
+    });
+    expect(read(400, '{"message":{"text":"x"}}')).toMatchObject({
+      message: expect.stringContaining('without'),
+    });
+  });
+
+  it.each([401, 403])('means a wrong key when it is %i', (status) => {
+    expect(read(status, '{"success":false,"message":"Invalid"}')).toMatchObject({ kind: 'unauthorized' });
+  });
+
+  it.each([
+    [408, false],
+    [429, false],
+    [503, false],
+    [500, true],
+    [502, true],
+    [504, true],
+  ])('is to be retried when it is %i, and may have taken effect: %s', (status, mayHaveArrived) => {
+    expect(read(status, '{}', { retryAfter: '3' })).toMatchObject({
+      kind: 'failed',
+      failure: { code: `store-${status}`, status, mayHaveArrived, retryAfterMs: 3_000 },
+    });
+  });
+
+  it('is success for a 2xx with JSON alone, whatever arrives', () => {
+    const bodies = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.json().map((json) => json.slice(0, -1)),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 599 }), bodies, (status, body) => {
+        const { kind } = read(status, body);
+        if (kind !== 'ok') return;
+        expect(status).toBeLessThan(300);
+        expect(() => JSON.parse(body)).not.toThrow();
+      }),
+    );
+  });
+});
