@@ -19,5 +19,8 @@ function parseLimit(written: number | string): Limit {
 
 /** A limit as people write it: `500`, `5%` or `off`. */
 export const limitSchema = z
-  .union([z.int(EXPECTED).min(0, EXPECTED), z.string(EXPECTED).regex(PATTERN, EXPECTED)])
+  .union([
+    z.int(EXPECTED).min(0, EXPECTED),
+    z.string(EXPECTED).regex(PATTERN, EXPECTED).meta({ title: 'percentage, or `off`' }),
+  ])
   .transform(parseLimit);

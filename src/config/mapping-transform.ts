@@ -86,7 +86,7 @@ const fields = z.strictObject({
         .string()
         .exactOptional()
         .describe(
-          'The decimal sign: `.`, `,`, or `auto`, which refuses what could be read in two ways (1,299).',
+          'The decimal sign: `.`, `,`; `auto` takes either and refuses what could be read in two ways (1,299); `either` takes either, for files without thousands signs.',
         ),
       thousands: z
         .string()
@@ -196,19 +196,24 @@ const transformObject = fields.superRefine((transform, context) => {
 });
 
 /** A step of a pipeline: a bare name, or a map with the transform's name and its options. */
-export const transformSchema = z.union([
-  z
-    .enum(
-      plainNames,
-      `expected a transform: ${[...new Set([...plainNames, ...Object.keys(OPTIONS_OF)])].join(', ')}`,
-    )
-    .describe(
-      Object.entries(PLAIN_TRANSFORMS)
-        .map(([name, does]) => `\`${name}\`: ${does}`)
-        .join('\n'),
-    ),
-  transformObject,
-]);
+export const transformSchema = z
+  .union([
+    z
+      .enum(
+        plainNames,
+        `expected a transform: ${[...new Set([...plainNames, ...Object.keys(OPTIONS_OF)])].join(', ')}`,
+      )
+      .describe(
+        Object.entries(PLAIN_TRANSFORMS)
+          .map(([name, does]) => `\`${name}\`: ${does}`)
+          .join('\n'),
+      ),
+    transformObject,
+  ])
+  .meta({
+    id: 'Transform',
+    description: 'A step of a pipeline: a bare name, or a map of one transform and its options.',
+  });
 
 /** A transform as a map: exactly one main key is there. */
 export type TransformObject = Readonly<z.infer<typeof fields>>;

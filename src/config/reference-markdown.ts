@@ -1,0 +1,82 @@
+import { type JsonSchema, plainSchemaFor, type SchemaName } from './json-schema.ts';
+import { rowsOf } from './schema-rows.ts';
+import { branchesOf, code, typeOf } from './schema-type.ts';
+
+const HEADING = '####';
+
+/**
+ * The reference of a kind of file as Markdown: tables of its keys with type, default and meaning, nested keys by their
+ * path. All of it stands in the schemas, so that it says what is read.
+ */
+export function referenceMarkdown(name: SchemaName): string {
+  const schema = plainSchemaFor(name);
+  const definitions = definitionsOf(schema);
+  const nameOf = (reference: string) => resolveName(reference, definitions);
+  const sections = [
+    ...(name === 'stores'
+      ? [table(rowsOf(schema.additionalProperties, nameOf))]
+      : kinds(name, schema, nameOf)),
+    ...Object.entries(definitions)
+      .filter(([id]) => !id.startsWith('__'))
+      .map(([id, definition]) => definitionSection(id, definition, nameOf)),
+  ];
+  return sections.join('\n\n');
+}
+
+type NameOf = (reference: string) => string;
+type Definitions = Readonly<Record<string, JsonSchema>>;
+
+function isSchema(value: unknown): value is JsonSchema {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function definitionsOf({ definitions }: JsonSchema): Definitions {
+  if (!isSchema(definitions)) return {};
+  return Object.fromEntries(
+    Object.entries(definitions).flatMap(([id, node]) => (isSchema(node) ? [[id, node]] : [])),
+  );
+}
+
+/** The name of a definition; one without a name of its own only passes on to another. */
+function resolveName(reference: string, definitions: Definitions): string {
+  const id = reference.replace('#/definitions/', '');
+  const [only, ...others] = branchesOf(definitions[id] ?? {});
+  const onwards = others.length === 0 ? only?.$ref : undefined;
+  return onwards === undefined ? id : resolveName(onwards, definitions);
+}
+
+function table(rows: readonly string[]): string {
+  return ['| key | what | default | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** What all kinds of the file have in common, then what each has alone. */
+function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
+  const branches = branchesOf(schema);
+  const lists = branches.map((branch) => rowsOf(branch, nameOf));
+  const [first = [], ...others] = lists;
+  const common = first.filter((row) => others.every((rows) => rows.includes(row)));
+  return [
+    `${HEADING} In every ${name}\n\n${table(common)}`,
+    ...branches.map((branch, index) => {
+      const own = (lists[index] ?? []).filter((row) => !common.includes(row));
+      return `${HEADING} ${kindOf(branch)}\n\n${table(own)}`;
+    }),
+  ];
+}
+
+/** The key that tells the kind, with its value where that tells it. */
+function kindOf({ properties = {} }: JsonSchema): string {
+  const [key = '', node] = Object.entries(properties)[0] ?? [];
+  return isSchema(node) && node.const !== undefined ? code(`${key}: ${node.const}`) : code(key);
+}
+
+function definitionSection(id: string, definition: JsonSchema, nameOf: NameOf): string {
+  const { description = '' } = definition;
+  const rows = rowsOf(definition, nameOf);
+  const ofBranches = branchesOf(definition).flatMap((branch) =>
+    branch === definition ? [] : (branch.description ?? '').split('\n').filter((line) => line !== ''),
+  );
+  const list = ofBranches.map((line) => `- ${line}`).join('\n');
+  const parts = [`${HEADING} ${id}`, description, `Written as ${typeOf(definition, nameOf)}.`, list];
+  return [...parts, ...(rows.length === 0 ? [] : [table(rows)])].filter((part) => part !== '').join('\n\n');
+}
