@@ -11,6 +11,7 @@ const snapshotSchema = z.strictObject({
     z.strictObject({ name: z.string(), stored: z.string(), bytes: z.int().min(0), sha256: z.string() }),
   ),
   sha256: z.string(),
+  readAs: z.strictObject({ encoding: z.string(), delimiter: z.string() }).exactOptional(),
 });
 
 /** One file of a snapshot: unpacked, in its original charset. */
@@ -29,6 +30,8 @@ export interface Snapshot {
   readonly files: readonly SnapshotFile[];
   /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
   readonly sha256: string;
+  /** How to read the files, where that is not as the job says: a corrected rejects file has a dialect of its own. */
+  readonly readAs?: { readonly encoding: string; readonly delimiter: string };
 }
 
 /** The snapshot that these files make, in this order. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SourceSpec } from '../config/source-spec.ts';
@@ -8,9 +7,10 @@ import { findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
 import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
-import { type Snapshot, type SnapshotFile, saveSnapshot, snapshotOf } from './snapshot.ts';
+import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
 import { DEFAULT_SOURCE_LIMITS, RATIO_FREE_BYTES, type SourceLimits } from './source-limits.ts';
 import { openZip } from './unzip.ts';
+import { writeCopy } from './write-copy.ts';
 
 const READ_BYTES = 256 * 1024;
 
@@ -24,8 +24,8 @@ export interface StageOptions {
 }
 
 /**
- * The step `stage`: copies the source into the run's folder, unpacked, and lists the copies in its snapshot. What is
- * no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
+ * The step `stage`: copies the source into the run's folder, unpacked. The list of the copies is the snapshot, which is
+ * whole when the caller has saved it with `saveSnapshot`. What is no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
  * no copy is left behind.
  */
 export async function stageSource(
@@ -43,9 +43,7 @@ export async function stageSource(
         { place: { file: spec.path }, hint: 'Wait until all files are there, or correct `files`.' },
       );
     }
-    const snapshot = snapshotOf(files);
-    await saveSnapshot(options.folder, snapshot);
-    return snapshot;
+    return snapshotOf(files);
   } catch (error) {
     // Cleaning up must not hide why it is needed; what is left behind goes with the run's folder.
     await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
@@ -132,21 +130,17 @@ async function store(
   const { files, limits, options } = staging;
   if (files.length >= limits.fileCount)
     throw limitError(name, 'fileCount', limits.fileCount, 'it has more files');
-  const stored = `source-${String(files.length + 1).padStart(4, '0')}`;
-  const hash = createHash('sha256');
   async function* watched(): AsyncGenerator<Uint8Array> {
     for await (const chunk of whole) {
       options.signal?.throwIfAborted();
       staging.bytes += chunk.length;
       archive.unpacked += chunk.length;
       refuseTooMuch(name, archive, staging);
-      hash.update(chunk);
       yield chunk;
       options.onProgress?.({ file: name, bytes: staging.bytes });
     }
   }
-  const bytes = await options.folder.write(stored, watched());
-  files.push({ name: unique(name, files), stored, bytes, sha256: hash.digest('hex') });
+  files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), watched()));
 }
 
 function mistaken(name: string, recognised: ReturnType<typeof recognise>): SourceError {

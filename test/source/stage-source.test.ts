@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { SourceError, StateError } from '../../src/model/errors.ts';
-import { loadSnapshot } from '../../src/source/snapshot.ts';
+import { loadSnapshot, saveSnapshot } from '../../src/source/snapshot.ts';
+import { stageContents } from '../../src/source/stage-contents.ts';
 import { type StageOptions, stageSource } from '../../src/source/stage-source.ts';
 import { workspaceWith } from './folder-on-disk.ts';
 import { makeZip } from './make-zip.ts';
@@ -25,6 +26,7 @@ async function stage(
   const contents = await Promise.all(
     snapshot.files.map(({ stored }) => readFile(join(workspace.folder.location, stored), 'utf8')),
   );
+  await saveSnapshot(workspace.folder, snapshot);
   expect(await loadSnapshot(workspace.folder)).toEqual(snapshot);
   return { snapshot, contents, names: snapshot.files.map(({ name }) => name) };
 }
@@ -78,7 +80,7 @@ describe('a snapshot', () => {
     expect((await stage({ 'export [2024].csv': CSV }, 'export [2024].csv')).contents).toEqual([CSV]);
   });
 
-  it('is absent until staging has finished, and refused when damaged', async () => {
+  it('is absent until it is saved, and refused when damaged', async () => {
     await using workspace = await workspaceWith({ 'a.csv': CSV });
     expect(await loadSnapshot(workspace.folder)).toBeUndefined();
     await workspace.folder.write('snapshot.json', ['{"files":[']);
@@ -94,6 +96,26 @@ describe('a snapshot', () => {
     const signal = AbortSignal.abort(new Error('told to stop'));
     await expect(stageSource({ path: 'a.csv' }, { ...workspace, signal })).rejects.toThrow('told to stop');
     expect(await workspace.folder.list()).toEqual([]);
+  });
+});
+
+describe('a snapshot of texts', () => {
+  it('knows how it is to be read', async () => {
+    await using workspace = await workspaceWith({});
+    const content = async function* () {
+      yield '\ufeffa;b\n';
+      yield '1;2\n';
+    };
+    const snapshot = await stageContents(
+      [{ name: 'rejects.csv', content }],
+      { encoding: 'utf-8', delimiter: ';' },
+      workspace.folder,
+    );
+    await saveSnapshot(workspace.folder, snapshot);
+    expect(await loadSnapshot(workspace.folder)).toMatchObject({
+      files: [{ name: 'rejects.csv', stored: 'source-0001', bytes: 11 }],
+      readAs: { encoding: 'utf-8', delimiter: ';' },
+    });
   });
 });
 
@@ -196,7 +218,7 @@ describe('a zip', () => {
     );
     expect(snapshot.files.map(({ name }) => name).join(' ')).not.toMatch(/\.\.|\/\/|\\|\p{Cc}/u);
     expect(new Set(snapshot.files.map(({ name }) => name)).size).toBe(names.length);
-    expect(await workspace.folder.list()).toHaveLength(names.length + 1);
+    expect(await workspace.folder.list()).toHaveLength(names.length);
   });
 
   it.each([
