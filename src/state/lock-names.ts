@@ -10,7 +10,9 @@ export function targetTag({
   baseUrl,
   resource,
 }: Readonly<Record<keyof LedgerTarget, string>>): string {
-  const digest = createHash('sha256').update(JSON.stringify([store, baseUrl, resource])).digest('base64url');
+  const digest = createHash('sha256')
+    .update(JSON.stringify([store, baseUrl, resource]))
+    .digest('base64url');
   return `{${store.replaceAll(/[^\w-]/g, '_')}-${resource}-${digest.slice(0, 12)}}`;
 }
 

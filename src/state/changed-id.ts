@@ -1,0 +1,15 @@
+import type { ChangedId, OperationResult } from './state.ts';
+
+/** The id the ledger is to know after an applied upsert: an answer without one does not make it forget. */
+export function acknowledgedId({ operation, outcome }: OperationResult): number | null {
+  if (outcome.kind !== 'applied') return null;
+  return outcome.id ?? (operation.kind === 'upsert-product' ? operation.knownId : null);
+}
+
+/** Set when the store answered another id for a url than it did before. */
+export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {
+  if (operation.kind !== 'upsert-product' || outcome.kind !== 'applied') return undefined;
+  const { key, knownId } = operation;
+  if (knownId === null || outcome.id === null || outcome.id === knownId) return undefined;
+  return { key, knownId, answeredId: outcome.id };
+}

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Lock, Locks } from './state.ts';
+
+/** Waits for a lock by asking for it now and then: neither the operating system nor a lease calls back. */
+export async function pollForLock(
+  locks: Pick<Locks, 'tryAcquire'>,
+  everyMs: number,
+  [name, holder, options]: Parameters<Locks['acquire']>,
+): Promise<Lock> {
+  const { signal, onWait } = options;
+  for (let told = false; ; told = true) {
+    signal.throwIfAborted();
+    const attempt = await locks.tryAcquire(name, holder, options);
+    if (!('heldBy' in attempt)) {
+      if (!signal.aborted) return attempt;
+      await attempt.leave();
+      continue;
+    }
+    if (!told) onWait(attempt.heldBy);
+    // The signal ends the sleep early; its own reason is thrown above.
+    await sleep(everyMs, undefined, { signal }).catch(() => {});
+  }
+}

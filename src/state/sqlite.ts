@@ -1,0 +1,126 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LockedError, StateError } from '../model/errors.ts';
+import { type DatabaseThread, startDatabaseThread } from './sqlite/database-thread.ts';
+import type { KeyPage } from './sqlite/ledger.ts';
+import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
+import { type OutcomeColumns, outcomeColumns } from './sqlite/outcome-columns.ts';
+import type { Fence, Ledger, LedgerTarget, Runs, State } from './state.ts';
+
+/**
+ * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
+ * may work with it at the same time. StateError when it cannot be used; close it by `await using`.
+ */
+export async function openSqliteState(folder: string): Promise<State> {
+  const locksFolder = join(folder, 'locks');
+  try {
+    await mkdir(locksFolder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StateError(`The folder ${folder} cannot be created: ${String(error)}.`, {
+      hint: 'Storeferry keeps its state there: give this user write access.',
+      cause: error,
+    });
+  }
+  const thread = await startDatabaseThread(join(folder, 'state.db'));
+  const locks = createSqliteLocks(locksFolder);
+  return {
+    ledger: (target) => ledger(thread, target),
+    runs: runs(thread, locks),
+    locks,
+    async [Symbol.asyncDispose]() {
+      await thread.close();
+      locks.releaseAll();
+    },
+  };
+}
+
+function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
+  return {
+    async marks(keys) {
+      const { fingerprints, ids, jobs } = await thread.call('marks', target, asJson(keys), keys.length);
+      return fingerprints.map((fingerprint, position) =>
+        fingerprint === null
+          ? undefined
+          : { fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' },
+      );
+    },
+    async bodies(keys) {
+      const bodies = await thread.call('bodies', target, asJson(keys), keys.length);
+      return bodies.map((body) => body ?? undefined);
+    },
+    count: (job) => thread.call('count', target, job),
+    async *keysOf(job) {
+      let last: string | null = null;
+      for (;;) {
+        const page: KeyPage = await thread.call('keysAfter', target, job, last);
+        const end = page.at(-1);
+        if (end === undefined) return;
+        yield page;
+        last = end.key;
+      }
+    },
+  };
+}
+
+/** A lone surrogate would be kept by JSON and replaced where the same text is bound to a statement. */
+function asJson(keys: readonly string[]): string {
+  const json = JSON.stringify(keys);
+  return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
+}
+
+function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {
+  const record = recordInGroups(thread);
+  return {
+    create: (run) => thread.call('create', run),
+    update: (id, changes) => thread.call('update', id, changes),
+    get: (id) => thread.call('get', id),
+    list: ({ job, limit }) => thread.call('list', job ?? null, limit),
+    remove: (id) => thread.call('remove', id),
+    async record(run, shard, results, requests, fence) {
+      if (fence !== undefined) refuseWithout(fence, locks);
+      await record(outcomeColumns(run, shard, results, requests));
+    },
+    outcomes: (id, shard) => thread.call('outcomes', id, shard),
+    tally: (id) => thread.call('tally', id),
+    async *refusals(id) {
+      let shard = -1;
+      let operation = -1;
+      for (;;) {
+        const page = await thread.call('refusalsAfter', id, shard, operation);
+        const end = page.at(-1);
+        if (end === undefined) return;
+        yield page;
+        shard = end.shard;
+        operation = end.index;
+      }
+    },
+    async unsentReasons(id) {
+      const counted = await thread.call('unsentReasons', id);
+      return counted.map(({ reason, count }) => ({ reason: JSON.parse(reason), count }));
+    },
+    changedIds: (id, limit) => thread.call('changedIds', id, limit),
+  };
+}
+
+function refuseWithout(fence: Fence, locks: SqliteLocks): void {
+  if (!locks.holds(fence)) throw new LockedError(`The lock ${fence.name} is no longer held.`);
+}
+
+/** What is to be recorded while a commit is under way shares the next one. */
+function recordInGroups(thread: DatabaseThread): (batch: OutcomeColumns) => Promise<void> {
+  let next: { readonly batches: OutcomeColumns[]; readonly written: Promise<void> } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  return (batch) => {
+    if (next === undefined) {
+      const batches: OutcomeColumns[] = [];
+      const written = last.then(async () => {
+        next = undefined;
+        await thread.call('record', batches);
+      });
+      last = written.catch(() => {});
+      next = { batches, written };
+    }
+    next.batches.push(batch);
+    return next.written;
+  };
+}

@@ -1,0 +1,90 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { decodeBody } from '../body-codec.ts';
+import type { LedgerTarget } from '../state.ts';
+import type { Journal } from './journal.ts';
+import type { Names } from './names.ts';
+
+/** Marks in columns, in the order of the keys: they cross to the other thread at a quarter of the cost of objects. */
+export interface MarkColumns {
+  /** Null where the key was never acknowledged. */
+  readonly fingerprints: (string | null)[];
+  readonly ids: (number | null)[];
+  readonly jobs: (string | null)[];
+}
+
+/** A page of the keys of a job, in key order. */
+export type KeyPage = { readonly key: string; readonly id: number | null }[];
+
+/** Reading the ledger. Keys arrive as a JSON array, which SQLite reads as a table. */
+export interface SqliteLedger {
+  marks(target: LedgerTarget, keys: string, count: number): MarkColumns;
+  bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
+  count(target: LedgerTarget, job: string): number;
+  /** Keys behind `after`, in order; empty at the end. */
+  keysAfter(target: LedgerTarget, job: string, after: string | null): KeyPage;
+}
+
+const PAGE_SIZE = 1_000;
+
+/**
+ * One statement per batch: a join with `json_each`. Measured per key over a million keys: 1.6 to 2.3 microseconds;
+ * a prepared `get` per key took 4 to 6, a list of 500 parameters 2.1 to 3.
+ */
+export function createSqliteLedger(database: DatabaseSync, names: Names, journal: Journal): SqliteLedger {
+  const selectMarks = database.prepare(
+    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job FROM json_each(?) AS wanted
+     CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
+    { returnArrays: true },
+  );
+  const selectBodies = database.prepare(
+    `SELECT wanted.key AS position, bodies.content FROM json_each(?) AS wanted
+     CROSS JOIN marks CROSS JOIN bodies
+     WHERE marks.target = ? AND marks.key = wanted.value AND bodies.number = marks.body`,
+  );
+  const countKeys = database.prepare(
+    `SELECT count(*) AS count FROM marks
+     WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)`,
+  );
+  const firstKeys = database.prepare(
+    `SELECT key, id FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)
+     ORDER BY key LIMIT ${PAGE_SIZE}`,
+  );
+  const nextKeys = database.prepare(
+    `SELECT key, id FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
+     ORDER BY key LIMIT ${PAGE_SIZE}`,
+  );
+
+  /** A target that was never written to has number 0, which no row carries. */
+  const readable = (target: LedgerTarget) => {
+    journal.merge();
+    return names.findTarget(target) ?? 0;
+  };
+  return {
+    marks(target, keys, count) {
+      const fingerprints = new Array<string | null>(count).fill(null);
+      const ids = new Array<number | null>(count).fill(null);
+      const jobs = new Array<string | null>(count).fill(null);
+      // Rows are arrays here: half the cost of objects with names.
+      for (const row of selectMarks.all(keys, readable(target))) {
+        const position = Number(row[0]);
+        fingerprints[position] = String(row[1]);
+        ids[position] = row[2] === null ? null : Number(row[2]);
+        jobs[position] = names.jobName(Number(row[3]));
+      }
+      return { fingerprints, ids, jobs };
+    },
+    bodies(target, keys, count) {
+      const bodies = new Array<string | null>(count).fill(null);
+      for (const { position, content } of selectBodies.all(keys, readable(target))) {
+        if (content instanceof Uint8Array) bodies[Number(position)] = decodeBody(content);
+      }
+      return bodies;
+    },
+    count: (target, job) => Number(countKeys.get(readable(target), job)?.['count']),
+    keysAfter(target, job, after) {
+      const number = readable(target);
+      const rows = after === null ? firstKeys.all(number, job) : nextKeys.all(number, job, after);
+      return rows.map(({ key, id }) => ({ key: String(key), id: id === null ? null : Number(id) }));
+    },
+  };
+}

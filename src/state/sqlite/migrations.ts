@@ -1,0 +1,49 @@
+/**
+ * The schema, one step per version: the database's `user_version` says how many of them it has. Never change a step
+ * that was released; add one.
+ *
+ * - `marks` is what every record of every night is compared with, so its rows are small and lie in key order; bodies
+ *   lie apart, in order of arrival, since only changed records need theirs.
+ * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
+ *   without fingerprint forgets its key.
+ * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent. `detail` is JSON for the last two.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE targets (
+    number INTEGER PRIMARY KEY, store TEXT NOT NULL, base_url TEXT NOT NULL, resource TEXT NOT NULL,
+    UNIQUE (store, base_url, resource)
+  ) STRICT;
+  CREATE TABLE jobs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+  CREATE TABLE marks (
+    target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, id INTEGER, job INTEGER NOT NULL,
+    body INTEGER NOT NULL,
+    PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE bodies (number INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT;
+  CREATE TABLE journal (
+    number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT, id INTEGER,
+    job INTEGER NOT NULL, body INTEGER
+  ) STRICT;
+
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL,
+    started_at INTEGER NOT NULL, document TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX runs_by_start ON runs (started_at, number);
+  CREATE INDEX runs_by_job ON runs (job, started_at, number);
+  CREATE TABLE requests (run INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT;
+  CREATE TABLE outcomes (
+    run INTEGER NOT NULL, shard INTEGER NOT NULL, operation INTEGER NOT NULL, kind INTEGER NOT NULL,
+    rows INTEGER NOT NULL, detail TEXT,
+    PRIMARY KEY (run, shard, operation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outcomes_not_applied ON outcomes (run, kind, shard, operation) WHERE kind >= 2;
+  CREATE TABLE changed_ids (
+    run INTEGER NOT NULL, shard INTEGER NOT NULL, operation INTEGER NOT NULL, key TEXT NOT NULL,
+    known_id INTEGER NOT NULL, answered_id INTEGER NOT NULL,
+    PRIMARY KEY (run, shard, operation)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];

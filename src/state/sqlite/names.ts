@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { LedgerTarget } from '../state.ts';
+
+/** The numbers under which targets and jobs stand in the large tables. */
+export interface Names {
+  /** The target's number; undefined while nothing was written for it. */
+  findTarget(target: LedgerTarget): number | undefined;
+  target(target: LedgerTarget): number;
+  job(name: string): number;
+  jobName(number: number): string;
+}
+
+/** Numbers are given once and never change, so each is asked for once. */
+export function createNames(database: DatabaseSync): Names {
+  const selectTarget = database.prepare(
+    'SELECT number FROM targets WHERE store = ? AND base_url = ? AND resource = ?',
+  );
+  const insertTarget = database.prepare(
+    'INSERT OR IGNORE INTO targets (store, base_url, resource) VALUES (?, ?, ?)',
+  );
+  const selectJob = database.prepare('SELECT number FROM jobs WHERE name = ?');
+  const insertJob = database.prepare('INSERT OR IGNORE INTO jobs (name) VALUES (?)');
+  const selectJobName = database.prepare('SELECT name FROM jobs WHERE number = ?');
+  const jobNames = new Map<number, string>();
+
+  const findTarget = ({ store, baseUrl, resource }: LedgerTarget) => {
+    const number = selectTarget.get(store, baseUrl, resource)?.['number'];
+    return number === undefined ? undefined : Number(number);
+  };
+  return {
+    findTarget,
+    target(target) {
+      const known = findTarget(target);
+      if (known !== undefined) return known;
+      return Number(insertTarget.run(target.store, target.baseUrl, target.resource).lastInsertRowid);
+    },
+    job(name) {
+      const known = selectJob.get(name)?.['number'];
+      return Number(known ?? insertJob.run(name).lastInsertRowid);
+    },
+    jobName(number) {
+      const known = jobNames.get(number);
+      if (known !== undefined) return known;
+      const name = String(selectJobName.get(number)?.['name']);
+      jobNames.set(number, name);
+      return name;
+    },
+  };
+}

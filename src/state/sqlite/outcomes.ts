@@ -1,0 +1,143 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { StateError } from '../../model/errors.ts';
+import type { Outcome } from '../../model/outcome.ts';
+import { encodeBody } from '../body-codec.ts';
+import type { ChangedId, OutcomeTally, Refusal } from '../state.ts';
+import type { Journal } from './journal.ts';
+import type { Names } from './names.ts';
+import {
+  APPLIED,
+  DELETED,
+  type OutcomeColumns,
+  outcomeKind,
+  REJECTED,
+  type RejectionDetail,
+  UNSENT,
+} from './outcome-columns.ts';
+import { inTransaction } from './transaction.ts';
+
+const PAGE_SIZE = 500;
+
+/** What became of the operations of runs. */
+export interface SqliteOutcomes {
+  /** All or nothing, in one commit. */
+  record(batches: readonly OutcomeColumns[]): void;
+  outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']>;
+  tally(run: string): OutcomeTally;
+  /** Behind the given one, in order; empty at the end. */
+  refusalsAfter(run: string, shard: number, operation: number): Refusal[];
+  /** Reasons as JSON. */
+  unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
+  changedIds(run: string, limit: number): ChangedId[];
+}
+
+export function createSqliteOutcomes(database: DatabaseSync, names: Names, journal: Journal): SqliteOutcomes {
+  const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
+  const insertOutcome = database.prepare(
+    `INSERT INTO outcomes (run, shard, operation, kind, rows, detail) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET kind = excluded.kind, rows = excluded.rows, detail = excluded.detail`,
+  );
+  const insertChangedId = database.prepare(
+    `INSERT OR REPLACE INTO changed_ids (run, shard, operation, key, known_id, answered_id)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  const addRequests = database.prepare(
+    'INSERT INTO requests (run, count) VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+  );
+  const selectOutcomes = database.prepare(
+    'SELECT operation, kind FROM outcomes WHERE run = ? AND shard = ? ORDER BY operation',
+  );
+  const sumOutcomes = database.prepare(
+    'SELECT kind, count(*) AS records, sum(rows) AS rows FROM outcomes WHERE run = ? GROUP BY kind',
+  );
+  const selectRequests = database.prepare('SELECT count FROM requests WHERE run = ?');
+  const selectRefusals = database.prepare(
+    `SELECT shard, operation, rows, detail FROM outcomes
+     WHERE run = ? AND kind = ${REJECTED} AND (shard, operation) > (?, ?) ORDER BY shard, operation LIMIT ${PAGE_SIZE}`,
+  );
+  const countReasons = database.prepare(
+    `SELECT detail, count(*) AS count FROM outcomes WHERE run = ? AND kind = ${UNSENT}
+     GROUP BY detail ORDER BY count(*) DESC, detail`,
+  );
+  const selectChangedIds = database.prepare(
+    `SELECT key, known_id, answered_id FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
+  );
+
+  /** No run has number 0. */
+  const numberOf = (run: string) => Number(selectRun.get(run)?.['number'] ?? 0);
+
+  const write = (batch: OutcomeColumns) => {
+    const run = numberOf(batch.run);
+    if (run === 0) throw new StateError(`There is no run ${batch.run} to record outcomes for.`);
+    const target = names.target(batch.target);
+    const job = names.job(batch.job);
+    const { shard, kinds, rows, keys, fingerprints, ids, bodies, details } = batch;
+    for (const [position, operation] of batch.operations.entries()) {
+      const kind = kinds[position] ?? UNSENT;
+      const key = keys[position] ?? '';
+      const body = bodies[position] ?? null;
+      insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
+      if (body !== null) {
+        const mark = {
+          fingerprint: fingerprints[position] ?? '',
+          id: ids[position] ?? null,
+          body: encodeBody(body),
+        };
+        journal.append(target, job, { key, mark });
+      } else if (kind === DELETED) {
+        journal.append(target, job, { key, mark: null });
+      }
+    }
+    for (const { operation, key, knownId, answeredId } of batch.changedIds) {
+      insertChangedId.run(run, shard, operation, key, knownId, answeredId);
+    }
+    if (batch.requests > 0) addRequests.run(run, batch.requests);
+  };
+
+  return {
+    record: (batches) =>
+      inTransaction(database, () => {
+        for (const batch of batches) write(batch);
+        journal.mergeIfLarge();
+      }),
+    outcomes(run, shard) {
+      const rows = selectOutcomes.all(numberOf(run), shard);
+      return new Map(rows.map(({ operation, kind }) => [Number(operation), outcomeKind(Number(kind))]));
+    },
+    tally(run) {
+      const number = numberOf(run);
+      const sums = new Map(sumOutcomes.all(number).map((row) => [Number(row['kind']), row]));
+      const records = (kind: number) => Number(sums.get(kind)?.['records'] ?? 0);
+      const rows = (kind: number) => Number(sums.get(kind)?.['rows'] ?? 0);
+      return {
+        applied: records(APPLIED),
+        appliedRows: rows(APPLIED),
+        rejected: records(REJECTED),
+        rejectedRows: rows(REJECTED),
+        deleted: records(DELETED),
+        requests: Number(selectRequests.get(number)?.['count'] ?? 0),
+      };
+    },
+    refusalsAfter(run, shard, operation) {
+      return selectRefusals.all(numberOf(run), shard, operation).map((row) => {
+        const detail: RejectionDetail = JSON.parse(String(row['detail']));
+        return {
+          shard: Number(row['shard']),
+          index: Number(row['operation']),
+          rows: Number(row['rows']),
+          ...detail,
+        };
+      });
+    },
+    unsentReasons: (run) =>
+      countReasons
+        .all(numberOf(run))
+        .map(({ detail, count }) => ({ reason: String(detail), count: Number(count) })),
+    changedIds: (run, limit) =>
+      selectChangedIds.all(numberOf(run), limit).map((row) => ({
+        key: String(row['key']),
+        knownId: Number(row['known_id']),
+        answeredId: Number(row['answered_id']),
+      })),
+  };
+}

@@ -1,0 +1,57 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { StateError } from '../../model/errors.ts';
+import type { Run } from '../../model/run.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Runs as documents; what their operations became is in outcomes.ts. */
+export interface SqliteRuns {
+  create(run: Run): void;
+  update(id: string, changes: Partial<Omit<Run, 'id'>>): Run;
+  get(id: string): Run | undefined;
+  /** Newest first; of all jobs when `job` is null. */
+  list(job: string | null, limit: number): Run[];
+  remove(id: string): void;
+}
+
+export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
+  const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
+  const select = database.prepare('SELECT document FROM runs WHERE id = ?');
+  const replace = database.prepare('UPDATE runs SET job = ?, started_at = ?, document = ? WHERE id = ?');
+  const listAll = database.prepare('SELECT document FROM runs ORDER BY started_at DESC, number DESC LIMIT ?');
+  const listJob = database.prepare(
+    'SELECT document FROM runs WHERE job = ? ORDER BY started_at DESC, number DESC LIMIT ?',
+  );
+  const removeSteps = [
+    'DELETE FROM outcomes WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM changed_ids WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM requests WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM runs WHERE id = ?',
+  ].map((step) => database.prepare(step));
+
+  const read = (row: Record<string, unknown> | undefined): Run | undefined =>
+    row === undefined ? undefined : JSON.parse(String(row['document']));
+  return {
+    create(run) {
+      insert.run(run.id, run.job, run.startedAt, JSON.stringify(run));
+    },
+    update: (id, changes) =>
+      inTransaction(database, () => {
+        const run = read(select.get(id));
+        if (run === undefined) {
+          throw new StateError(`There is no run ${id}.`, { hint: '`storeferry runs` lists them.' });
+        }
+        const updated = { ...run, ...changes };
+        replace.run(updated.job, updated.startedAt, JSON.stringify(updated), id);
+        return updated;
+      }),
+    get: (id) => read(select.get(id)),
+    list(job, limit) {
+      const rows = job === null ? listAll.all(limit) : listJob.all(job, limit);
+      return rows.flatMap((row) => read(row) ?? []);
+    },
+    remove: (id) =>
+      inTransaction(database, () => {
+        for (const step of removeSteps) step.run(id);
+      }),
+  };
+}
