@@ -98,13 +98,19 @@ export const optionsSchema = z.strictObject({
   combine: z
     .boolean()
     .exactOptional()
-    .describe('Without variant rows: a variant for each combination of the listed values, at most 200.'),
+    .describe(
+      'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
+    ),
 });
 
 const pricingSchema = z
   .strictObject({
     price: valueSchema.exactOptional().describe('What is asked now.'),
-    was: valueSchema.exactOptional().describe('With `price`: what was asked before (compare-at).'),
+    was: valueSchema
+      .exactOptional()
+      .describe(
+        'With `price`: what was asked before (compare-at). Where it is blank, percent and amount count.',
+      ),
     regular: valueSchema.exactOptional().describe('What is asked when there is no sale.'),
     sale: valueSchema.exactOptional().describe('With `regular`: what is asked during a sale; 0 is none.'),
     from: valueSchema.exactOptional().describe('With `sale`: when it begins.'),
@@ -138,10 +144,6 @@ const pricingSchema = z
         context.addIssue({ code: 'custom', path: [key], message: `${key} goes with ${needed}` });
       }
     }
-    const ways = (['was', 'percent', 'amount'] as const).filter(has);
-    if (ways.includes('was') && ways.length > 1) {
-      context.addIssue({ code: 'custom', message: 'expected was, or percent and amount, and not both' });
-    }
     if (has('during') && (has('from') || has('to'))) {
       context.addIssue({ code: 'custom', path: ['during'], message: 'expected during, or from and to' });
     }
@@ -155,11 +157,21 @@ export const variantsSchema = z.strictObject({
     .describe(
       'Which rows are variants: `all`, `children` (all but the head), or those that meet a condition. If none is, the head row is the only one.',
     ),
+  except: conditionSchema
+    .exactOptional()
+    .describe('Of these rows, those that are not for sale: left out of the product, and counted.'),
   inherit: z
-    .array(z.string().min(1))
+    .array(
+      z.union([
+        z.string().min(1),
+        z.record(z.string().min(1), z.union([z.string(), z.array(z.string()).min(1)])),
+      ]),
+    )
     .min(1)
     .exactOptional()
-    .describe("Columns that are read from the head row where the variant's cell is blank."),
+    .describe(
+      "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` where it holds that word.",
+    ),
   sku: valueSchema.exactOptional().describe('Stock keeping unit.'),
   pricing: pricingSchema.describe('Fills price, onSale, regularPrice and salePrice at once.'),
   quantity: valueSchema.exactOptional().describe('Stock. Blank: not tracked, and not sent.'),

@@ -44,7 +44,11 @@ export function bindTable(
   columns: Columns,
   header: readonly string[],
   file: number,
-  options: { readonly required: readonly string[]; readonly rest: boolean; readonly except: readonly string[] },
+  options: {
+    readonly required: readonly string[];
+    readonly rest: boolean;
+    readonly except: readonly string[];
+  },
 ): Binding {
   const trimmed = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
   const bySlot = new Map<number, number>();
@@ -63,8 +67,7 @@ export function bindTable(
     }
   };
   for (const column of columns.declared.values()) {
-    const found =
-      column.family === undefined ? findSingle(column, trimmed) : findMembers(column, trimmed);
+    const found = column.family === undefined ? findSingle(column, trimmed) : findMembers(column, trimmed);
     for (const [number, one] of found) {
       take(column.family === undefined ? (column.slot ?? -1) : columns.member(column.family, number), one);
     }
@@ -178,7 +181,9 @@ function repeated(header: string, headers: readonly string[]): MappingError {
 
 function missingColumn(column: Column | undefined, name: string, headers: readonly string[]): MappingError {
   const accepted = (column?.patterns ?? []).map(({ written }) => `'${written}'`);
-  const near = (column?.patterns ?? []).map(({ written }) => nearest(written, headers)).find((text) => text !== '');
+  const near = (column?.patterns ?? [])
+    .map(({ written }) => nearest(written, headers))
+    .find((text) => text !== '');
   const shown = headers.slice(0, 60).map((text) => `'${text}'`);
   const more = headers.length > shown.length ? `, and ${headers.length - shown.length} more` : '';
   return new MappingError(

@@ -1,11 +1,11 @@
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
-import { bindTable, type Binding, type ColumnReport } from './bind-table.ts';
+import { type Binding, bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';
 import { compileCondition } from './condition.ts';
 import { compileContact } from './contact/build-contact.ts';
-import { compileContactId, type Crosswalk } from './contact/crosswalk.ts';
+import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
 import { compileExpectations, type Expectations } from './expectations.ts';
 import { compileAs } from './expression.ts';
 import { compileField } from './field.ts';
@@ -111,7 +111,9 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     field: '',
     quote: contacts ? () => 'the cell' : quoted,
   };
-  const { key, keyField, build } = contacts ? contactParts(scope, spec, context) : productParts(scope, spec, context);
+  const { key, keyField, build } = contacts
+    ? contactParts(scope, spec, context)
+    : productParts(scope, spec, context);
   const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec));
   const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
     test: compileCondition(scope, ['skip', index, 'when'], when),

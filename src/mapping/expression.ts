@@ -68,7 +68,12 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
       const { family } = named;
       const sources = new Set([name]);
       if (scope.eachMember) {
-        return { read: (row, n) => cleanCell(row.cells[family.slots.get(n) ?? -1]), kind: 'text', sources, certain: true };
+        return {
+          read: (row, n) => cleanCell(row.cells[family.slots.get(n) ?? -1]),
+          kind: 'text',
+          sources,
+          certain: true,
+        };
       }
       return {
         read: (row) => {
@@ -176,7 +181,12 @@ function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind |
   return compileJoin(scope, [...path, 'join'], join ?? [], spec.with ?? ' ');
 }
 
-function compileFirst(scope: Scope, path: Path, values: readonly Value[], wanted: Kind | undefined): Expression {
+function compileFirst(
+  scope: Scope,
+  path: Path,
+  values: readonly Value[],
+  wanted: Kind | undefined,
+): Expression {
   const plain = values.map((value, index) => compileValue(scope, [...path, index], value, wanted));
   const kind = wanted ?? plain[0]?.kind ?? 'text';
   const choices = plain.map((choice, index) => coerceFirst(scope, [...path, index], choice, kind));

@@ -68,7 +68,9 @@ export function compileRowField(outer: Scope, path: Path, value: Value, options:
 }
 
 function fieldName(path: Path): string {
-  return path.filter((part) => part !== 'product' && part !== 'contact' && typeof part === 'string').join('.');
+  return path
+    .filter((part) => part !== 'product' && part !== 'contact' && typeof part === 'string')
+    .join('.');
 }
 
 function blankRule(scope: Scope, path: Path, options: FieldOptions, written: BlankRule | undefined) {
@@ -149,7 +151,12 @@ function compileOverRows(
   wanted: Kind,
 ): { readonly read: Field; readonly sources: ReadonlySet<string> } | undefined {
   const source = isPipeline(value) ? value[0] : value;
-  if (!isObject(source) || source.all === undefined || source.when !== undefined || source.unless !== undefined) {
+  if (
+    !isObject(source) ||
+    source.all === undefined ||
+    source.when !== undefined ||
+    source.unless !== undefined
+  ) {
     return undefined;
   }
   const sourcePath = isPipeline(value) ? [...path, 0] : path;
@@ -157,7 +164,9 @@ function compileOverRows(
     compileAs(scope, [...sourcePath, 'all', index], one, 'text[]'),
   );
   const order =
-    source.order === undefined ? undefined : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
+    source.order === undefined
+      ? undefined
+      : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
   const transforms: { path: Path; transform: Transform }[] = [
     ...(source.then ?? []).map((transform, index) => ({
       path: [...sourcePath, 'then', index],

@@ -32,6 +32,7 @@ export function loosened(header: string): string {
   return header
     .normalize('NFKC')
     .toLowerCase()
+    .replaceAll('’', "'")
     .replaceAll(/[\s_\-\u200b\ufeff]+/g, '');
 }
 
@@ -57,8 +58,7 @@ function matchFrom(
   if (typeof part === 'string') {
     const literal = loose ? loosened(part) : part;
     return (
-      text.startsWith(literal, at) &&
-      matchFrom(parts, index + 1, text, at + literal.length, loose, captured)
+      text.startsWith(literal, at) && matchFrom(parts, index + 1, text, at + literal.length, loose, captured)
     );
   }
   const longest = part.capture === 'n' ? digitsAt(text, at) : text.length - at;

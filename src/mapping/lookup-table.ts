@@ -30,5 +30,8 @@ export function lookupTable(
       byKey.set(key, new Map(columns.map((name, index) => [name, (cells[index] ?? '').trim()])));
     }
   }
-  return { columns: [...columns.slice(at, at + 1), ...columns.filter((_, index) => index !== at)], rows: byKey };
+  return {
+    columns: [...columns.slice(at, at + 1), ...columns.filter((_, index) => index !== at)],
+    rows: byKey,
+  };
 }

@@ -37,7 +37,12 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows): Mapped {
   if (head !== undefined) {
     for (const { test, reason } of mapper.skips) {
       if (test(head, 0)) {
-        return { kind: 'skipped', key, reason: { code: slugify(reason), message: reason, line: head.line }, ...from };
+        return {
+          kind: 'skipped',
+          key,
+          reason: { code: slugify(reason), message: reason, line: head.line },
+          ...from,
+        };
       }
     }
   }

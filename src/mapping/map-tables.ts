@@ -6,8 +6,8 @@ import type { Grouper } from './grouping/grouper.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { SqliteScratch } from './grouping/sqlite-scratch.ts';
 import { mapRecord } from './map-record.ts';
-import type { RecordRows } from './record-rows.ts';
 import { alignmentOf, cellsBySlot } from './read-row.ts';
+import type { RecordRows } from './record-rows.ts';
 import type { Misalignment, SourceRow } from './source-row.ts';
 
 /** A file of the source: its header line and its rows. */

@@ -1,8 +1,8 @@
 import type { PricingSpec } from '../config/mapping-product.ts';
 import { type Cell, isList, Moment, Unreadable } from './cell.ts';
 import { compileCondition } from './condition.ts';
-import { compileAs, type Read } from './expression.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
+import { compileAs, type Read } from './expression.ts';
 import type { Path } from './problems.ts';
 import type { Scope } from './scope.ts';
 import type { SourceRow } from './source-row.ts';
@@ -22,7 +22,9 @@ const DAY_MS = 86_400_000;
 /** Compiles the pricing block. Dated sales are judged at `now` (milliseconds since the epoch). */
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, now: number): Pricing {
   const scope = { ...outer, field: 'variants.price' };
-  const money = (key: 'price' | 'was' | 'regular' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
+  const money = (
+    key: 'price' | 'was' | 'regular' | 'sale' | 'plus' | 'percent' | 'amount',
+  ): Read | undefined => {
     const value = spec[key];
     return value === undefined ? undefined : compileAs(scope, [...path, key], value, 'number').read;
   };
@@ -46,8 +48,9 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, now:
     if (price < 0) {
       return new Unreadable('price-negative', 'the price with its surcharge is below 0', row.line);
     }
-    if (was !== undefined) {
-      return compareAt(price, amountOf(was(row, 0) ?? 0, 'compare-at price'), row);
+    const before = was?.(row, 0);
+    if (before !== undefined) {
+      return compareAt(price, amountOf(before, 'compare-at price'), row);
     }
     const sale = onSale === undefined ? undefined : onSale(row);
     if (sale !== undefined) {
@@ -84,7 +87,11 @@ function discounted(price: number, percent: Cell, amount: Cell, row: SourceRow):
     return regular(price);
   }
   if (share < 0 || share > 100 || money < 0 || money > price) {
-    return new Unreadable('discount-out-of-range', 'the discount is below 0 or greater than the price', row.line);
+    return new Unreadable(
+      'discount-out-of-range',
+      'the discount is below 0 or greater than the price',
+      row.line,
+    );
   }
   const sale = roundDecimal(price * (1 - share / 100) - money, price);
   return sale < price ? { price: sale, onSale: true, regularPrice: price, salePrice: sale } : regular(price);
@@ -96,7 +103,13 @@ function regular(price: number): Prices {
 
 type Sale = (row: SourceRow) => number | undefined | Unreadable;
 
-function compileSale(scope: Scope, path: Path, spec: PricingSpec, sale: Read | undefined, now: number): Sale | undefined {
+function compileSale(
+  scope: Scope,
+  path: Path,
+  spec: PricingSpec,
+  sale: Read | undefined,
+  now: number,
+): Sale | undefined {
   if (sale === undefined) {
     return undefined;
   }

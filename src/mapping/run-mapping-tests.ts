@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import type { MappingExpectation, MappingTest } from '../config/mapping-test.ts';
+import { StoreferryError } from '../model/errors.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
-import { StoreferryError } from '../model/errors.ts';
 import { compileMapping } from './compile-mapping.ts';
 import { type LookupTable, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
@@ -160,7 +160,7 @@ function refuses(
   kind: 'rejected' | 'skipped',
   wanted: NonNullable<MappingExpectation['rejects']>,
 ): boolean {
-  if (found.kind !== kind || found.kind === 'record') {
+  if (found.kind === 'record' || found.kind !== kind) {
     return false;
   }
   const { reason } = found;

@@ -1,5 +1,4 @@
-import type { Family } from './columns.ts';
-import type { Columns } from './columns.ts';
+import type { Columns, Family } from './columns.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { nearest, type Path, type Problems } from './problems.ts';
 
@@ -57,11 +56,7 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
 
 /** Says that a name stands for nothing, with the nearest that would. */
 export function unknownName(scope: Scope, path: Path, name: string): void {
-  const names = [
-    ...scope.columns.declared.keys(),
-    ...scope.columns.captures.keys(),
-    ...scope.params.keys(),
-  ];
+  const names = [...scope.columns.declared.keys(), ...scope.columns.captures.keys(), ...scope.params.keys()];
   scope.problems.add(
     path,
     `${name} is not declared under columns or params${nearest(name, names)}${near(names)}`,
@@ -80,7 +75,10 @@ export function argument(scope: Scope, path: Path, text: string): string {
   }
   const value = scope.params.get(name);
   if (value === undefined) {
-    scope.problems.add(path, `${name} is not declared under params${nearest(name, [...scope.params.keys()])}`);
+    scope.problems.add(
+      path,
+      `${name} is not declared under params${nearest(name, [...scope.params.keys()])}`,
+    );
     return '';
   }
   scope.used.add(name);

@@ -27,7 +27,7 @@ export function compileTemplate(scope: Scope, path: Path, written: string, hasVa
     let text = '';
     for (const part of parts) {
       const filled = part(row, n, value);
-      if (filled === undefined || filled === '') {
+      if (filled === undefined) {
         return undefined;
       }
       text += String(filled);

@@ -21,10 +21,19 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     const numbered = column.name.includes('{n}');
     for (const pattern of column.patterns) {
       if (column.occurrence !== 'all' && pattern.captures.includes('n') !== numbered) {
-        problems.add(path, `{n} must stand in the name and in each header ('${pattern.written}'), or in neither`);
+        problems.add(
+          path,
+          `{n} must stand in the name and in each header ('${pattern.written}'), or in neither`,
+        );
       }
-      if (pattern.captures.filter((capture) => capture !== 'n').length > 2 || new Set(pattern.captures).size < pattern.captures.length) {
-        problems.add(path, `'${pattern.written}' captures too much: at most {n} and two other words, each once`);
+      if (
+        pattern.captures.filter((capture) => capture !== 'n').length > 2 ||
+        new Set(pattern.captures).size < pattern.captures.length
+      ) {
+        problems.add(
+          path,
+          `'${pattern.written}' captures too much: at most {n} and two other words, each once`,
+        );
       }
     }
     if (column.name.includes('{') && !numbered) {

@@ -88,7 +88,13 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
       blank.push('subscriberLists');
     }
     return Object.keys(draft).length === 0
-      ? { skipped: { code: 'nothing-to-send', message: 'all fields are blank', ...(line === undefined ? {} : { line }) } }
+      ? {
+          skipped: {
+            code: 'nothing-to-send',
+            message: 'all fields are blank',
+            ...(line === undefined ? {} : { line }),
+          },
+        }
       : { body: draft, blankFields: blank };
   };
 }

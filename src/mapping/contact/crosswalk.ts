@@ -14,7 +14,11 @@ export interface Crosswalk {
 }
 
 /** Compiles the id of a contact: from the crosswalk where the job has one, else from the mapping's `id`. */
-export function compileContactId(scope: Scope, contact: ContactSpec, crosswalk: Crosswalk | undefined): Field {
+export function compileContactId(
+  scope: Scope,
+  contact: ContactSpec,
+  crosswalk: Crosswalk | undefined,
+): Field {
   const required = { wanted: 'text', blank: 'reject' } as const;
   if (crosswalk === undefined) {
     if (contact.id === undefined) {

@@ -5,15 +5,15 @@ import { compileCondition, type Test } from '../condition.ts';
 import { compileAs, type Expression } from '../expression.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
+import { resolveName, unknownName } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
 import { AdjacentGrouper } from './adjacent-grouper.ts';
 import { parseChildren, parsePairs } from './children-cell.ts';
 import type { Grouper } from './grouper.ts';
-import type { OpenScratch, RowLinks } from './row-scratch.ts';
 import { rowGrouper } from './row-grouper.ts';
+import type { OpenScratch, RowLinks } from './row-scratch.ts';
 import { finishKeyed, type GatheredRecord, ScratchGrouper } from './scratch-grouper.ts';
 import { type Beginning, StartsGrouper } from './starts-grouper.ts';
-import { resolveName, unknownName } from '../scope.ts';
 
 /** How the rows of a source become records. */
 export interface Grouping {
@@ -33,7 +33,11 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
     return spec.rows === 'anywhere' ? keyedAnywhere(scope, by, head) : keyedAdjacent(scope, by, head);
   }
   if (spec?.starts !== undefined) {
-    return starting(scope, compileCondition(scope, [...path, 'starts'], spec.starts), Object.keys(flat(spec.starts)));
+    return starting(
+      scope,
+      compileCondition(scope, [...path, 'starts'], spec.starts),
+      Object.keys(flat(spec.starts)),
+    );
   }
   if (spec?.parent !== undefined) {
     return byParent(scope, spec.parent, spec.names ?? []);
@@ -89,7 +93,9 @@ function starting(scope: Scope, starts: Test, columns: readonly string[]): Group
           return 'unknown';
         }
         const [first = ''] = row.misaligned.cells;
-        const cells = row.cells.map((cell, slot) => (slots.includes(slot) && cell?.trim() === first ? cell : undefined));
+        const cells = row.cells.map((cell, slot) =>
+          slots.includes(slot) && cell?.trim() === first ? cell : undefined,
+        );
         return starts({ ...row, cells }, 0) ? 'starts' : only ? 'continues' : 'unknown';
       }),
   };
@@ -152,7 +158,9 @@ function byChildren(
   const { children } = spec;
   const slot = slotOf(scope, ['group', 'children', 'cell'], children.cell);
   const labelSlot =
-    children.labels === undefined ? undefined : slotOf(scope, ['group', 'children', 'labels'], children.labels);
+    children.labels === undefined
+      ? undefined
+      : slotOf(scope, ['group', 'children', 'labels'], children.labels);
   const reads = (spec.names ?? []).map(
     (name, index) => compileAs(scope, ['group', 'names', index], name, 'text').read,
   );
@@ -242,8 +250,11 @@ function slotOf(scope: Scope, path: readonly string[], name: string): number {
   return -1;
 }
 
-/** Whether all that a key is made of stands in the first column. */
+/** Whether all that a key is made of, of what the file has, stands in the first column. */
 function firstColumn(scope: Scope, sources: ReadonlySet<string>): (binding: Binding) => boolean {
   const slots = [...sources].map((name) => scope.columns.declared.get(name)?.slot ?? -1);
-  return ({ indexes }) => slots.length > 0 && slots.every((slot) => indexes[slot] === 0);
+  return ({ indexes }) => {
+    const found = slots.flatMap((slot) => indexes[slot] ?? []).filter((index) => index >= 0);
+    return found.length > 0 && found.every((index) => index === 0);
+  };
 }

@@ -21,5 +21,9 @@ export function keyMissing(line: number, column: string | undefined): Reason {
 
 /** Why a row is rejected that continues a record, where none has begun. */
 export function nothingToContinue(line: number): Reason {
-  return { code: 'nothing-to-continue', message: 'the row continues a record, but none stands before it', line };
+  return {
+    code: 'nothing-to-continue',
+    message: 'the row continues a record, but none stands before it',
+    line,
+  };
 }

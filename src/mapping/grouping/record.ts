@@ -30,7 +30,11 @@ export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
 }
 
 /** A record of its own that cannot be read: a row that belongs to nothing. */
-export function strayRecord(rows: readonly SourceRow[], reason: Reason, key: string | null = null): RecordRows {
+export function strayRecord(
+  rows: readonly SourceRow[],
+  reason: Reason,
+  key: string | null = null,
+): RecordRows {
   return {
     head: undefined,
     rows: [],

@@ -157,7 +157,8 @@ function findRepeated(table: OptionTable, choices: readonly Choice[]): Unreadabl
     const key = tupleKey(values);
     const first = seen.get(key);
     if (first !== undefined) {
-      const what = values.length === 0 ? 'without any option that tells them apart' : `of ${values.join(', ')}`;
+      const what =
+        values.length === 0 ? 'without any option that tells them apart' : `of ${values.join(', ')}`;
       return new Unreadable(
         'repeated-combination',
         `two variants ${what}, in lines ${table.rows[first]?.line} and ${table.rows[row]?.line}`,

@@ -40,7 +40,10 @@ export function compileOptionReader(
     return noOptions;
   }
   if (named.kind !== 'family') {
-    scope.problems.add([...path, 'names'], `${spec.names} is not a family: expected a column with {n} in its name`);
+    scope.problems.add(
+      [...path, 'names'],
+      `${spec.names} is not a family: expected a column with {n} in its name`,
+    );
     return noOptions;
   }
   const each = { ...scope, eachMember: true };
@@ -90,7 +93,8 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
         return list;
       }
       if (name === undefined) {
-        const stray = values === undefined ? undefined : variants.find((row) => values(row, number) !== undefined);
+        const stray =
+          values === undefined ? undefined : variants.find((row) => values(row, number) !== undefined);
         if (stray !== undefined) {
           return new Unreadable(
             'option-name-missing',

@@ -77,7 +77,11 @@ export function compileProduct(
       return pictures.reason('images', line);
     }
     if (isList(pictures)) {
-      draft.images = addresses(pictures.map(String), scope.notes);
+      const usable = addresses(pictures.map(String), scope.notes);
+      // an empty list would take away what the store has, on the ground of images that only cannot be read
+      if (usable.length > 0 || pictures.length === 0) {
+        draft.images = usable;
+      }
     }
     const belongsTo = categories?.(rows);
     if (belongsTo instanceof Unreadable) {

@@ -2,7 +2,7 @@ import type { CategoriesSpec, ProductSpec } from '../../config/mapping-product.t
 import type { Category } from '../../model/product.ts';
 import { isList, Unreadable } from '../cell.ts';
 import { compileField } from '../field.ts';
-import { lookupKey, type LookupTable } from '../lookup-table.ts';
+import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import { nearest, type Path } from '../problems.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
@@ -35,7 +35,11 @@ export function compileCategories(
     for (const item of paths) {
       const levels = separators.length === 0 ? [String(item)] : splitText(String(item), separators, '\\');
       const name = levels.at(-1);
-      if (name === undefined || except.has(name.toLowerCase()) || (spec.root === false && levels.length < 2)) {
+      if (
+        name === undefined ||
+        except.has(name.toLowerCase()) ||
+        (spec.root === false && levels.length < 2)
+      ) {
         continue;
       }
       const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };

@@ -12,11 +12,11 @@ import {
   type OptionReader,
 } from '../options/read-options.ts';
 import { compilePricing, type Pricing } from '../pricing.ts';
-import { inheriting } from './inherit.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
 import { compileWeight, type WeightUnit } from '../weight.ts';
+import { inheriting } from './inherit.ts';
 
 /** What a product is bought as. */
 export interface ProductVariants {
@@ -70,8 +70,9 @@ export function compileVariants(
   const inherit = inheriting(scope, [...path, 'inherit'], variants.inherit ?? []);
   const rules = optionRules(scope, spec);
   const combines = options?.combine === true;
+  const choosesNone = combines && options.values === undefined;
   return (rows) => {
-    const own = rowsOf(rows);
+    const own = choosesNone ? [] : rowsOf(rows);
     const alone = own.length === 0;
     const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
     const variantRows = rows.head === undefined ? taken : inherit(taken, rows.head);
@@ -150,19 +151,41 @@ function readParts({ pricing, quantity, sku, weight }: VariantFields, row: Sourc
   return part;
 }
 
-function compileVariantRows(scope: Scope, spec: ProductMappingSpec): (rows: RecordRows) => readonly SourceRow[] {
+function compileVariantRows(
+  scope: Scope,
+  spec: ProductMappingSpec,
+): (rows: RecordRows) => readonly SourceRow[] {
   const { rows } = spec.variants;
+  const kept = compileExcept(scope, spec);
   if (rows === 'all') {
-    return (record) => record.rows;
+    return (record) => kept(record.rows);
   }
   if (rows === 'children') {
     if (spec.group?.parent === undefined && spec.group?.children === undefined) {
       scope.problems.add(['variants', 'rows'], 'children needs a group by parent or by children');
     }
-    return (record) => record.children;
+    return (record) => kept(record.children);
   }
   const test: Test = compileCondition(scope, ['variants', 'rows'], rows);
-  return (record) => record.rows.filter((row) => test(row, 0));
+  return (record) => kept(record.rows.filter((row) => test(row, 0)));
+}
+
+/** Leaves out the rows that the mapping excepts, and notes it. */
+function compileExcept(
+  scope: Scope,
+  spec: ProductMappingSpec,
+): (rows: readonly SourceRow[]) => readonly SourceRow[] {
+  if (spec.variants.except === undefined) {
+    return (rows) => rows;
+  }
+  const test = compileCondition(scope, ['variants', 'except'], spec.variants.except);
+  return (rows) => {
+    const kept = rows.filter((row) => !test(row, 0));
+    for (let left = rows.length - kept.length; left > 0; left--) {
+      scope.notes.push('variants: not for sale, left out');
+    }
+    return kept;
+  };
 }
 
 function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {

@@ -8,7 +8,10 @@ export const NO_WORDS: ReadonlySet<string> = new Set(['false', 'no', 'n', '0', '
 
 /** Reads yes and no; any other word rejects the record, since a guess could publish what is hidden. */
 export function boolean(
-  words: { readonly yes?: readonly (string | number | boolean)[]; readonly no?: readonly (string | number | boolean)[] },
+  words: {
+    readonly yes?: readonly (string | number | boolean)[];
+    readonly no?: readonly (string | number | boolean)[];
+  },
   quote: (text: string) => string,
 ): Step {
   const yes = words.yes === undefined ? YES_WORDS : lowered(words.yes);
@@ -21,7 +24,10 @@ export function boolean(
     }
     return no.has(word)
       ? false
-      : new Unreadable('not-a-boolean', `${quote(text)} says neither yes nor no; expected one of ${expected}`);
+      : new Unreadable(
+          'not-a-boolean',
+          `${quote(text)} says neither yes nor no; expected one of ${expected}`,
+        );
   });
 }
 

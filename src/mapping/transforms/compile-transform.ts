@@ -58,11 +58,16 @@ function compileObject(scope: Scope, path: Path, transform: TransformObject): St
   }
   if (transform.slug !== undefined) {
     const { keep, case: letterCase } = transform.slug;
-    return slug({ ...(keep === undefined ? {} : { keep }), ...(letterCase === undefined ? {} : { case: letterCase }) });
+    return slug({
+      ...(keep === undefined ? {} : { keep }),
+      ...(letterCase === undefined ? {} : { case: letterCase }),
+    });
   }
   if (transform.replace !== undefined) {
     const pattern = compilePattern(transform.replace, complain('replace'));
-    return pattern === undefined ? NOTHING : replace(pattern, argument(scope, [...path, 'with'], transform.with ?? ''));
+    return pattern === undefined
+      ? NOTHING
+      : replace(pattern, argument(scope, [...path, 'with'], transform.with ?? ''));
   }
   if (transform.extract !== undefined) {
     const pattern = compilePattern(transform.extract, complain('extract'));
@@ -133,8 +138,8 @@ function compileReading(scope: Scope, path: Path, transform: TransformObject): S
 
 function compileNumber(scope: Scope, path: Path, options: NonNullable<TransformObject['number']>): Step {
   const decimal = argument(scope, [...path, 'decimal'], options.decimal ?? '.');
-  if (decimal !== '.' && decimal !== ',' && decimal !== 'auto') {
-    scope.problems.add([...path, 'decimal'], `expected '.', ',' or auto, found '${decimal}'`);
+  if (decimal !== '.' && decimal !== ',' && decimal !== 'auto' && decimal !== 'either') {
+    scope.problems.add([...path, 'decimal'], `expected '.', ',', auto or either, found '${decimal}'`);
     return NOTHING;
   }
   const thousands =
@@ -147,10 +152,7 @@ function compileNumber(scope: Scope, path: Path, options: NonNullable<TransformO
   if (thousands !== undefined && thousands === decimal) {
     scope.problems.add([...path, 'thousands'], 'the thousands sign must differ from the decimal sign');
   }
-  return number(
-    { decimal, thousands, currency, otherwise: options.otherwise ?? 'reject' },
-    scope.quote,
-  );
+  return number({ decimal, thousands, currency, otherwise: options.otherwise ?? 'reject' }, scope.quote);
 }
 
 function compileDate(scope: Scope, path: Path, options: NonNullable<TransformObject['date']>): Step {
@@ -165,7 +167,10 @@ function compileDate(scope: Scope, path: Path, options: NonNullable<TransformObj
   });
   const timezone = argument(scope, [...path, 'timezone'], options.timezone ?? 'UTC');
   if (!isTimezone(timezone)) {
-    scope.problems.add([...path, 'timezone'], `'${timezone}' is no time zone; expected one such as Europe/Rome`);
+    scope.problems.add(
+      [...path, 'timezone'],
+      `'${timezone}' is no time zone; expected one such as Europe/Rome`,
+    );
     return NOTHING;
   }
   return date(readers, formats.join(' or '), timezone, scope.quote);

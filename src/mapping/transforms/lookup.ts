@@ -1,5 +1,5 @@
 import { type Cell, type ItemKind, Unreadable } from '../cell.ts';
-import { lookupKey, type LookupTable } from '../lookup-table.ts';
+import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import { readingStep, type Step } from './transform.ts';
 
 export type Otherwise = 'keep' | 'blank' | 'reject';

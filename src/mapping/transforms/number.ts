@@ -3,7 +3,7 @@ import { readingStep, type Step } from './transform.ts';
 
 /** How numbers are written. */
 export interface NumberFormat {
-  readonly decimal: '.' | ',' | 'auto';
+  readonly decimal: '.' | ',' | 'auto' | 'either';
   readonly thousands: string | undefined;
   /** `strip`, or the only currency code that is accepted. */
   readonly currency: string | undefined;
@@ -75,7 +75,8 @@ export function integer(otherwise: 'blank' | 'reject', quote: (text: string) => 
 
 /** Raises numbers to a least one, or lowers them to a greatest one; each time is noted. */
 export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: string) => void): Step {
-  const sentence = bound === 'min' ? `below ${limit}, raised to ${limit}` : `above ${limit}, lowered to ${limit}`;
+  const sentence =
+    bound === 'min' ? `below ${limit}, raised to ${limit}` : `above ${limit}, lowered to ${limit}`;
   return {
     takes: 'number',
     gives: () => 'number',
@@ -98,7 +99,8 @@ function withoutCurrency(text: string, currency: string | undefined): string | u
   if (currency === undefined) {
     return text;
   }
-  const found = /^(-?)\s*([\p{L}\p{Sc}.]*?)\s*(-?[^\p{L}\p{Sc}]*[0-9][^\p{L}\p{Sc}]*?)\s*([\p{L}\p{Sc}.]*)$/u.exec(text);
+  const found =
+    /^(-?)\s*([\p{L}\p{Sc}.]*?)\s*(-?[^\p{L}\p{Sc}]*[0-9][^\p{L}\p{Sc}]*?)\s*([\p{L}\p{Sc}.]*)$/u.exec(text);
   if (found === null) {
     return text;
   }
@@ -124,9 +126,9 @@ function toPlain(text: string, format: NumberFormat): string | 'ambiguous' | und
   const { decimal, thousands } = format;
   const signs = new Set([...text].filter((character) => character === '.' || character === ','));
   const lastSign = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
-  const decides = decimal === 'auto' ? (lastSign < 0 ? '.' : text.charAt(lastSign)) : decimal;
+  const decides = decimal === '.' || decimal === ',' ? decimal : lastSign < 0 ? '.' : text.charAt(lastSign);
   const occurs = text.split(decides).length - 1;
-  if (decimal === 'auto' && signs.size === 1 && GROUPED.test(text)) {
+  if (decimal === 'auto' && signs.size === 1 && GROUPED.test(text) && !/^-?0/.test(text)) {
     return occurs > 1 ? text.replaceAll(decides, '') : 'ambiguous';
   }
   if (occurs > 1) {
@@ -160,6 +162,7 @@ function ungrouped(
   if (thousands !== undefined && sign !== thousands) {
     return undefined;
   }
-  const certain = thousands !== undefined || hasFraction || (sign !== '.' && sign !== ',') || whole.split(sign).length > 2;
+  const certain =
+    thousands !== undefined || hasFraction || (sign !== '.' && sign !== ',') || whole.split(sign).length > 2;
   return certain ? whole.replaceAll(sign, '') : 'ambiguous';
 }

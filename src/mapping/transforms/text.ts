@@ -28,7 +28,14 @@ export function trimCharacters(characters: string): Step {
     const all = [...text];
     const from = all.findIndex((character) => !set.has(character));
     const to = all.findLastIndex((character) => !set.has(character));
-    return from < 0 ? undefined : textOrBlank(all.slice(from, to + 1).join('').trim());
+    return from < 0
+      ? undefined
+      : textOrBlank(
+          all
+            .slice(from, to + 1)
+            .join('')
+            .trim(),
+        );
   });
 }
 
