@@ -1,0 +1,105 @@
+import {
+  columnKeys,
+  extraColumn,
+  LINE_COLUMN,
+  REASON_COLUMN,
+  uniteColumns,
+  withoutBlankSurplus,
+} from './rejects-columns.ts';
+import type { RejectsIndex } from './rejects-index.ts';
+
+/**
+ * Where the columns of a rejects file have gone in its corrected form. Rows are arranged as they once stood: the
+ * columns of all headers, then the surplus cells, then columns that the user has added.
+ */
+export interface CorrectedLayout {
+  /** The headers that the rows are to be mapped under, without removed columns and with added ones. */
+  readonly headers: readonly (readonly string[])[];
+  readonly hasLines: boolean;
+  readonly removedColumns: readonly string[];
+  readonly addedColumns: readonly string[];
+  /** Places in an arranged row that the untouched copy has as well. */
+  readonly comparable: readonly number[];
+  columnName(place: number): string;
+  /** The cells of a row of the corrected file, arranged. */
+  arrange(cells: readonly string[]): string[];
+  /** The `storeferry_line` of a row of the corrected file. */
+  lineOf(cells: readonly string[]): string;
+  /** Which of `headers` rows stand under that stood under this one. */
+  headerOf(header: number | undefined): number;
+  /** An arranged row as it stands under one of `headers`, of the length that it once had if one is given. */
+  cut(arranged: readonly string[], header: number, length: number | undefined): string[];
+}
+
+export function layOut(corrected: readonly string[], index: RejectsIndex): CorrectedLayout {
+  const trimmed = corrected.map((name) => name.replace(/^\ufeff/, ''));
+  const ours = new Map<string, number>();
+  const ourNames = new Set([REASON_COLUMN, LINE_COLUMN]);
+  for (let number = 1; number <= index.extras; number += 1) ourNames.add(extraColumn(number));
+  // Ours are the last of their names: a source may itself have been a rejects file.
+  for (const [place, name] of trimmed.entries()) if (ourNames.has(name)) ours.set(name, place);
+
+  const hasLines = ours.has(LINE_COLUMN);
+  // Without lines nobody can tell which header a row stood under: then all stand under all columns.
+  const headers = hasLines ? index.headers : [uniteColumns(index.headers).header];
+  const union = uniteColumns(headers);
+  const columns = union.header.length;
+
+  const placeOf = new Map<string, number>();
+  const theirs = trimmed.map((name, place) => (ours.get(name) === place ? undefined : name));
+  for (const [place, key] of columnKeys(theirs.map((name) => name ?? '\0')).entries()) {
+    if (theirs[place] !== undefined) placeOf.set(key, place);
+  }
+  const unionKeys = columnKeys(union.header);
+  const known = new Set(unionKeys);
+  const added = [...placeOf].filter(([key, place]) => !known.has(key) && theirs[place] !== '');
+  const present = unionKeys.map((key) => placeOf.has(key));
+
+  const from = [
+    ...unionKeys.map((key) => placeOf.get(key) ?? -1),
+    ...Array.from({ length: index.extras }, (_, number) => ours.get(extraColumn(number + 1)) ?? -1),
+    ...added.map(([, place]) => place),
+  ];
+  const addedStart = columns + index.extras;
+  const linePlace = ours.get(LINE_COLUMN) ?? -1;
+  const extraPlaces = Array.from({ length: index.extras }, (_, number) => columns + number);
+  const keptOf = union.positions.map((positions) => positions.filter((place) => present[place] === true));
+
+  return {
+    headers: keptOf.map((places) => [
+      ...places.map((place) => union.header[place] ?? ''),
+      ...added.map(([, place]) => trimmed[place] ?? ''),
+    ]),
+    hasLines,
+    removedColumns: union.header.filter((_, place) => present[place] === false),
+    addedColumns: added.map(([, place]) => trimmed[place] ?? ''),
+    comparable: [...present.flatMap((there, place) => (there ? [place] : [])), ...extraPlaces],
+    columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
+    arrange: (cells) => {
+      const arranged = from.map((place) => (place < 0 ? '' : (cells[place] ?? '')));
+      // What stands behind the header of the corrected file is surplus, too.
+      return arranged.concat(withoutBlankSurplus(cells, corrected.length).slice(corrected.length));
+    },
+    lineOf: (cells) => (cells[linePlace] ?? '').trim(),
+    headerOf: (header) => (hasLines ? (header ?? 0) : 0),
+    cut: (arranged, header, length) => {
+      const positions = union.positions[header] ?? [];
+      const kept = keptOf[header] ?? [];
+      if (length !== undefined && length < positions.length) {
+        return positions
+          .slice(0, length)
+          .flatMap((place) => (present[place] === true ? [arranged[place] ?? ''] : []));
+      }
+      const whole = [
+        ...kept.map((place) => arranged[place] ?? ''),
+        ...added.map((_, number) => arranged[addedStart + number] ?? ''),
+      ];
+      const surplus = [
+        ...extraPlaces.map((place) => arranged[place] ?? ''),
+        ...arranged.slice(addedStart + added.length),
+      ];
+      if (length !== undefined) return whole.concat(surplus.slice(0, length - positions.length));
+      return withoutBlankSurplus(whole.concat(surplus), whole.length).slice();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { LEGACY_ENCODINGS } from '../../src/csv/encodings.ts';
+import { formatRow } from '../../src/csv/format-row.ts';
+import { readCsv } from '../../src/csv/read-csv.ts';
+import type { Reason } from '../../src/model/reason.ts';
+import type { RowSpan } from '../../src/model/row.ts';
+import { readCorrectedRejects } from '../../src/report/corrected-rejects.ts';
+import { writeRejects } from '../../src/report/rejects-file.ts';
+import { readRejectsIndex } from '../../src/report/rejects-index.ts';
+import { workspaceWith } from '../source/folder-on-disk.ts';
+
+const csv = { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS };
+
+/** A rejection of lines `from` to `to` of a file. */
+export function rejection(from: number, to = from, message = 'is wrong', file = 0) {
+  const reason: Reason = { code: 'wrong', message };
+  const spans: RowSpan[] = [{ file, from, to }];
+  return { spans, reason };
+}
+
+/** Writes the rejects of sources given as text; disposes of the folder they are written to. */
+export async function rejectsOf(
+  sources: Readonly<Record<string, string | Uint8Array>>,
+  rejections: readonly { spans: readonly RowSpan[]; reason: Reason }[],
+) {
+  const workspace = await workspaceWith({});
+  const { folder } = workspace;
+  const { rows } = await writeRejects({
+    folder,
+    formatRow,
+    sources: Object.entries(sources).map(([name, content], file) => ({
+      name,
+      open: () => readCsv(Readable.from([Buffer.from(content)], { objectMode: false }), { name, file }),
+    })),
+    rejections: Readable.from([rejections]),
+  });
+  const bytes = async (name: string) =>
+    (await folder.exists(name)) ? await buffer(await folder.read(name)) : undefined;
+  const written = await bytes('rejects.csv');
+  return {
+    rows,
+    folder,
+    text: written?.toString('utf8') ?? '',
+    untouched: (await bytes('rejects-untouched.csv'))?.toString('utf8') ?? '',
+    /** Reads the file as corrected: text is saved as UTF-8. */
+    async corrected(content: string | Uint8Array, encoding?: string) {
+      const result = await readCorrectedRejects({
+        name: 'rejects.csv',
+        corrected: async () => Readable.from([Buffer.from(content)], { objectMode: false }),
+        untouched: () => folder.read('rejects-untouched.csv'),
+        index: await readRejectsIndex(folder),
+        csv,
+        encoding,
+      });
+      const files = await Promise.all(
+        result.files.map(async ({ name, content: text }) => {
+          const table = await readCsv(
+            Readable.from(text()).map((part: string) => Buffer.from(part)),
+            {
+              name,
+              ...result.readAs,
+            },
+          );
+          const lines: { line: number; cells: readonly string[] }[] = [];
+          for await (const batch of table.batches()) {
+            lines.push(...batch.map(({ line, cells }) => ({ line, cells })));
+          }
+          return { name, header: table.header, rows: lines, cells: lines.map(({ cells }) => cells) };
+        }),
+      );
+      return { edits: result.edits, dialect: result.dialect, files };
+    },
+    [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
+  };
+}
