@@ -109,10 +109,16 @@ function addRoute(
           reply.header('retry-after', fault.retryAfterSeconds);
           return send(reply, refuse(429, 'Too many requests: wait as long as Retry-After says'));
         case 'fail-before':
-          return send(reply, refuse(503, 'The service is unavailable (injected; nothing was applied)'));
+          return send(
+            reply,
+            refuse(503, 'The service is unavailable (injected before the request was carried out)'),
+          );
         case 'fail-after':
           respond(request);
-          return send(reply, refuse(503, 'The service is unavailable (injected; the request was applied)'));
+          return send(
+            reply,
+            refuse(503, 'The service is unavailable (injected after the request was carried out)'),
+          );
         default:
           return fault satisfies never;
       }

@@ -32,7 +32,7 @@ describe('faults on demand', () => {
       new Set(['503 false']),
     );
     const saidApplied = answers.filter(({ body }) =>
-      /the request was applied/.test(String(body.message)),
+      /after the request was carried out/.test(String(body.message)),
     ).length;
     expect(saidApplied).toBeGreaterThan(5);
     expect(saidApplied).toBeLessThan(35);
