@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LEGACY_ENCODINGS } from '../../src/csv/encodings.ts';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import { StoreferryError } from '../../src/model/errors.ts';
@@ -160,6 +161,44 @@ describe('reading generated files (invariant 21)', () => {
       ),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('decoding (invariant 21)', () => {
+  it('gives in every encoding what the whole file decodes to, or refuses it, however the bytes arrive', async () => {
+    let refused = 0;
+    let read = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...LEGACY_ENCODINGS, 'utf-8', 'utf-16le', 'utf-16be', 'iso-2022-jp'),
+        fc.array(
+          fc.oneof(fc.integer({ min: 0x20, max: 0xff }), fc.constantFrom(0x2c, 0x0a, 0x0d, 0xa4, 0x83)),
+          {
+            maxLength: 24,
+          },
+        ),
+        pieceLengths,
+        blockBytes,
+        async (encoding, numbers, lengths, block) => {
+          const header = Buffer.from('a,b\r\n', encoding.startsWith('utf-16') ? 'utf16le' : 'latin1');
+          const body = Buffer.from(numbers);
+          const bytes = Buffer.concat([encoding === 'utf-16be' ? header.swap16() : header, body]);
+          let text: string | undefined;
+          try {
+            text = new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+          } catch {
+            text = undefined;
+          }
+          const expected = text === undefined ? undefined : readReference(text, ',');
+          const result = await readOrRefused(bytes, lengths, { encoding, delimiter: ',', blockBytes: block });
+          if (expected === undefined) refused += 1;
+          else read += 1;
+          expect(result?.rows).toEqual(expected?.slice(1));
+        },
+      ),
+      { numRuns: 1500 },
+    );
+    expect(Math.min(refused, read)).toBeGreaterThan(100);
   });
 });
 
