@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { csvText, mapText } from './map-text.ts';
+
+const header = [
+  'sku',
+  'store_view_code',
+  'product_type',
+  'name',
+  'product_online',
+  'visibility',
+  'price',
+  'special_price',
+  'special_price_from_date',
+  'special_price_to_date',
+  'url_key',
+  'base_image',
+  'additional_images',
+  'qty',
+  'is_in_stock',
+  'manage_stock',
+  'use_config_manage_stock',
+  'configurable_variations',
+  'configurable_variation_labels',
+] as const;
+type Row = Partial<Record<(typeof header)[number], string | number>>;
+
+const simple = (sku: string, more: Row = {}): Row => ({
+  sku,
+  product_type: 'simple',
+  name: `Simple ${sku}`,
+  product_online: 1,
+  visibility: 'Not Visible Individually',
+  price: 10,
+  url_key: sku.toLowerCase(),
+  qty: 5,
+  is_in_stock: 1,
+  manage_stock: 1,
+  use_config_manage_stock: 0,
+  ...more,
+});
+const configurable = (sku: string, variations: string, more: Row = {}): Row => ({
+  ...simple(sku),
+  product_type: 'configurable',
+  visibility: 'Catalog, Search',
+  price: '',
+  configurable_variations: variations,
+  configurable_variation_labels: 'size=Size,color=Colour',
+  ...more,
+});
+const map = (rows: readonly Row[], options: Parameters<typeof mapText>[2] = {}) =>
+  mapText('magento-products', csvText(header, rows), options);
+
+describe('magento-products', () => {
+  test('finds the simple products of a configurable before and after it, in the order it lists them', async () => {
+    const { products, rows } = await map([
+      simple('S-M', { price: 12 }),
+      configurable('SHIRT', 'sku=S-L,size=L,color=Red|sku=S-M,size=M,color=Red'),
+      simple('S-L', { price: 14 }),
+    ]);
+
+    expect(products).toHaveLength(1);
+    expect(products[0]?.rows).toBe(3);
+    expect(rows).toBe(3);
+    expect(products[0]?.body.options).toEqual([
+      { name: 'Size', values: ['L', 'M'], advanced: false },
+      { name: 'Colour', values: ['Red'], advanced: false },
+    ]);
+    expect(products[0]?.body.variants).toEqual([
+      { options: ['L', 'Red'], price: 14, onSale: false, regularPrice: 14, quantity: 5, sku: 'S-L' },
+      { options: ['M', 'Red'], price: 12, onSale: false, regularPrice: 12, quantity: 5, sku: 'S-M' },
+    ]);
+  });
+
+  test('lets two configurables share a simple product and counts its row once', async () => {
+    const { products, rows } = await map([
+      configurable('ONE', 'sku=A,size=S|sku=B,size=M'),
+      simple('A'),
+      simple('B'),
+      configurable('TWO', 'sku=B,size=M|sku=C,size=L'),
+      simple('C'),
+    ]);
+
+    expect(products.map(({ key, body }) => [key, body.variants.map(({ sku }) => sku)])).toEqual([
+      ['one', ['A', 'B']],
+      ['two', ['B', 'C']],
+    ]);
+    expect(rows).toBe(5);
+  });
+
+  test('sells a simple product on its own as well when it is visible on its own', async () => {
+    const { products, rows } = await map([
+      simple('A', { visibility: 'Catalog, Search' }),
+      configurable('SET', 'sku=A,size=S'),
+    ]);
+
+    expect(products.map(({ key }) => key).sort()).toEqual(['a', 'set']);
+    expect(rows).toBe(2);
+  });
+
+  test('rejects a configurable whose simple product is not in the file', async () => {
+    const { products, rejected, rows } = await map([
+      configurable('SHIRT', 'sku=S-M,size=M|sku=GONE,size=L'),
+      simple('S-M', { visibility: 'Search' }),
+    ]);
+
+    expect(products.map(({ key }) => key)).toEqual(['s-m']);
+    expect(rejected).toHaveLength(1);
+    expect(rejected[0]?.key).toBe('shirt');
+    expect(rejected[0]?.reason.message).toContain('GONE');
+    expect(rows).toBe(2);
+  });
+
+  test('rejects a configurable whose simple product has no price', async () => {
+    const { products, rejected, rows } = await map([
+      simple('S-M', { price: '' }),
+      simple('S-L'),
+      configurable('SHIRT', 'sku=S-M,size=M|sku=S-L,size=L'),
+    ]);
+
+    expect(products).toEqual([]);
+    expect(rejected.map(({ key, reason }) => [key, reason.field, reason.line])).toEqual([
+      ['shirt', 'variants.price', 2],
+    ]);
+    expect(rows).toBe(3);
+  });
+
+  test('reads over translations for store views, and skips what has no price of its own', async () => {
+    const { products, rejected, skipped, rows } = await map([
+      { sku: 'A', store_view_code: 'de', name: 'Einfach A' },
+      simple('A', { visibility: 'Catalog, Search' }),
+      { sku: 'A', store_view_code: 'fr', name: 'Simple A fr' },
+      simple('G', { product_type: 'grouped', visibility: 'Catalog, Search' }),
+      simple('B', { product_type: 'bundle', visibility: 'Catalog, Search' }),
+      simple('LONE'),
+    ]);
+
+    expect(products.map(({ key, body, rows: own }) => [key, body.title, own])).toEqual([
+      ['a', 'Simple A', 3],
+    ]);
+    expect(rejected).toEqual([]);
+    expect(skipped).toHaveLength(3);
+    expect(skipped.every(({ key }) => key !== null)).toBe(true);
+    expect(rows).toBe(6);
+  });
+
+  test.each([
+    ['during the sale', '2026-03-10T12:00:00Z', true],
+    ['on its last day', '2026-03-20T23:00:00Z', true],
+    ['before it', '2026-02-28T23:59:00Z', false],
+    ['after it', '2026-03-21T00:00:00Z', false],
+  ])('applies a special price %s', async (_, now, onSale) => {
+    for (const [from, to] of [
+      ['2026-03-01 00:00:00', '2026-03-20 00:00:00'],
+      ['3/1/26', '3/20/26'],
+      ['01.03.2026 00:00', '20.03.2026'],
+    ]) {
+      const { products } = await map(
+        [
+          simple('A', {
+            visibility: 'Catalog',
+            special_price: '7.5000',
+            special_price_from_date: from ?? '',
+            special_price_to_date: to ?? '',
+          }),
+        ],
+        { now },
+      );
+
+      expect(products[0]?.body.variants[0]).toMatchObject({
+        onSale,
+        regularPrice: 10,
+        price: onSale ? 7.5 : 10,
+      });
+    }
+  });
+
+  test('rejects a special price date it cannot read rather than guess', async () => {
+    const { rejected } = await map([
+      simple('A', { visibility: 'Catalog', special_price: 7, special_price_from_date: 'soon' }),
+    ]);
+
+    expect(rejected[0]?.reason).toMatchObject({ line: 2, column: 'special_price_from_date' });
+  });
+
+  test.each<[string, Row, number | undefined]>([
+    ['counts stock that is managed', {}, 5],
+    ['counts stock that is managed by the configuration', { manage_stock: 0, use_config_manage_stock: 1 }, 5],
+    ['leaves out stock that is not managed', { manage_stock: 0 }, undefined],
+    ['shows what is out of stock as 0', { is_in_stock: 0 }, 0],
+    ['raises negative stock to 0', { qty: '-3.0000' }, 0],
+  ])('%s', async (_, row, quantity) => {
+    const { products } = await map([simple('A', { visibility: 'Catalog, Search', ...row })]);
+
+    expect(products[0]?.body.variants[0]?.quantity).toBe(quantity);
+  });
+
+  test('takes the quantity as it is when the columns about managing stock are missing', async () => {
+    const { products } = await mapText(
+      'magento-products',
+      'sku,product_type,name,price,qty\nA,simple,Lamp,10,4\n',
+    );
+
+    expect(products[0]).toMatchObject({ key: 'lamp', body: { variants: [{ quantity: 4 }] } });
+  });
+
+  test('completes image paths by the job, and keeps addresses', async () => {
+    const rows = [
+      simple('A', {
+        visibility: 'Catalog',
+        base_image: '/a/b/one.jpg',
+        additional_images: '/a/b/one.jpg,https://cdn.example/two.jpg,/a/b/three.jpg',
+      }),
+    ];
+    const mediaUrl = 'https://shop.example/media/catalog/product';
+
+    const completed = await map(rows, { params: { mediaUrl } });
+    const plain = await map(rows);
+
+    expect(completed.products[0]?.body.images).toEqual([
+      `${mediaUrl}/a/b/one.jpg`,
+      'https://cdn.example/two.jpg',
+      `${mediaUrl}/a/b/three.jpg`,
+    ]);
+    expect(plain.products[0]?.body.images).toEqual(['https://cdn.example/two.jpg']);
+    expect(plain.products[0]?.notes).toEqual([
+      'images: not an http address, left out',
+      'images: not an http address, left out',
+    ]);
+  });
+
+  test('tells types apart', async () => {
+    const { products } = await map([
+      simple('A', { visibility: 'Catalog', product_type: 'virtual' }),
+      simple('B', { visibility: 'Catalog', product_type: 'downloadable' }),
+      simple('C', { visibility: 'Catalog', product_online: 2 }),
+    ]);
+
+    expect(products.map(({ body }) => [body.type, body.hidden])).toEqual([
+      ['service', false],
+      ['digital', false],
+      ['physical', true],
+    ]);
+  });
+
+  test('reads a value with a comma in it', async () => {
+    const { products } = await map([
+      simple('A'),
+      simple('B'),
+      configurable('ROD', 'sku=A,size=10,5 cm|sku=B,size=12 cm'),
+    ]);
+
+    expect(products[0]?.body.options).toEqual([
+      { name: 'Size', values: ['10,5 cm', '12 cm'], advanced: false },
+    ]);
+  });
+
+  test('handles a configurable of 200 simple products', async () => {
+    const skus = Array.from({ length: 200 }, (_, index) => `S-${index}`);
+    const { products, rows } = await map([
+      ...skus.map((sku) => simple(sku)),
+      configurable('BIG', skus.map((sku, index) => `sku=${sku},size=${index}`).join('|')),
+    ]);
+
+    expect(products).toHaveLength(1);
+    expect(products[0]?.body.variants).toHaveLength(200);
+    expect(rows).toBe(201);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { mapText } from './map-text.ts';
+
+const map = (...lines: string[]) => mapText('woocommerce-products', lines.join('\n'));
+
+describe('woocommerce-products', () => {
+  test('finds variations by SKU and by id, before and after their parent', async () => {
+    const { products, rows } = await map(
+      'ID,Type,SKU,Name,Published,Regular price,Parent,Attribute 1 name,Attribute 1 value(s)',
+      '11,variation,T-M,Tee - M,1,21,T,Size,M',
+      '10,variable,T,Tee,1,,,Size,"S, M"',
+      '12,variation,T-S,Tee - S,1,20,id:10,Size,S',
+    );
+
+    expect(rows).toBe(3);
+    expect(products).toHaveLength(1);
+    expect(products[0]?.body.variants.map(({ options, price }) => [options, price])).toEqual([
+      [['M'], 21],
+      [['S'], 20],
+    ]);
+  });
+
+  test('matches attributes by name where rows number them differently', async () => {
+    const { products } = await map(
+      'Type,SKU,Name,Published,Regular price,Parent,Attribute 1 name,Attribute 1 value(s),Attribute 2 name,Attribute 2 value(s)',
+      'variable,T,Tee,1,,,Size,"S, M",Colour,"Red, Blue"',
+      'variation,T-1,Tee,1,20,T,Colour,Red,Size,S',
+      'variation,T-2,Tee,1,20,T,Size,M,Colour,Blue',
+    );
+
+    expect(products[0]?.body.options.map(({ name }) => name)).toEqual(['Size', 'Colour']);
+    expect(products[0]?.body.variants.map(({ options }) => options)).toEqual([
+      ['S', 'Red'],
+      ['M', 'Blue'],
+    ]);
+  });
+
+  test('reads rows that were written before the header grew', async () => {
+    const { products, rejected } = await map(
+      'Type,SKU,Name,Published,Regular price,Attribute 1 name,Attribute 1 value(s)',
+      'simple,A,Cap,1,5',
+      'simple,B,Mug,1,6,Material,Clay',
+    );
+
+    expect(rejected).toEqual([]);
+    expect(products.map(({ key }) => key)).toEqual(['cap', 'mug']);
+  });
+
+  test('rejects a variation whose parent is not in the file', async () => {
+    const { products, rejected, rows } = await map(
+      'Type,SKU,Name,Published,Regular price,Parent',
+      'variation,T-S,Tee - S,1,20,GONE',
+      'simple,A,Cap,1,5,',
+    );
+
+    expect(products.map(({ key }) => key)).toEqual(['cap']);
+    expect(rejected.map(({ key }) => key)).toEqual([null]);
+    expect(rows).toBe(2);
+  });
+});
