@@ -52,7 +52,7 @@ async function runTest(
     return [{ path: [...path, 'now'], message: 'expected a time such as 2026-01-01T00:00:00Z' }];
   }
   try {
-    const { header, rows } = await rowsOf(test, spec, parseCsv);
+    const { header, rows } = await rowsOf(test, parseCsv);
     const mapping = compileMapping(spec, {
       params: test.params ?? {},
       lookups: lookupsOf(spec, test),
@@ -76,7 +76,7 @@ async function* once(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
   yield rows;
 }
 
-async function rowsOf(test: MappingTest, spec: MappingSpec, parseCsv: ParseCsv) {
+async function rowsOf(test: MappingTest, parseCsv: ParseCsv) {
   if (typeof test.rows === 'string') {
     return parseCsv(test.rows, test.delimiter ?? ',');
   }

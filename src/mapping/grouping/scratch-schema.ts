@@ -7,8 +7,8 @@ export const SCHEMA = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA cache_size = -32768;
   CREATE TABLE rows (
-    seq INTEGER PRIMARY KEY, source INTEGER, line INTEGER, cells TEXT, belongs TEXT,
-    wanting INTEGER, silent INTEGER, alone INTEGER, stray INTEGER, misaligned TEXT
+    seq INTEGER PRIMARY KEY, source INTEGER, line INTEGER, cells TEXT, belongs TEXT, misaligned TEXT,
+    wanting INTEGER DEFAULT 0, silent INTEGER DEFAULT 0, alone INTEGER DEFAULT 0, stray INTEGER DEFAULT 0
   );
   CREATE TABLE names (name TEXT, seq INTEGER);
   CREATE TABLE wants (seq INTEGER, pos INTEGER, name TEXT);
@@ -25,7 +25,10 @@ const AMBIGUOUS = `
 
 /** Rows with the same key are a record, which begins with the first of them. */
 const BY_KEY = `
-  INSERT INTO members SELECT min(seq) OVER (PARTITION BY belongs), 1, seq FROM rows WHERE belongs IS NOT NULL;
+  CREATE TABLE firsts (belongs TEXT PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
+  INSERT INTO firsts SELECT belongs, min(seq) FROM rows WHERE belongs IS NOT NULL GROUP BY belongs;
+  INSERT INTO members SELECT f.seq, 1, r.seq FROM rows r JOIN firsts f ON f.belongs = r.belongs;
+  DROP TABLE firsts;
 `;
 
 /** A child belongs to the row that bears the name it gives; without one, to a record that cannot be read. */

@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { Reason } from '../../model/reason.ts';
 import type { BoundTable, SourceRow } from '../source-row.ts';
@@ -18,20 +18,6 @@ const misalignedSchema = z.object({
   keyTrusted: z.boolean(),
   cells: z.array(z.string()),
 });
-const cellsSchema = z.array(z.union([z.string(), z.null()]));
-const storedSchema = z.object({
-  record: z.number(),
-  pos: z.number(),
-  first: z.number(),
-  seq: z.number(),
-  source: z.number(),
-  line: z.number(),
-  cells: z.string(),
-  silent: z.number(),
-  stray: z.number(),
-  misaligned: z.string().nullable(),
-});
-
 /**
  * A scratch in SQLite. Without a path the database is a temporary one: SQLite keeps it in memory while it is small
  * and in an unnamed file when it grows, which is gone with the process.
@@ -41,6 +27,7 @@ export class SqliteScratch implements RowScratch {
   readonly #kind: LinkKind;
   readonly #tables: BoundTable[] = [];
   readonly #insertRow: StatementSync;
+  readonly #flagRow: StatementSync;
   readonly #insertName: StatementSync;
   readonly #insertWant: StatementSync;
   #chargeStatement: StatementSync | undefined;
@@ -51,7 +38,12 @@ export class SqliteScratch implements RowScratch {
     this.#database = new DatabaseSync(path);
     this.#database.exec(SCHEMA);
     this.#database.exec('BEGIN');
-    this.#insertRow = this.#database.prepare('INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#insertRow = this.#database.prepare(
+      'INSERT INTO rows (seq, source, line, cells, belongs, misaligned) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#flagRow = this.#database.prepare(
+      'UPDATE rows SET wanting = ?, silent = ?, alone = ?, stray = ? WHERE seq = ?',
+    );
     this.#insertName = this.#database.prepare('INSERT INTO names VALUES (?, ?)');
     this.#insertWant = this.#database.prepare('INSERT INTO wants VALUES (?, ?, ?)');
   }
@@ -64,12 +56,11 @@ export class SqliteScratch implements RowScratch {
       row.line,
       JSON.stringify(row.cells),
       belongs,
-      Number(wants.length > 0),
-      Number(silent),
-      Number(alone),
-      Number(stray),
       row.misaligned === undefined ? null : JSON.stringify(row.misaligned),
     );
+    if (wants.length > 0 || silent || alone || stray) {
+      this.#flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), Number(stray), row.seq);
+    }
     for (const name of new Set(names)) {
       this.#insertName.run(name, row.seq);
     }
@@ -85,13 +76,23 @@ export class SqliteScratch implements RowScratch {
     if (this.#strays) {
       this.#placeStrays();
     }
-    this.#chargeStatement = this.#database.prepare('SELECT reason, key_known FROM charges WHERE record = ?');
+    const charged = this.#database.prepare('SELECT 1 FROM charges LIMIT 1').get();
+    if (charged !== undefined) {
+      this.#chargeStatement = this.#database.prepare(
+        'SELECT reason, key_known FROM charges WHERE record = ?',
+      );
+    }
+    // Only children may stand under two records; asking for each row would double the time of the others.
+    const first =
+      this.#kind === 'children'
+        ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)'
+        : 'm.record';
     const statement = this.#database.prepare(`
-      SELECT m.record, m.pos, (SELECT min(record) FROM members f WHERE f.seq = m.seq) AS first,
-        r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
+      SELECT m.record, m.pos, ${first}, r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
       FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
+    statement.setReturnArrays(true);
     for (const found of statement.iterate()) {
-      yield this.#member(found);
+      yield this.#member(Object.values(found));
     }
   }
 
@@ -115,23 +116,23 @@ export class SqliteScratch implements RowScratch {
     return known < 0 ? this.#tables.push(table) - 1 : known;
   }
 
-  #member(found: unknown): Member {
-    const { record, pos, first, seq, source, line, cells, silent, stray, misaligned } =
-      storedSchema.parse(found);
-    const table = this.#tables[source];
-    if (table === undefined) {
-      throw new Error(`row ${seq} of an unknown table`);
+  #member(values: readonly SQLOutputValue[]): Member {
+    const [record, pos, first, seq, source, line, cells, silent, stray, misaligned] = values;
+    const table = this.#tables[Number(source)];
+    if (table === undefined || typeof record !== 'number') {
+      throw new Error('a row of the scratch is not as it was written');
     }
-    const read = misaligned === null ? undefined : misalignedSchema.parse(JSON.parse(misaligned));
+    const read =
+      typeof misaligned === 'string' ? misalignedSchema.parse(JSON.parse(misaligned)) : undefined;
     const row: SourceRow = {
       table,
-      seq,
-      line,
-      cells: cellsSchema.parse(JSON.parse(cells)).map((cell) => cell ?? undefined),
-      misaligned: read === undefined ? undefined : { ...read, reason: reasonOf(read.reason) },
+      seq: Number(seq),
+      line: Number(line),
+      cells: cellsOf(cells),
+      misaligned: read,
     };
     const role =
-      misaligned !== null || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';
+      read !== undefined || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';
     return { record, row, role, counted: first === record };
   }
 
@@ -188,4 +189,10 @@ export class SqliteScratch implements RowScratch {
 
 function reasonOf(read: z.infer<typeof reasonSchema>): Reason {
   return read;
+}
+
+/** Cells as they were written; null stands for a column that the file lacks. */
+function cellsOf(stored: SQLOutputValue | undefined): readonly (string | undefined)[] {
+  const read: unknown = JSON.parse(String(stored));
+  return Array.isArray(read) ? read.map((cell) => (typeof cell === 'string' ? cell : undefined)) : [];
 }

@@ -1,21 +1,21 @@
 import type { Item } from '../cell.ts';
 import type { Step } from './transform.ts';
 
-/** Splits a text at separators; parts are trimmed, blank ones dropped. After `escape`, a character is ordinary. */
+/** Splits a text at separators; parts are trimmed, blank ones dropped. After `escapedBy`, a character is ordinary. */
 export function splitText(
   text: string,
   separators: readonly string[],
-  escape: string | undefined,
+  escapedBy: string | undefined,
 ): readonly string[] {
   if (separators.every((separator) => !text.includes(separator))) {
-    const only = (escape === undefined ? text : unescaped(text, escape)).trim();
+    const only = (escapedBy === undefined ? text : unescaped(text, escapedBy)).trim();
     return only === '' ? [] : [only];
   }
   const parts: string[] = [];
   let part = '';
   let at = 0;
   while (at < text.length) {
-    if (text.charAt(at) === escape && at + 1 < text.length) {
+    if (text.charAt(at) === escapedBy && at + 1 < text.length) {
       part += text.charAt(at + 1);
       at += 2;
       continue;
@@ -34,20 +34,20 @@ export function splitText(
   return parts.filter((one) => one !== '');
 }
 
-function unescaped(text: string, escape: string): string {
+function unescaped(text: string, escapedBy: string): string {
   let result = '';
   for (let at = 0; at < text.length; at++) {
-    const next = text.charAt(at) === escape && at + 1 < text.length ? ++at : at;
+    const next = text.charAt(at) === escapedBy && at + 1 < text.length ? ++at : at;
     result += text.charAt(next);
   }
   return result;
 }
 
-export function split(separators: readonly string[], escape: string | undefined): Step {
+export function split(separators: readonly string[], escapedBy: string | undefined): Step {
   return {
     takes: 'text',
     gives: () => 'text[]',
-    run: (value) => (typeof value === 'string' ? splitText(value, separators, escape) : value),
+    run: (value) => (typeof value === 'string' ? splitText(value, separators, escapedBy) : value),
   };
 }
 
