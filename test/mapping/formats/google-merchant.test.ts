@@ -63,8 +63,10 @@ describe('google-merchant-products', () => {
     ['1299.50 USD', 1299.5],
     ['$15', 15],
     ['0.00 EUR', 0],
+    ['1,299.00 USD', 1299],
+    ['1.250 KWD', 1.25],
   ])('reads the price %s', async (price, expected) => {
-    const { products } = await map(['id,title,price', `a,Cup,${price}`]);
+    const { products } = await map(['id,title,price', `a,Cup,"${price}"`]);
 
     expect(products[0]?.body.variants[0]?.price).toBe(expected);
   });
@@ -72,7 +74,7 @@ describe('google-merchant-products', () => {
   test('reads decimal commas when the job says so, and rejects them otherwise', async () => {
     const lines = ['id\ttitle\tprice', 'a\tCup\t15,50 EUR'];
 
-    const told = await map(lines, { params: { decimal: ',' }, delimiter: '\t' });
+    const told = await map(lines, { params: { decimal: ',', thousands: '.' }, delimiter: '\t' });
     const untold = await map(lines, { delimiter: '\t' });
 
     expect(told.products[0]?.body.variants[0]?.price).toBe(15.5);
@@ -103,6 +105,7 @@ describe('google-merchant-products', () => {
     ['out of stock', '7', 0],
     ['preorder', '', undefined],
     ['backorder', '100 ML', undefined],
+    ['discontinued', '7', 0],
   ])('reads availability %s with quantity "%s"', async (availability, quantity, expected) => {
     const { products } = await map([
       'id,title,price,availability,quantity',

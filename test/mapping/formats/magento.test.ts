@@ -228,6 +228,30 @@ describe('magento-products', () => {
     ]);
   });
 
+  test.each(['1', 'Einzeln nicht sichtbar'])(
+    'does not sell on its own what has the visibility %s',
+    async (visibility) => {
+      const { products, skipped } = await map([
+        simple('A', { visibility }),
+        simple('B', { visibility }),
+        configurable('SET', 'sku=A,size=S'),
+      ]);
+
+      expect(products.map(({ key }) => key)).toEqual(['set']);
+      expect(skipped.map(({ key }) => key)).toEqual(['b']);
+    },
+  );
+
+  test('skips types that the store does not know, among them those of extensions', async () => {
+    const { products, skipped } = await map([
+      simple('A', { product_type: 'my_rental', visibility: 'Catalog' }),
+      simple('B', { visibility: 'Catalog' }),
+    ]);
+
+    expect(products.map(({ key }) => key)).toEqual(['b']);
+    expect(skipped.map(({ key }) => key)).toEqual(['a']);
+  });
+
   test('tells types apart', async () => {
     const { products } = await map([
       simple('A', { visibility: 'Catalog', product_type: 'virtual' }),

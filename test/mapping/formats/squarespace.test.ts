@@ -105,6 +105,12 @@ describe('squarespace-products', () => {
     expect(products[0]?.body.type).toBe(expected);
   });
 
+  test('rejects a type it does not know rather than guess', async () => {
+    const { rejected } = await map([product({ 'Product Type [Non Editable]': 'HOLOGRAM' })]);
+
+    expect(rejected[0]?.reason).toMatchObject({ field: 'type', line: 2 });
+  });
+
   test('leaves gift cards out with all their amounts', async () => {
     const { products, skipped, rows } = await map([
       product({ 'Product Type [Non Editable]': 'GIFT_CARD', ...size('25') }),

@@ -136,13 +136,13 @@ describe('wix-products', () => {
         sku: 'SCARF',
         productOptionName2: 'Colour',
         productOptionType2: 'COLOR',
-        productOptionDescription2: '#ffffff:White;rgb(1,2,3):Night: blue',
+        productOptionDescription2: '#ffffff:White;rgb(1,2,3):Night: blue;Sand:#c2b280',
       }),
     ]);
 
     expect(rows).toBe(1);
-    expect(products[0]?.body.options[1]?.values).toEqual(['White', 'Night: blue']);
-    expect(products[0]?.body.variants).toHaveLength(6);
+    expect(products[0]?.body.options[1]?.values).toEqual(['White', 'Night: blue', 'Sand']);
+    expect(products[0]?.body.variants).toHaveLength(9);
     expect(products[0]?.body.variants[1]).toEqual({
       options: ['S', 'Night: blue'],
       price: 40,
