@@ -19,7 +19,11 @@ const expectation = z
       .record(z.string(), z.unknown())
       .exactOptional()
       .describe('A part of the request body: lists in full, maps by the keys named.'),
-    key: z.string().exactOptional().describe('With sends or includes: the key of the record.'),
+    key: z
+      .string()
+      .nullable()
+      .exactOptional()
+      .describe('The key of the record; null when it cannot be read.'),
     rejects: z
       .union([z.string(), refusal])
       .exactOptional()

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Papa from 'papaparse';
+import { parse } from 'yaml';
+import { type MappingSpec, mappingSchema } from '../../src/config/mapping-spec.ts';
+import type { ColumnReport } from '../../src/mapping/bind-table.ts';
+import { compileMapping, type MappingContext } from '../../src/mapping/compile-mapping.ts';
+import { mapTables, type Table } from '../../src/mapping/map-tables.ts';
+import type { ParseCsv } from '../../src/mapping/run-mapping-tests.ts';
+import type { Product } from '../../src/model/product.ts';
+import type { Mapped } from '../../src/model/record.ts';
+import type { Row } from '../../src/model/row.ts';
+
+/** A mapping written as YAML. */
+export function mappingOf(yaml: string): MappingSpec {
+  return mappingSchema.parse(parse(yaml));
+}
+
+/** A mapping that ships with Storeferry. */
+export function shippedMapping(name: string): MappingSpec {
+  return mappingOf(readFileSync(join(import.meta.dirname, '..', '..', 'mappings', `${name}.yaml`), 'utf8'));
+}
+
+/** What tests say of the context, where they say anything. */
+export const CONTEXT: MappingContext = {
+  params: {},
+  lookups: new Map(),
+  weightUnit: 'kg',
+  now: Date.parse('2026-01-01T00:00:00Z'),
+};
+
+/** A table of a header and rows, the first of which stands in line 2. */
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  file = 0,
+  batch = 2,
+): Table {
+  const all: Row[] = rows.map((cells, index) => ({ file, line: index + 2, cells }));
+  return { header, file, batches: batches(all, batch) };
+}
+
+async function* batches(rows: readonly Row[], size: number): AsyncIterable<readonly Row[]> {
+  for (let from = 0; from < rows.length; from += size) {
+    yield rows.slice(from, from + size);
+  }
+}
+
+/** Everything that becomes of the tables. */
+export async function mapAll(
+  spec: MappingSpec,
+  tables: readonly Table[],
+  context: Partial<MappingContext> = {},
+): Promise<{ readonly mapped: readonly Mapped[]; readonly reports: readonly ColumnReport[] }> {
+  const reports: ColumnReport[] = [];
+  const mapped: Mapped[] = [];
+  const mapping = compileMapping(spec, { ...CONTEXT, ...context });
+  for await (const batch of mapTables(mapping, tables, { onTable: (report) => reports.push(report) })) {
+    mapped.push(...batch);
+  }
+  return { mapped, reports };
+}
+
+/** What becomes of CSV text without quoted line breaks. */
+export async function mapCsv(
+  spec: MappingSpec,
+  csv: string,
+  context: Partial<MappingContext> = {},
+): Promise<readonly Mapped[]> {
+  const { header, rows } = await parseCsv(csv, ',');
+  const { mapped } = await mapAll(
+    spec,
+    [
+      table(
+        header,
+        rows.map(({ cells }) => cells),
+      ),
+    ],
+    context,
+  );
+  return mapped;
+}
+
+/** CSV text as rows, for the mappings' own tests. */
+export const parseCsv: ParseCsv = async (text, delimiter) => {
+  const { data } = Papa.parse<string[]>(text.trim(), { delimiter });
+  const [header = [], ...rows] = data;
+  return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
+};
+
+/** The bodies of the products that can be sent. */
+export function products(mapped: readonly Mapped[]): readonly Product[] {
+  return mapped.flatMap((one) => (one.kind === 'record' && 'variants' in one.body ? [one.body] : []));
+}
+
+/** A record in short: its kind, its key, and the code of its reason. */
+export function brief(mapped: Mapped): string {
+  const rows = `${mapped.rows} row${mapped.rows === 1 ? '' : 's'}`;
+  return mapped.kind === 'record'
+    ? `record ${mapped.key} (${rows})`
+    : `${mapped.kind} ${mapped.key} ${mapped.reason.code} (${rows})`;
+}
