@@ -21,11 +21,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
   dashboard: ['run', 'report', 'state', 'config'],
-  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping', 'csv'],
+  cli: ['run', 'storefront', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping', 'csv'],
 };
 
 /** Stages may know the shape of what configuration gives them, never how it is read. */
-const MAY_IMPORT_CONFIG_TYPES = ['source', 'csv', 'mapping', 'plan', 'apply', 'export', 'report', 'storefront'];
+const MAY_IMPORT_CONFIG_TYPES = [
+  'source',
+  'csv',
+  'mapping',
+  'plan',
+  'apply',
+  'export',
+  'report',
+  'storefront',
+];
 
 /** Packages that only some folders may import, and why it matters: each is a part that could be replaced whole. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {

@@ -40,6 +40,10 @@ export interface Run {
   readonly finishedAt: number | null;
   readonly totals: RunTotals | null;
   readonly error: string | null;
+  /** A person looked at the plan and said yes: its safety limits no longer stop it. */
+  readonly approved: boolean;
+  /** `--resend`: fingerprints are ignored. */
+  readonly resend: boolean;
   /** The rejected run this one retries. */
   readonly retryOf: string | null;
 }

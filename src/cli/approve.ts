@@ -1,0 +1,18 @@
+import { deliverHere } from '../run/apply-step.ts';
+import { approveRun } from '../run/approve-run.ts';
+import { importRequest, knownRun } from './open-context.ts';
+import type { Invocation } from './program.ts';
+import { runCommand } from './run-command.ts';
+
+/** Applies the plan of a planned or stopped run. */
+export async function approve(
+  invocation: Invocation,
+  id: string,
+  options: { readonly json?: true },
+): Promise<number> {
+  return await runCommand(invocation, options.json === true, async ({ context, workspace }) => {
+    const planned = await knownRun(context, id);
+    const request = await importRequest(workspace, planned.job, planned.resend);
+    return await approveRun(context, request, planned, deliverHere);
+  });
+}

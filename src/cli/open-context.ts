@@ -1,0 +1,98 @@
+import { randomInt } from 'node:crypto';
+import type { StoreConfig } from '../config/stores.ts';
+import { openWorkspace, type Workspace } from '../config/workspace.ts';
+import { UsageError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import type { RunContext } from '../run/context.ts';
+import type { RunEvent } from '../run/events.ts';
+import type { ImportRequest } from '../run/import-request.ts';
+import { openMapping } from '../run/open-mapping.ts';
+import { openArtifacts } from '../state/open-artifacts.ts';
+import { openState } from '../state/open-state.ts';
+import { createStorefront, type Storefront } from '../storefront/storefront.ts';
+import { packageVersion } from './version.ts';
+
+/** Letters of a run id: none that could be taken for another when it is typed. */
+const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const ID_LENGTH = 8;
+
+/** An id that begins with a letter: the queue takes no id of digits only. */
+export function newRunId(): string {
+  const letters = Array.from({ length: ID_LENGTH }, (_, index) =>
+    ID_LETTERS.charAt(randomInt(index === 0 ? 23 : ID_LETTERS.length)),
+  );
+  return letters.join('');
+}
+
+/** A workspace with its state and artifacts open. */
+export interface OpenContext extends AsyncDisposable {
+  readonly workspace: Workspace;
+  readonly context: RunContext;
+  /** Where state lives, if it is shared. */
+  readonly redisUrl: string | undefined;
+}
+
+/** Opens the workspace in a folder for runs, with clients of stores made as they are needed. */
+export async function openContext(
+  directory: string,
+  onEvent: (event: RunEvent) => void,
+  signal: AbortSignal,
+): Promise<OpenContext> {
+  const workspace = openWorkspace(directory, process.env);
+  const { redisUrl, artifactsUrl } = workspace.settings();
+  const artifacts = openArtifacts(artifactsUrl, workspace.dir);
+  const state = await openState({ redisUrl, dir: workspace.path('.storeferry') });
+  const storefronts = new Map<string, Storefront>();
+  const version = packageVersion();
+  const openStorefront = (store: StoreConfig): Storefront => {
+    const known = storefronts.get(store.name);
+    if (known !== undefined) return known;
+    const { baseUrl, apiKey, limits } = store;
+    const storefront = createStorefront({ baseUrl, apiKey, userAgent: `storeferry/${version}`, limits });
+    storefronts.set(store.name, storefront);
+    return storefront;
+  };
+  return {
+    workspace,
+    redisUrl,
+    context: {
+      workspaceDir: workspace.dir,
+      state,
+      artifacts,
+      version,
+      clock: Date.now,
+      newRunId,
+      openStorefront,
+      onEvent,
+      signal,
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...storefronts.values()].map((storefront) => storefront.close()));
+      await state[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
+export async function importRequest(
+  workspace: Workspace,
+  name: string,
+  resend: boolean,
+): Promise<ImportRequest> {
+  const job = workspace.job(name);
+  if (job.kind !== 'import') {
+    throw new UsageError(`The job ${name} is an export; this version runs imports.`);
+  }
+  const store = workspace.store(job.store);
+  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.dir);
+  return { job, store, mapping, resend };
+}
+
+/** The run of an id; UsageError when there is none. */
+export async function knownRun({ state }: RunContext, id: string): Promise<Run> {
+  const run = await state.runs.get(id);
+  if (run === undefined) {
+    throw new UsageError(`There is no run ${id}.`, { hint: '`storeferry runs` lists the latest.' });
+  }
+  return run;
+}

@@ -1,0 +1,57 @@
+import { relative } from 'node:path';
+import { type PlanTextOptions, planText } from '../report/plan-text.ts';
+import { runSummary } from '../report/run-summary.ts';
+import { summaryText } from '../report/summary-text.ts';
+import type { RunReport } from '../run/run-report.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The exit code a run's end calls for, as design.md lists them. */
+export function exitCodeOf({ run, totals }: RunReport): number {
+  switch (run.status) {
+    case 'done':
+    case 'superseded':
+      return 0;
+    case 'planned':
+      return totals.rejected > 0 ? 3 : 0;
+    case 'done-with-rejects':
+      return 3;
+    case 'stopped':
+      return 4;
+    case 'failed':
+    case 'running':
+      return 1;
+    case 'interrupted':
+      return 130;
+    default:
+      return run.status satisfies never;
+  }
+}
+
+/** How a report is printed. */
+export interface PrintOptions {
+  readonly workspaceDir: string;
+  /** One JSON object as the last line of standard output, for programs; else a text for people. */
+  readonly json: boolean;
+  /** For the estimate of how long a plan takes; null when nobody knows. */
+  readonly pace?: PlanTextOptions['pace'];
+}
+
+/** Prints what became of a run. */
+export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
+  const { colors, width } = terminal;
+  const rejectsFile = report.rejectsFile === null ? null : relative(options.workspaceDir, report.rejectsFile);
+  const facts = { ...report, rejectsFile };
+  const now = Date.now();
+  if (options.json) {
+    if (report.run.error !== null) terminal.err(`${report.run.error}\n`);
+    terminal.out(`${JSON.stringify(runSummary(facts, now))}\n`);
+    return;
+  }
+  const { run, plan } = report;
+  if (plan !== null && (run.status === 'planned' || run.status === 'stopped')) {
+    terminal.out(`${planText(plan, { run, pace: options.pace ?? null, colors, width })}\n`);
+    if (rejectsFile !== null) terminal.out(`Rejects file: ${rejectsFile}\n`);
+    return;
+  }
+  terminal.out(`${summaryText(facts, { colors, width, now })}\n`);
+}

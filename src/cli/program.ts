@@ -1,0 +1,194 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { printError } from './print-error.ts';
+import type { Terminal } from './terminal.ts';
+import { packageVersion } from './version.ts';
+
+const EXIT_USAGE = 2;
+
+/** What every command is given besides its own arguments. */
+export interface Invocation {
+  readonly terminal: Terminal;
+  /** The workspace folder, as given to -C. */
+  readonly directory: string;
+}
+
+function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ storeferry ${line}`).join('\n')}\n`;
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');
+}
+
+const JSON_OPTION = [
+  '--json',
+  'print the result as one JSON object, the last line of standard output',
+] as const;
+
+/**
+ * The command line: names, arguments and help of every command. What a command does is in the file of its name,
+ * loaded when it is called, so that help is quick.
+ */
+function buildProgram(terminal: Terminal, finish: (code: number) => void): Command {
+  const program = new Command('storeferry')
+    .description(
+      'Carries product catalogs and CRM exports into a storefront, and its lists and orders back out.',
+    )
+    .version(packageVersion())
+    .option('-C, --directory <dir>', 'the workspace: stores.yaml, jobs/, mappings/', '.')
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showHelpAfterError('(add --help for how it is used)')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      examples(
+        'demo                     see it work, against a store of its own',
+        'check                    is everything in this folder right?',
+        'plan nightly-catalog     what would change, without sending anything',
+        'run nightly-catalog      do it',
+      ),
+    );
+  const invocation = (): Invocation => ({
+    terminal,
+    directory: program.opts<{ directory: string }>().directory,
+  });
+
+  program
+    .command('check')
+    .description('validate stores, jobs and mappings, and run the tests that mappings carry; offline')
+    .addHelpText('after', examples('check', '-C shop check'))
+    .action(async () => finish(await (await import('./check.ts')).check(invocation())));
+
+  program
+    .command('plan')
+    .argument('<job>', 'a job: the name of a file in jobs/')
+    .description('show what a run would change; sends nothing to the store')
+    .option(...JSON_OPTION)
+    .option('--resend', 'as if the store had forgotten everything: plan every record')
+    .addHelpText('after', examples('plan nightly-catalog', 'plan nightly-catalog --json'))
+    .action(async (job: string, options) =>
+      finish(await (await import('./plan.ts')).plan(invocation(), job, options)),
+    );
+
+  program
+    .command('run')
+    .argument('<job>', 'a job: the name of a file in jobs/')
+    .description('plan and apply a job in this process; continues a run that did not finish')
+    .option(...JSON_OPTION)
+    .option('--resend', 'send every record, whatever was sent before (a store restored from backup)')
+    .addHelpText('after', examples('run nightly-catalog', 'run nightly-catalog --json > result.json'))
+    .action(async (job: string, options) =>
+      finish(await (await import('./run.ts')).run(invocation(), job, options)),
+    );
+
+  program
+    .command('approve')
+    .argument('<run>', 'the id of a planned or stopped run')
+    .description('apply exactly the plan of that run, safety limits or not')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('approve k3v9x2'))
+    .action(async (run: string, options) =>
+      finish(await (await import('./approve.ts')).approve(invocation(), run, options)),
+    );
+
+  program
+    .command('retry')
+    .argument('<run>', 'the id of the latest run of its job')
+    .description('send the rejects file of a run as you have corrected it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('retry k3v9x2'))
+    .action(async (run: string, options) =>
+      finish(await (await import('./retry.ts')).retry(invocation(), run, options)),
+    );
+
+  program
+    .command('runs')
+    .argument('[run]', 'the id of a run, to see all of it')
+    .description('list the latest runs, or show one')
+    .addOption(new Option('--limit <n>', 'how many to list').default(20).argParser(wholeNumber(1, 1000)))
+    .option('--job <job>', 'only runs of this job')
+    .addHelpText('after', examples('runs', 'runs k3v9x2', 'runs --job nightly-catalog'))
+    .action(async (run: string | undefined, options) =>
+      finish(await (await import('./runs.ts')).runs(invocation(), run, options)),
+    );
+
+  program
+    .command('enqueue')
+    .argument('<job>', 'a job: the name of a file in jobs/')
+    .description('hand a run of a job over to the workers (needs REDIS_URL)')
+    .option('--follow', 'wait for it, showing how it goes, and end as `run` would')
+    .option('--json', 'with --follow: print the result as one JSON object, the last line of standard output')
+    .option('--resend', 'send every record, whatever was sent before')
+    .addHelpText('after', examples('enqueue nightly-catalog', 'enqueue nightly-catalog --follow'))
+    .action(async (job: string, options) =>
+      finish(await (await import('./enqueue.ts')).enqueue(invocation(), job, options)),
+    );
+
+  program
+    .command('worker')
+    .description('take runs and their shards from the queues until told to stop (needs REDIS_URL)')
+    .addHelpText('after', examples('worker', '-C /srv/shop worker'))
+    .action(async () => finish(await (await import('./worker.ts')).worker(invocation())));
+
+  program
+    .command('sandbox')
+    .description('serve a whole storefront of its own, to rehearse against')
+    .addOption(
+      new Option('--port <n>', 'where to listen, on loopback')
+        .default(4010)
+        .argParser(wholeNumber(0, 65_535)),
+    )
+    .option('--data <dir>', 'where to keep what it holds; in memory when left out')
+    .option('--api-key <key>', 'the key every request must carry', 'sandbox-key')
+    .addOption(new Option('--fail-rate <share>', 'answer this share with 503').default(0).argParser(share))
+    .addOption(
+      new Option('--latency <ms>', 'hold every answer back').default(0).argParser(wholeNumber(0, 600_000)),
+    )
+    .addOption(
+      new Option('--requests-per-second <n>', 'answer more than this with 429').argParser(
+        wholeNumber(1, 1_000_000),
+      ),
+    )
+    .addHelpText('after', examples('sandbox', 'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05'))
+    .action(async (options) => finish(await (await import('./sandbox.ts')).sandbox(invocation(), options)));
+
+  program
+    .command('schema')
+    .argument('<name>', 'job, mapping or stores')
+    .description('print the JSON Schema of a kind of file, for editors')
+    .addHelpText('after', examples('schema mapping > mapping.schema.json'))
+    .action(async (name: string) => finish(await (await import('./schema.ts')).schema(invocation(), name)));
+
+  program
+    .command('demo')
+    .description('import a sample catalog two nights in a row into a sandbox, in a temporary folder')
+    .addHelpText('after', examples('demo'))
+    .action(async () => finish(await (await import('./demo.ts')).demo(invocation())));
+
+  return program;
+}
+
+/** Runs the command line and gives its exit code: 0, 1, 2, 3, 4 or 130, as design.md lists them. */
+export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code = 0;
+  const program = buildProgram(terminal, (given) => {
+    code = given;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    return printError(terminal, error);
+  }
+}

@@ -1,0 +1,51 @@
+import type { RejectsEdits } from '../report/compare-rejects.ts';
+import { deliverHere } from '../run/apply-step.ts';
+import { retryRun } from '../run/retry-run.ts';
+import { importRequest, knownRun } from './open-context.ts';
+import type { Invocation } from './program.ts';
+import { runCommand } from './run-command.ts';
+import type { Terminal } from './terminal.ts';
+
+const CELLS_SHOWN = 20;
+
+/** Sends the corrected rejects file of a run. */
+export async function retry(
+  invocation: Invocation,
+  id: string,
+  options: { readonly json?: true },
+): Promise<number> {
+  return await runCommand(invocation, options.json === true, async ({ context, workspace }) => {
+    const rejected = await knownRun(context, id);
+    const request = await importRequest(workspace, rejected.job, false);
+    const personal = request.job.import === 'contacts';
+    return await retryRun(context, request, rejected, deliverHere, (edits) =>
+      printEdits(invocation.terminal, edits, personal),
+    );
+  });
+}
+
+/** Which cells were corrected; the values of contacts stay out of terminals and logs. */
+function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
+  if (!edits.compared) {
+    err('The column storeferry_line is gone, so what was edited cannot be shown.\n');
+    return;
+  }
+  err(`${edits.editedCells} cells edited in ${edits.editedRows} of ${edits.rows} rows`);
+  err(edits.deletedRows > 0 ? `, ${edits.deletedRows} rows taken out` : '');
+  err(edits.addedRows > 0 ? `, ${edits.addedRows} rows added\n` : '\n');
+  for (const { line, column, old, new: now } of edits.cells.slice(0, CELLS_SHOWN)) {
+    err(
+      personal
+        ? `  line ${line}, ${column}\n`
+        : `  line ${line}, ${column}: ${shown(old)} -> ${shown(now)}\n`,
+    );
+  }
+  if (edits.editedCells > CELLS_SHOWN) err(`  and ${edits.editedCells - CELLS_SHOWN} more\n`);
+}
+
+const LONGEST = 60;
+
+function shown(cell: string): string {
+  const text = cell.replaceAll(/\s+/g, ' ');
+  return `'${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}'`;
+}

@@ -1,0 +1,32 @@
+import type { RunContext } from '../run/context.ts';
+import type { RunReport } from '../run/run-report.ts';
+import { interruptSignal } from './interrupt.ts';
+import { type OpenContext, openContext } from './open-context.ts';
+import { exitCodeOf, printReport } from './print-report.ts';
+import type { Invocation } from './program.ts';
+import { watchRun } from './watch-run.ts';
+
+/**
+ * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
+ * prints the report, gives the exit code.
+ */
+export async function runCommand(
+  { terminal, directory }: Invocation,
+  json: boolean,
+  work: (open: OpenContext & { readonly context: RunContext }) => Promise<RunReport>,
+): Promise<number> {
+  const watch = watchRun(terminal, Date.now);
+  const signal = interruptSignal((name) => {
+    watch.clear();
+    terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
+  });
+  await using open = await openContext(directory, watch.onEvent, signal);
+  const report = await work(open).finally(() => watch.clear());
+  const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
+  printReport(terminal, report, {
+    workspaceDir: open.workspace.dir,
+    json,
+    pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
+  });
+  return exitCodeOf(report);
+}

@@ -1,0 +1,31 @@
+import { relative } from 'node:path';
+import { runsText, runText } from '../report/runs-text.ts';
+import { readStoredReport } from '../run/run-report.ts';
+import { interruptSignal } from './interrupt.ts';
+import { knownRun, openContext } from './open-context.ts';
+import type { Invocation } from './program.ts';
+
+/** Lists the latest runs, or shows one. */
+export async function runs(
+  { terminal, directory }: Invocation,
+  id: string | undefined,
+  { limit, job }: { readonly limit: number; readonly job?: string },
+): Promise<number> {
+  await using open = await openContext(
+    directory,
+    () => {},
+    interruptSignal(() => {}),
+  );
+  const { context, workspace } = open;
+  const { colors, width } = terminal;
+  const options = { colors, width, now: context.clock() };
+  if (id === undefined) {
+    const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
+    terminal.out(`${runsText(listed, options)}\n`);
+    return 0;
+  }
+  const report = await readStoredReport(context, await knownRun(context, id));
+  const rejectsFile = report.rejectsFile === null ? null : relative(workspace.dir, report.rejectsFile);
+  terminal.out(`${runText({ ...report, rejectsFile }, options)}\n`);
+  return 0;
+}

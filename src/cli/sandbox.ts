@@ -1,0 +1,35 @@
+import { startSandbox } from '../sandbox/start-sandbox.ts';
+import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './program.ts';
+
+interface SandboxCommandOptions {
+  readonly port: number;
+  readonly data?: string;
+  readonly apiKey: string;
+  readonly failRate: number;
+  readonly latency: number;
+  readonly requestsPerSecond?: number;
+}
+
+/** Serves the sandbox until it is interrupted. */
+export async function sandbox(
+  { terminal }: Invocation,
+  { port, data, apiKey, failRate, latency, requestsPerSecond }: SandboxCommandOptions,
+): Promise<number> {
+  const stop = interruptSignal(() => {});
+  const server = await startSandbox({
+    port,
+    dataDir: data,
+    apiKey,
+    failRate,
+    latencyMs: latency,
+    requestsPerSecond,
+  });
+  terminal.out(`The sandbox listens at ${server.url}\n`);
+  terminal.out(`What it holds:   ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
+  terminal.out(`Its description: ${server.url}/openapi.json\n`);
+  terminal.out('Stop it with Ctrl-C.\n');
+  await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  await server.close();
+  return 0;
+}

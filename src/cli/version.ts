@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+
+const PACKAGE = new URL('../../package.json', import.meta.url);
+
+/** The version of this package: in `--version`, in the User-Agent, and part of a run's digest. */
+export function packageVersion(): string {
+  const content: unknown = JSON.parse(readFileSync(PACKAGE, 'utf8'));
+  if (typeof content === 'object' && content !== null && 'version' in content) return String(content.version);
+  throw new Error('package.json names no version.');
+}

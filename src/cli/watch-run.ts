@@ -1,0 +1,66 @@
+import { formatProgress, progressLine } from '../report/format-progress.ts';
+import { ProgressMeter } from '../report/progress-meter.ts';
+import type { ProgressEvent, RunEvent } from '../run/events.ts';
+import type { LockHolder } from '../state/state.ts';
+import type { Terminal } from './terminal.ts';
+
+const BAR_EVERY_MS = 100;
+const LINE_EVERY_MS = 5_000;
+const ERASE_LINE = '\r\u001b[2K';
+
+/** Shows how a run goes: a bar that is drawn over on a terminal, a line now and then elsewhere. */
+export interface RunWatch {
+  readonly onEvent: (event: RunEvent) => void;
+  /** Takes the bar away, before anything else is printed. */
+  clear(): void;
+}
+
+/** Watches one run; `clock` gives milliseconds that only go forward. */
+export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
+  let drawn = false;
+  let shownAt = clock();
+  let measured: { readonly step: string; readonly meter: ProgressMeter } | null = null;
+
+  const clear = (): void => {
+    if (drawn) terminal.err(ERASE_LINE);
+    drawn = false;
+  };
+  const line = (text: string): void => {
+    clear();
+    terminal.err(`${text}\n`);
+  };
+  const progress = (event: ProgressEvent): void => {
+    const now = clock();
+    if (measured?.step !== event.step) measured = { step: event.step, meter: new ProgressMeter() };
+    const { meter } = measured;
+    meter.add(now, event.done);
+    if (now - shownAt < (terminal.interactive ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
+    shownAt = now;
+    const shown = { ...event, ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(event.total) };
+    if (!terminal.interactive) return line(progressLine(shown));
+    terminal.err(`${ERASE_LINE}${formatProgress(shown, terminal.width - 1)}`);
+    drawn = true;
+  };
+
+  return {
+    clear,
+    onEvent(event) {
+      switch (event.type) {
+        case 'waiting':
+          return line(`Waiting for ${holderText(event.heldBy)}, which writes to the same store.`);
+        case 'begun':
+          return line(
+            `${event.continued ? 'Continuing run' : 'Run'} ${event.run.id} of ${event.run.job}, store ${event.run.store}.`,
+          );
+        case 'progress':
+          return progress(event);
+        default:
+          return event satisfies never;
+      }
+    },
+  };
+}
+
+function holderText(heldBy: LockHolder | null): string {
+  return heldBy === null ? 'another process' : `run ${heldBy.run} of ${heldBy.job}`;
+}

@@ -1,0 +1,126 @@
+import { applyOperations } from '../apply/apply-operations.ts';
+import type { ImportJob } from '../config/import-job.ts';
+import type { StoreConfig } from '../config/stores.ts';
+import { SafetyLimitError, StateError } from '../model/errors.ts';
+import type { Operation } from '../model/operation.ts';
+import type { Plan, PlannedShard } from '../model/plan.ts';
+import type { Run } from '../model/run.ts';
+import { readPlan } from '../plan/plan-file.ts';
+import { readShard } from '../plan/read-shard.ts';
+import { judgeRejectsWhileApplying } from '../plan/safety-limits.ts';
+import type { Lock, OperationResult } from '../state/state.ts';
+import type { RunContext } from './context.ts';
+
+/** A planned run on its way to the store. */
+export interface Delivery {
+  readonly run: Run;
+  readonly plan: Plan;
+  readonly job: ImportJob;
+  readonly store: StoreConfig;
+  /** The lock that lets this process write: nothing is sent or recorded once it is lost. */
+  readonly lock: Lock;
+}
+
+/** Sends shards until every operation in them has an outcome: in this process, or by workers. */
+export type DeliverShards = (
+  context: RunContext,
+  delivery: Delivery,
+  shards: readonly PlannedShard[],
+) => Promise<void>;
+
+/** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
+export async function applyStep(
+  context: RunContext,
+  delivery: Delivery,
+  deliver: DeliverShards,
+): Promise<void> {
+  const { run, plan } = delivery;
+  const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
+  const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
+  if (upserts.length > 0) await deliver(context, delivery, upserts);
+  if (deletes.length === 0) return;
+  const { applied, rejected } = await context.state.runs.tally(run.id);
+  const planned = upserts.reduce((sum, { operations }) => sum + operations, 0);
+  if (applied + rejected === planned) await deliver(context, delivery, deletes);
+}
+
+type ShardOperation = Operation & { readonly shard: number };
+
+/** The operations of the shards that have no final outcome yet, in order. */
+async function* openOperations(
+  context: RunContext,
+  run: Run,
+  shards: readonly PlannedShard[],
+): AsyncGenerator<ShardOperation> {
+  const folder = context.artifacts.run(run.id);
+  for (const { name, number } of shards) {
+    const outcomes = await context.state.runs.outcomes(run.id, number);
+    for (const operation of await readShard(folder, name)) {
+      const outcome = outcomes.get(operation.index);
+      if (outcome === 'applied' || outcome === 'rejected') continue;
+      yield { ...operation, shard: number };
+    }
+  }
+}
+
+/** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
+export const deliverHere: DeliverShards = async (context, delivery, shards) => {
+  const { run, plan, job, store, lock } = delivery;
+  const { runs } = context.state;
+  const before = await runs.tally(run.id);
+  const total = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
+  const done = before.applied + before.rejected + before.deleted;
+  const first = shards[0]?.number ?? 0;
+  await applyOperations({
+    operations: openOperations(context, run, shards),
+    storefront: context.openStorefront(store),
+    concurrency: store.limits.concurrency,
+    record: async (results, requests) => {
+      const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
+      if (byShard.size === 0) byShard.set(first, []);
+      let unrecorded = requests;
+      const records = [...byShard].map(([shard, ofShard]: [number, readonly OperationResult[]]) => {
+        const requestsOfCall = unrecorded;
+        unrecorded = 0;
+        return runs.record(run, shard, ofShard, requestsOfCall, lock.fence);
+      });
+      await Promise.all(records);
+    },
+    judge: (tally) => {
+      if (run.kind === 'retry' || run.approved) return undefined;
+      const rejected = plan.counts.rejected.records + before.rejected + tally.rejected;
+      const verdict = judgeRejectsWhileApplying(
+        job.safety,
+        { rejected, records: plan.counts.records },
+        run.id,
+      );
+      return verdict === null ? undefined : new SafetyLimitError(verdict.message);
+    },
+    signal: AbortSignal.any([context.signal, lock.lost]),
+    onProgress: (tally) =>
+      context.onEvent({
+        type: 'progress',
+        step: 'apply',
+        done: done + tally.applied + tally.rejected + tally.deleted,
+        total,
+        unit: 'requests',
+      }),
+  });
+};
+
+/** Sends one shard of a run that another process planned and waits for. */
+export async function deliverShard(
+  context: RunContext,
+  delivery: Omit<Delivery, 'plan'>,
+  number: number,
+): Promise<void> {
+  const folder = context.artifacts.run(delivery.run.id);
+  const plan = await readPlan(folder);
+  const shard = plan?.shards.find((planned) => planned.number === number);
+  if (plan === undefined || shard === undefined) {
+    throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
+      hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
+    });
+  }
+  await deliverHere(context, { ...delivery, plan }, [shard]);
+}

@@ -1,0 +1,23 @@
+import type { StoreConfig } from '../config/stores.ts';
+import type { Artifacts } from '../state/artifacts.ts';
+import type { State } from '../state/state.ts';
+import type { Storefront } from '../storefront/storefront.ts';
+import type { RunEvent } from './events.ts';
+
+/** What the steps of a run need from the process they run in; made once at the edge (cli/, queue/). */
+export interface RunContext {
+  readonly workspaceDir: string;
+  readonly state: State;
+  readonly artifacts: Artifacts;
+  /** The version of Storeferry: part of a run's digest, since another version may plan otherwise. */
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** A new run id: short, random, fit for file names. */
+  readonly newRunId: () => string;
+  /** One client a store and process, so that all work on a store shares its limiter. */
+  readonly openStorefront: (store: StoreConfig) => Storefront;
+  readonly onEvent: (event: RunEvent) => void;
+  /** Aborts on SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,69 @@
+import type { Run } from '../model/run.ts';
+import type { RunContext } from './context.ts';
+
+const LOOK_BACK = 50;
+
+/** Whether a later run of the job may continue this one: it had begun to send, or might have, and did not finish. */
+function mayContinue(run: Run): boolean {
+  switch (run.status) {
+    case 'running':
+    case 'failed':
+    case 'interrupted':
+      return run.kind === 'run' || run.kind === 'retry';
+    case 'planned':
+    case 'done':
+    case 'done-with-rejects':
+    case 'stopped':
+    case 'superseded':
+      return false;
+    default:
+      return run.status satisfies never;
+  }
+}
+
+/**
+ * The run to carry on with: the job's unfinished run of the same digest, else the one just begun. Unfinished runs of
+ * another digest are superseded, since the ledger keeps what they did; plans waiting for approval lapse, since they
+ * describe a store that is about to change.
+ */
+export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
+  const others = (await context.state.runs.list({ job: begun.job, limit: LOOK_BACK })).filter(
+    (run) => run.id !== begun.id,
+  );
+  const unfinished = others.filter(mayContinue);
+  const same = unfinished.find((run) => run.digest === begun.digest);
+  for (const run of unfinished) {
+    if (run !== same) await supersede(context, run);
+  }
+  await supersedePlans(context, begun);
+  for (const run of others) {
+    if (run.status === 'stopped') await discardPlan(context, run);
+  }
+  if (same === undefined) return begun;
+  await context.state.runs.remove(begun.id);
+  await context.artifacts.remove(begun.id);
+  return context.state.runs.update(same.id, { status: 'running', error: null, finishedAt: null });
+}
+
+/** Plans of the job that wait for approval lapse when it is planned again or begins to send. */
+export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
+  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
+  for (const run of runs) {
+    if (run.id !== by.id && run.status === 'planned') await supersede(context, run);
+  }
+}
+
+async function supersede(context: RunContext, run: Run): Promise<void> {
+  await context.state.runs.update(run.id, {
+    status: 'superseded',
+    finishedAt: run.finishedAt ?? context.clock(),
+  });
+  await discardPlan(context, run);
+}
+
+/** Snapshot and shards serve only a run that may still send; summary and rejects stay. */
+export async function discardPlan(context: RunContext, run: Run): Promise<void> {
+  const folder = context.artifacts.run(run.id);
+  const names = await folder.list();
+  await folder.remove(names.filter((name) => /^(source|shard|delete)-\d+|^snapshot\.json$/.test(name)));
+}

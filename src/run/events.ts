@@ -1,0 +1,17 @@
+import type { Run, RunStep } from '../model/run.ts';
+import type { LockHolder } from '../state/state.ts';
+
+/** How far a step has come. `total` is null while nobody can know it. */
+export interface ProgressEvent {
+  readonly type: 'progress';
+  readonly step: RunStep;
+  readonly done: number;
+  readonly total: number | null;
+  readonly unit: 'bytes' | 'rows' | 'requests';
+}
+
+/** What a run tells whoever watches it: terminal, log, dashboard. */
+export type RunEvent =
+  | { readonly type: 'waiting'; readonly heldBy: LockHolder | null }
+  | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
+  | ProgressEvent;

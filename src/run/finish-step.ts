@@ -1,0 +1,67 @@
+import { InterruptedError, SafetyLimitError, StoreferryError } from '../model/errors.ts';
+import type { Plan } from '../model/plan.ts';
+import type { Run, RunStatus } from '../model/run.ts';
+import type { RunContext } from './context.ts';
+import { discardPlan } from './continue-run.ts';
+import type { ImportRequest } from './import-request.ts';
+import { pruneOldRuns } from './prune-old-runs.ts';
+import { type RunReport, readRunReport } from './run-report.ts';
+import { writeRunRejects } from './write-rejects.ts';
+
+/** Finished for good: nothing of it is continued, so nothing but summary and rejects is kept. */
+function isClosed(status: RunStatus): boolean {
+  return status === 'done' || status === 'done-with-rejects' || status === 'superseded';
+}
+
+function statusOf(
+  run: Run,
+  plan: Plan | null,
+  unsent: number,
+  rejected: number,
+  failure: unknown,
+): RunStatus {
+  if (failure instanceof InterruptedError) return 'interrupted';
+  if (failure instanceof SafetyLimitError) return 'stopped';
+  if (failure !== null || plan === null) return 'failed';
+  if (run.kind === 'plan' && !run.approved) return 'planned';
+  if (unsent > 0) return 'failed';
+  return rejected > 0 ? 'done-with-rejects' : 'done';
+}
+
+function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
+  if (failure instanceof StoreferryError) return failure.message;
+  if (failure !== null)
+    return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+  return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
+}
+
+/**
+ * Ends the run: totals, rejects file, status; removes what only an unfinished run needs. May be repeated: a process
+ * that dies here leaves the run running, and the next one comes here again without sending anything.
+ */
+export async function finishStep(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  plan: Plan | null,
+  failure: unknown,
+): Promise<RunReport> {
+  const before = await readRunReport(context, { ...run, status: 'running' }, plan);
+  const { rejected } = before.totals;
+  const unsent = before.totals.unsent + before.unsentDeletes;
+  const status = statusOf(run, plan, unsent, rejected, failure);
+  if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
+  const ended = await context.state.runs.update(run.id, {
+    step: 'finish',
+    status,
+    error: errorOf(failure, unsent, status),
+    finishedAt: context.clock(),
+    totals: before.totals,
+  });
+  if (isClosed(status)) {
+    await discardPlan(context, ended);
+    await pruneOldRuns(context, ended.job);
+  }
+  if (failure !== null && !(failure instanceof StoreferryError)) throw failure;
+  return await readRunReport(context, ended, plan);
+}

@@ -1,0 +1,41 @@
+import type { Plan } from '../model/plan.ts';
+import { applyStep, type DeliverShards } from './apply-step.ts';
+import type { RunContext } from './context.ts';
+import { continueOrBegin } from './continue-run.ts';
+import { finishStep } from './finish-step.ts';
+import type { ImportRequest } from './import-request.ts';
+import { newRun } from './new-run.ts';
+import { planStep, refuseUnsafe } from './plan-step.ts';
+import { lockJob, lockTarget } from './run-locks.ts';
+import type { RunReport } from './run-report.ts';
+import { stageStep } from './stage-step.ts';
+
+/**
+ * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides
+ * its plan is the same. Rejects with LockedError while the job is running elsewhere; any other failure is told by
+ * the report's status and error.
+ */
+export async function importRun(
+  context: RunContext,
+  request: ImportRequest,
+  deliver: DeliverShards,
+): Promise<RunReport> {
+  let run = newRun(context, request, 'run');
+  await using _job = await lockJob(context, run);
+  let plan: Plan | null = null;
+  let failure: unknown = null;
+  try {
+    await context.state.runs.create(run);
+    run = await stageStep(context, request, run);
+    run = await continueOrBegin(context, run);
+
+    await using lock = await lockTarget(context, run, request.job.import);
+    plan = await planStep(context, request, run);
+    refuseUnsafe(run, plan);
+
+    await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);
+  } catch (error) {
+    failure = error;
+  }
+  return await finishStep(context, request, run, plan, failure);
+}

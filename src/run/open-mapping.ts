@@ -1,0 +1,103 @@
+import { resolve } from 'node:path';
+import type { ImportJob } from '../config/import-job.ts';
+import type { MappingFile } from '../config/mapping-file.ts';
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { Crosswalk } from '../mapping/contact/crosswalk.ts';
+import { type LookupTable, lookupTable } from '../mapping/lookup-table.ts';
+import { MappingError } from '../model/errors.ts';
+import { digestOf } from './digest.ts';
+import { readSideTable } from './read-table.ts';
+
+/** A mapping with all it needs besides the rows: its file, the files it looks up, the job's params and crosswalk. */
+export interface MappingSource {
+  readonly spec: MappingSpec;
+  readonly params: ImportJob['params'];
+  readonly lookups: ReadonlyMap<string, LookupTable>;
+  readonly crosswalk: Crosswalk | undefined;
+  /** Of everything above: rows map alike under equal digests. */
+  readonly digest: string;
+  /** Of what decides a record's key. */
+  readonly keyDigest: string;
+}
+
+/** Reads the files that a job's mapping needs besides the source. */
+export async function openMapping(
+  { spec, dir }: MappingFile,
+  job: ImportJob,
+  workspaceDir: string,
+): Promise<MappingSource> {
+  const digests: string[] = [];
+  const lookups = new Map<string, LookupTable>();
+  for (const [name, { path, match, of }] of Object.entries(spec.lookups ?? {})) {
+    if (path === undefined) {
+      throw new MappingError(`The lookup ${name} of ${of ?? 'nothing'} cannot be read by this version.`, {
+        hint: 'Give the path of a CSV file.',
+      });
+    }
+    const file = await readSideTable(resolve(dir, path), path);
+    const rows: (readonly string[])[] = [];
+    for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
+    const table = lookupTable(file.header, rows, match);
+    if (table === undefined) throw columnMissing(path, match, file.header);
+    lookups.set(name, table);
+    digests.push(file.digest());
+  }
+  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, workspaceDir));
+  const tests: MappingSpec['tests'] = [];
+  return {
+    spec,
+    params: job.params,
+    lookups,
+    crosswalk: crosswalk?.crosswalk,
+    digest: digestOf([{ ...spec, tests }, job.params, digests, crosswalk?.digest ?? null]),
+    keyDigest: keyDigestOf(spec, job),
+  };
+}
+
+/** What decides the key: its expression, the columns and params it names, and how rows are grouped. */
+function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
+  const key = spec.import === 'products' ? spec.product.url : [spec.contact.id, job.crosswalk];
+  const text = JSON.stringify(key);
+  const named = <T>(entries: Readonly<Record<string, T>> | undefined) =>
+    Object.entries(entries ?? {}).filter(([name]) => text.includes(name));
+  return digestOf([key, named(spec.columns), named(spec.params), named(job.params)]);
+}
+
+async function readCrosswalk(
+  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
+  workspaceDir: string,
+): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
+  const file = await readSideTable(resolve(workspaceDir, path), path);
+  const at = columnAt(file.header, match);
+  const idAt = columnAt(file.header, id);
+  if (at === -1) throw columnMissing(path, match, file.header);
+  if (idAt === -1) throw columnMissing(path, id, file.header);
+  const ids = new Map<string, string>();
+  for await (const batch of file.rows()) {
+    for (const { cells, line } of batch) {
+      const value = (cells[at] ?? '').trim().toLowerCase();
+      const found = (cells[idAt] ?? '').trim();
+      if (value === '' || found === '') continue;
+      const known = ids.get(value);
+      if (known !== undefined && known !== found) {
+        throw new MappingError(`The crosswalk gives two ids for the same ${match}: ${known} and ${found}.`, {
+          place: { file: path, line },
+          hint: 'Leave one of them in the file.',
+        });
+      }
+      ids.set(value, found);
+    }
+  }
+  return { crosswalk: { match, find: (value) => ids.get(value) }, digest: file.digest() };
+}
+
+function columnAt(header: readonly string[], name: string): number {
+  const wanted = name.trim().toLowerCase();
+  return header.findIndex((text) => text.trim().toLowerCase() === wanted);
+}
+
+function columnMissing(file: string, name: string, header: readonly string[]): MappingError {
+  return new MappingError(`There is no column '${name}'; the columns are ${header.join(', ')}.`, {
+    place: { file, line: 1 },
+  });
+}

@@ -1,0 +1,30 @@
+import type { Plan } from '../model/plan.ts';
+import type { RunContext } from './context.ts';
+import { supersedePlans } from './continue-run.ts';
+import { finishStep } from './finish-step.ts';
+import type { ImportRequest } from './import-request.ts';
+import { newRun } from './new-run.ts';
+import { planStep, refuseUnsafe } from './plan-step.ts';
+import type { RunReport } from './run-report.ts';
+import { stageStep } from './stage-step.ts';
+
+/**
+ * Plans an import job and sends nothing. The plan can be approved until a run of the job begins or the job is planned
+ * again. It takes no lock: a plan made beside a running run may be out of date, and harms nobody.
+ */
+export async function planRun(context: RunContext, request: ImportRequest): Promise<RunReport> {
+  let run = newRun(context, request, 'plan');
+  let plan: Plan | null = null;
+  let failure: unknown = null;
+  try {
+    await context.state.runs.create(run);
+    run = await stageStep(context, request, run);
+    context.onEvent({ type: 'begun', run, continued: false });
+    plan = await planStep(context, request, run);
+    await supersedePlans(context, run);
+    refuseUnsafe(run, plan);
+  } catch (error) {
+    failure = error;
+  }
+  return await finishStep(context, request, run, plan, failure);
+}

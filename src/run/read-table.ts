@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Transform } from 'node:stream';
+import { readCsv } from '../csv/read-csv.ts';
+import { SourceError } from '../model/errors.ts';
+import type { Row } from '../model/row.ts';
+
+/** A small CSV file beside the source: a lookup table or a crosswalk. */
+export interface SideTable {
+  readonly header: readonly string[];
+  /** Over the file's bytes, in hexadecimal; known when the rows have been read. */
+  digest(): string;
+  rows(): AsyncIterable<readonly Row[]>;
+}
+
+/** Opens a CSV file that is read beside the source. SourceError when it is not there, CsvError when it is broken. */
+export async function readSideTable(path: string, name: string): Promise<SideTable> {
+  const hash = createHash('sha256');
+  const hashed = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const file = createReadStream(path);
+  file.on('error', (cause) => {
+    hashed.destroy(new SourceError(`The file ${name} cannot be read.`, { place: { file: name }, cause }));
+  });
+  const table = await readCsv(file.pipe(hashed), { name });
+  return { header: table.header, digest: () => hash.copy().digest('hex'), rows: () => table.batches() };
+}

@@ -1,0 +1,31 @@
+import { LockedError } from '../model/errors.ts';
+import type { Resource } from '../model/record.ts';
+import type { Run } from '../model/run.ts';
+import { jobLockName, targetLockName } from '../state/lock-names.ts';
+import type { Lock } from '../state/state.ts';
+import type { RunContext } from './context.ts';
+
+/** Holds the job: a second run of the same job is refused, not queued, since it would do the same work again. */
+export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
+  const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
+  if ('heldBy' in lock) {
+    const holder = lock.heldBy === null ? 'another process' : `run ${lock.heldBy.run}`;
+    throw new LockedError(`The job ${job} is already running (${holder}).`, {
+      hint: 'Wait until it has finished; `storeferry runs` shows how far it is.',
+    });
+  }
+  return lock;
+}
+
+/** Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. */
+export function lockTarget(context: RunContext, run: Run, resource: Resource): Promise<Lock> {
+  return context.state.locks.acquire(
+    targetLockName({ store: run.store, baseUrl: run.baseUrl, resource }),
+    { job: run.job, run: run.id },
+    {
+      together: true,
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }),
+    },
+  );
+}

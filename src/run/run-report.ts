@@ -1,0 +1,51 @@
+import type { Plan, ReasonGroup } from '../model/plan.ts';
+import type { Reason } from '../model/reason.ts';
+import { ReasonTally } from '../model/reason-tally.ts';
+import type { Run, RunTotals } from '../model/run.ts';
+import { readPlan } from '../plan/plan-file.ts';
+import { REJECTS_FILE } from '../report/rejects-index.ts';
+import { runTotals, unsentDeletes } from '../report/run-totals.ts';
+import type { ChangedId } from '../state/state.ts';
+import type { RunContext } from './context.ts';
+
+/** Everything worth telling about a run, from what the state and its folder remember. */
+export interface RunReport {
+  readonly run: Run;
+  /** Null when the run never got so far. */
+  readonly plan: Plan | null;
+  readonly totals: RunTotals;
+  /** Planned deletes without a final outcome. */
+  readonly unsentDeletes: number;
+  /** Records that the store refused, by reason. */
+  readonly refusals: readonly ReasonGroup[];
+  readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
+  readonly changedIds: readonly ChangedId[];
+  /** Where the rejects file is; null when nothing was rejected. */
+  readonly rejectsFile: string | null;
+}
+
+const CHANGED_IDS_SHOWN = 20;
+
+/** Collects the report of a run that is under way or over. */
+export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunReport> {
+  const { runs } = context.state;
+  const folder = context.artifacts.run(run.id);
+  const refusals = new ReasonTally('message');
+  for await (const batch of runs.refusals(run.id)) for (const refusal of batch) refusals.add(refusal);
+  const tally = await runs.tally(run.id);
+  return {
+    run,
+    plan,
+    totals: runTotals(plan, tally),
+    unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
+    refusals: refusals.groups(),
+    unsentReasons: await runs.unsentReasons(run.id),
+    changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
+    rejectsFile: (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null,
+  };
+}
+
+/** The report of a run that another process begins or has ended: its plan is read from its folder. */
+export async function readStoredReport(context: RunContext, run: Run): Promise<RunReport> {
+  return await readRunReport(context, run, (await readPlan(context.artifacts.run(run.id))) ?? null);
+}

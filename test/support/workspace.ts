@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+
+/** How a command ended. */
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The last line of standard output, as JSON: what `--json` prints. */
+  json(): Record<string, unknown>;
+}
+
+/** A command under way. */
+export interface RunningCommand {
+  readonly process: ChildProcess;
+  readonly ended: Promise<CommandResult>;
+  /** Resolves when the text has appeared on either output. */
+  printed(text: string): Promise<void>;
+}
+
+/** A workspace in a temporary folder, with `storeferry` to type in it. */
+export interface Workspace extends AsyncDisposable {
+  readonly dir: string;
+  /** Writes a file, making its folders. */
+  write(name: string, content: string): Promise<void>;
+  start(...args: readonly string[]): RunningCommand;
+  storeferry(...args: readonly string[]): Promise<CommandResult>;
+}
+
+/** Makes a workspace; `env` is all that commands see of the environment besides PATH and HOME. */
+export async function makeWorkspace(
+  files: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Workspace> {
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-test-'));
+  const running = new Set<ChildProcess>();
+  const write = async (name: string, content: string): Promise<void> => {
+    const path = join(dir, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  };
+  for (const [name, content] of Object.entries(files)) await write(name, content);
+
+  const start = (...args: readonly string[]): RunningCommand => {
+    const child = spawn(process.execPath, [MAIN, '-C', dir, ...args], {
+      env: { PATH: process.env['PATH'], HOME: dir, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(child);
+    let stdout = '';
+    let stderr = '';
+    const watchers = new Set<() => void>();
+    const heard = () => {
+      for (const watch of watchers) watch();
+    };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      heard();
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+      heard();
+    });
+    const ended = new Promise<CommandResult>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code) => {
+        running.delete(child);
+        resolve({
+          code,
+          stdout,
+          stderr,
+          json: () => JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''),
+        });
+      });
+    });
+    const printed = (text: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          if (!stdout.includes(text) && !stderr.includes(text)) return;
+          watchers.delete(watch);
+          resolve();
+        };
+        watchers.add(watch);
+        watch();
+        ended.then(() => reject(new Error(`ended before it printed '${text}': ${stdout}${stderr}`)), reject);
+      });
+    return { process: child, ended, printed };
+  };
+
+  return {
+    dir,
+    write,
+    start,
+    storeferry: (...args) => start(...args).ended,
+    async [Symbol.asyncDispose]() {
+      for (const child of running) child.kill('SIGKILL');
+      await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
