@@ -82,11 +82,15 @@ function plainHttp({ name, baseUrl }: StoreConfig): ConfigurationProblem[] {
 /** A file that is not there may come before the night; more often it is misspelt. */
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
-  const paths = [job.source.path, ...(job.crosswalk === undefined ? [] : [job.crosswalk.path])];
+  const yaml = workspace.files.job(job.name);
+  const paths = [
+    { at: 'source', path: job.source.path },
+    ...(job.crosswalk === undefined ? [] : [{ at: 'crosswalk', path: job.crosswalk.path }]),
+  ];
   return paths
-    .filter((path) => !/[*?[{]/.test(path) && !existsSync(workspace.path(path)))
-    .map((path) => ({
-      place: { file: `jobs/${job.name}.yaml` },
-      message: `the file ${path} is not there (yet)`,
+    .filter(({ path }) => !/[*?[{]/.test(path) && !existsSync(workspace.path(path)))
+    .map(({ at }) => ({
+      place: yaml?.placeOf([at, 'path'], 'value') ?? { file: `jobs/${job.name}.yaml` },
+      message: `${at}.path: there is no such file (yet)`,
     }));
 }

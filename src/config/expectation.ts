@@ -57,10 +57,9 @@ function knownKeys(schema: unknown): string[] {
 
 /** Several choices in a sentence: `a, b or c`. */
 export function oneOf(choices: readonly unknown[]): string {
-  return choices
-    .map(String)
-    .join(', ')
-    .replace(/, ([^,]*)$/, ' or $1');
+  const others = choices.slice(0, -1).map(String);
+  const last = String(choices.at(-1) ?? '');
+  return others.length === 0 ? last : `${others.join(', ')} or ${last}`;
 }
 
 /** The words that a value could have been, where the issue knows them; `params.choices` of issues of our own. */

@@ -1,10 +1,17 @@
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
 import type { Environment } from './environment.ts';
 import { exportJobSchema } from './export-job.ts';
+import { pathKey } from './fill-values.ts';
 import { importJobSchema } from './import-job.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { type Job, toExportJob, toImportJob } from './job.ts';
-import { checkMappingUse, checkNames, type Named, type RelationProblem } from './job-relations.ts';
+import {
+  checkMappingUse,
+  checkNames,
+  type Named,
+  type Quote,
+  type RelationProblem,
+} from './job-relations.ts';
 import type { MappingFile } from './mapping-file.ts';
 import { mappingSchema } from './mapping-spec.ts';
 import type { SecretField } from './secrets.ts';
@@ -47,7 +54,8 @@ export function inspectFiles(
     }
     if (yaml.problems.length > 0) return { names: undefined, problems: yaml.problems };
     if (!isMap(yaml.content)) {
-      const message = 'expected a map of stores by name';
+      const empty = yaml.content === null ? 'the file is empty; ' : '';
+      const message = `${empty}expected a map of stores by name`;
       return { names: undefined, problems: [{ place: yaml.placeOf([], 'value'), message }] };
     }
     const names = Object.keys(yaml.content);
@@ -92,10 +100,11 @@ export function inspectFiles(
     if (yaml === undefined) return undefined;
     const read = readJob(name, yaml);
     const known = { stores: stores().names, mappings: files.mappingNames };
-    const relations = checkNames(read.value ?? literalNames(yaml.content), known);
+    const quote: Quote = (path, value) => read.placeholders.get(pathKey(path)) ?? `'${value}'`;
+    const relations = checkNames(read.value ?? literalNames(yaml.content), known, quote);
     const spec = read.value?.kind === 'import' ? mapping(read.value.mapping)?.value?.spec : undefined;
     if (read.value?.kind === 'import' && spec !== undefined) {
-      relations.push(...checkMappingUse(read.value, spec));
+      relations.push(...checkMappingUse(read.value, spec, quote));
     }
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };

@@ -4,6 +4,7 @@ import type { Environment } from './environment.ts';
 import type { Finding } from './explain-issues.ts';
 import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
 import { parseFilled } from './parse-filled.ts';
+import { placeholder } from './placeholders.ts';
 import { looksSecret, type SecretField } from './secrets.ts';
 import { valueAt } from './values-at.ts';
 import { wordFinding } from './word-finding.ts';
@@ -22,6 +23,8 @@ export interface Interpretation<T> {
   readonly value: T | undefined;
   readonly problems: readonly ConfigurationProblem[];
   readonly unset: readonly UnsetVariable[];
+  /** The placeholders of each value that has any, without their defaults, by the key of its path. */
+  readonly placeholders: ReadonlyMap<string, string>;
 }
 
 /** What a part of a file is read with. */
@@ -37,7 +40,9 @@ export interface Reading<T> {
 
 /** Fills in the environment, applies the schema and gives every problem its place. */
 export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretation<T> {
-  if (file.problems.length > 0) return { value: undefined, problems: file.problems, unset: [] };
+  if (file.problems.length > 0) {
+    return { value: undefined, problems: file.problems, unset: [], placeholders: new Map() };
+  }
   const { at, schema, environment, secretFields } = reading;
   const values = fillValues(valueAt(file.content, at), (name) => environment.get(name));
   reportSecrets(values, reading);
@@ -49,17 +54,28 @@ export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretatio
     ...own,
     ...refused.filter(({ path }) => !told.has(pathKey(path)) && !isUnset(values, path)),
   ];
+  const placeholders = placeholdersOf(values);
   const secret = new Set(secretFields.map(({ path }) => pathKey(path)));
   return {
     value: findings.length === 0 && 'value' in parsed ? parsed.value : undefined,
     problems: findings.map((finding) => ({
       place: file.placeOf([...at, ...finding.path], finding.part),
-      message: wordFinding(finding, values, at, secret),
+      message: wordFinding(finding, { root: values.value, placeholders, at, secret }),
     })),
     unset: [...values.filled.values()].flatMap(({ path, unset }) =>
       unset.map((name) => ({ name, place: file.placeOf([...at, ...path], 'value') })),
     ),
+    placeholders,
   };
+}
+
+function placeholdersOf({ filled }: FilledValues): ReadonlyMap<string, string> {
+  return new Map(
+    [...filled].map(([key, { placeholders }]) => [
+      key,
+      placeholders.map(({ name }) => placeholder(name)).join(' and '),
+    ]),
+  );
 }
 
 function isUnset(values: FilledValues, path: Path): boolean {

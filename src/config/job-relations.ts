@@ -24,15 +24,18 @@ export interface Known {
   readonly mappings: readonly string[];
 }
 
+/** A value as a message names it: what came from the environment by its placeholder, since it may be a secret. */
+export type Quote = (path: Path, value: string) => string;
+
 /** Checks that the store and the mapping exist. */
-export function checkNames({ store, mapping }: Named, known: Known): RelationProblem[] {
+export function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {
-    const message = `stores.yaml has no store '${store}'${unlisted(store, known.stores)}`;
+    const message = `stores.yaml has no store ${quote(['store'], store)}${unlisted(store, known.stores)}`;
     problems.push({ path: ['store'], part: 'value', message });
   }
   if (mapping !== undefined && !known.mappings.includes(mapping)) {
-    const message = `there is no mapping '${mapping}'${unlisted(mapping, known.mappings)}`;
+    const message = `there is no mapping ${quote(['mapping'], mapping)}${unlisted(mapping, known.mappings)}`;
     problems.push({ path: ['mapping'], part: 'value', message });
   }
   return problems;
@@ -43,13 +46,13 @@ function unlisted(name: string, names: readonly string[]): string {
 }
 
 /** Checks that a job and its mapping fit together. */
-export function checkMappingUse(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
+export function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
   if (mapping.import !== job.import) {
     const message = `the mapping '${job.mapping}' makes ${mapping.import}, and the job imports ${job.import}`;
     return [{ path: ['mapping'], part: 'value', message }];
   }
   const problems = checkParams(job, mapping);
-  return mapping.import === 'contacts' ? [...problems, ...checkContacts(job, mapping)] : problems;
+  return mapping.import === 'contacts' ? [...problems, ...checkContacts(job, mapping, quote)] : problems;
 }
 
 function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
@@ -74,7 +77,7 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
   ];
 }
 
-function checkContacts(job: ImportJob, { contact }: ContactMappingSpec): RelationProblem[] {
+function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Quote): RelationProblem[] {
   if (job.crosswalk === undefined) {
     if (contact.id !== undefined) return [];
     const message = `contacts are updated by id, and the mapping '${job.mapping}' maps none; give a crosswalk`;
@@ -84,6 +87,6 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec): Relatio
   const known = [...fields, ...Object.keys(contact.match ?? {})];
   const { match } = job.crosswalk;
   if (known.includes(match)) return [];
-  const message = `the mapping '${job.mapping}' gives no field '${match}' to match by${unlisted(match, known)}`;
+  const message = `the mapping '${job.mapping}' gives no field ${quote(['crosswalk', 'match'], match)} to match by${unlisted(match, known)}`;
   return [{ path: ['crosswalk', 'match'], part: 'value', message }];
 }

@@ -10,7 +10,7 @@ export function nearest(name: string, choices: Iterable<string>): string | undef
   for (const choice of choices) {
     const apart = distance(folded, fold(choice));
     const most = Math.max(1, Math.ceil(Math.max(choice.length, name.length) / 3));
-    if (apart < bestDistance && apart <= most) {
+    if (apart < bestDistance && apart <= most && apart < folded.length) {
       best = choice;
       bestDistance = apart;
     }

@@ -16,7 +16,10 @@ const encodingSchema = z.string(ENCODING_EXPECTED).transform((label, context) =>
 const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
 
 const delimiterSchema = z
-  .enum([',', ';', '|', '\t', 'comma', 'semicolon', 'tab', 'pipe'])
+  .enum(
+    [',', ';', '|', '\t', 'comma', 'semicolon', 'tab', 'pipe'],
+    'expected comma, semicolon, tab or pipe, by name or as the character',
+  )
   .transform((written) =>
     written === 'comma' || written === 'semicolon' || written === 'tab' || written === 'pipe'
       ? DELIMITERS[written]

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { checkWorkspace } from '../../src/config/check-workspace.ts';
+import { type ConfigurationProblem, formatPlace } from '../../src/model/errors.ts';
+import { JOB, STORES, VARIABLES, workspace } from './support.ts';
+
+const lines = (problems: readonly ConfigurationProblem[]) =>
+  problems.map(({ place, message }) => `${formatPlace(place)} ${message}`);
+
+describe('the check of a workspace', () => {
+  it('finds nothing in a valid one, and gives what it read', () => {
+    const check = checkWorkspace(workspace());
+    expect(check).toMatchObject({ problems: [], warnings: [], unset: [] });
+    expect(check.stores.map(({ name }) => name)).toEqual(['main']);
+    expect(check.jobs.map(({ name }) => name)).toEqual(['nightly']);
+    expect(check.mappings.map(({ name }) => name)).toEqual(['goods', 'people']);
+  });
+
+  it('warns of variables that are not set, and judges the rest', () => {
+    const job = `${JOB.replace('in.csv', `"\${FOLDER}/in.csv"`)}mode: \${MODE}\nnotify: { url: "\${HOOK}", on: [nobody] }\n`;
+    const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': job }, {}));
+    expect(lines(check.problems)).toEqual([
+      "jobs/nightly.yaml:6:32 notify.on.0: expected failed, stopped, rejects or done, found 'nobody'",
+    ]);
+    expect(check.unset).toEqual(['FOLDER', 'HOOK', 'MODE', 'STORE_API_KEY', 'STORE_URL']);
+    expect(lines(check.warnings)).toContain(
+      'stores.yaml:2:12 the variable STORE_URL is not set; set it in the environment or in .env',
+    );
+  });
+
+  it('does not judge what an unset variable is yet to say', () => {
+    const job = JOB.replace('store: main', `store: \${STORE}`).replace('goods', `\${MAPPING}`);
+    const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': job }));
+    expect(check.problems).toEqual([]);
+    expect(check.unset).toEqual(['MAPPING', 'STORE']);
+  });
+
+  it('collects the problems of all files', () => {
+    const check = checkWorkspace(
+      workspace(
+        {
+          'stores.yaml': `${STORES}"a b": {}\nother: { baseUrl: x }\n`,
+          'jobs/a.yaml': 'import: products\n',
+          'jobs/b.yaml': 'a: 1\na: 2\n',
+          'mappings/c.yaml': '',
+        },
+        { ...VARIABLES, LOG_LEVEL: 'loud' },
+      ),
+    );
+    expect(lines(check.problems).map((line) => line.split(' ')[0])).toEqual([
+      'environment',
+      'stores.yaml:4:1',
+      'stores.yaml:5:19',
+      'stores.yaml:5:8',
+      'jobs/a.yaml:1:1',
+      'jobs/a.yaml:1:1',
+      'jobs/a.yaml:1:1',
+      'jobs/b.yaml:2:1',
+      'mappings/c.yaml:1:1',
+    ]);
+    expect(check.stores.map(({ name }) => name)).toEqual(['main']);
+    expect(check.jobs.map(({ name }) => name)).toEqual(['nightly']);
+  });
+
+  it('warns of what is probably a mistake', () => {
+    const check = checkWorkspace(
+      workspace(
+        {
+          'jobs/nightly.yaml': JOB.replace('in.csv', 'gone.csv'),
+          'jobs/glob.yaml': JOB.replace('in.csv', 'exports/*.csv'),
+          'jobs/old.yml': JOB,
+          'mappings/my goods.yaml': '',
+        },
+        { ...VARIABLES, STORE_URL: 'http://shop.example' },
+      ),
+    );
+    expect(check.problems).toEqual([]);
+    expect(lines(check.warnings)).toEqual([
+      'stores.yaml main.baseUrl: http sends the API key readable for everybody on the way; use https',
+      'jobs/nightly.yaml:3:17 source.path: there is no such file (yet)',
+      'jobs/old.yml the file is not read: its name must end in .yaml',
+      'mappings/my goods.yaml the file is not read: its name may hold letters, digits, dots, - and _ only',
+    ]);
+  });
+
+  it('finds a store on this machine safe without https', () => {
+    for (const url of ['http://localhost:1', 'http://127.0.0.1:1', 'http://[::1]:1']) {
+      expect(checkWorkspace(workspace({}, { ...VARIABLES, STORE_URL: url })).warnings).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import { JOB, problemsOf, VARIABLES, workspace } from './support.ts';
+
+const job = (text: string, variables: Readonly<Record<string, string>> = VARIABLES) =>
+  workspace({ 'jobs/nightly.yaml': text }, variables).job('nightly');
+const problems = (text: string, variables?: Readonly<Record<string, string>>) =>
+  problemsOf(() => job(text, variables)).map((line) => line.replace('jobs/nightly.yaml:', ''));
+const CONTACT_JOB = 'import: contacts\nstore: main\nsource: { path: in.csv }\nmapping: people\n';
+const CROSSWALK = 'crosswalk: { path: ids.csv, match: email }\n';
+const EXPORT_JOB = 'export: orders\nstore: main\ndestination: { path: exports/orders.csv }\n';
+
+describe('an import job', () => {
+  it('has defaults', () => {
+    expect(job(JOB)).toEqual({
+      kind: 'import',
+      name: 'nightly',
+      import: 'products',
+      store: 'main',
+      source: { path: 'in.csv' },
+      mapping: 'goods',
+      params: {},
+      mode: 'upsert',
+      duplicates: 'reject',
+      safety: {
+        maxDeletes: { kind: 'percent', percent: 5 },
+        maxRejects: { kind: 'percent', percent: 10 },
+        minRows: { kind: 'percent', percent: 80 },
+        maxChanges: { kind: 'off' },
+      },
+    });
+  });
+
+  it('keeps the other limits when one is named', () => {
+    expect(job(`${JOB}safety: { minRows: 0, maxChanges: 12.5 %, maxRejects: off }\n`)).toMatchObject({
+      safety: {
+        maxDeletes: { kind: 'percent', percent: 5 },
+        maxRejects: { kind: 'off' },
+        minRows: { kind: 'count', count: 0 },
+        maxChanges: { kind: 'percent', percent: 12.5 },
+      },
+    });
+  });
+
+  it.each(['150%', '-1', '5 percent', 'none', '1.5', 'false', '[]'])('refuses the limit %s', (limit) => {
+    expect(problems(`${JOB}safety: { maxDeletes: ${limit} }\n`)[0]).toMatch(
+      /^5:23 safety.maxDeletes: expected a whole number, a percentage such as 5%, or off, found /,
+    );
+  });
+
+  it('takes limits, modes and parameters from the environment', () => {
+    const text = `${JOB}mode: \${MODE}\nparams: { prefix: "\${PREFIX}" }\nsafety: { maxDeletes: "\${MAX:7}", minRows: "\${MIN:}" }\n`;
+    expect(job(text, { MODE: 'mirror', PREFIX: '007' })).toMatchObject({
+      mode: 'mirror',
+      params: { prefix: '007' },
+      safety: { maxDeletes: { kind: 'count', count: 7 }, minRows: { kind: 'percent', percent: 80 } },
+    });
+    expect(problems(text, { MODE: 'mirorr', PREFIX: '' })).toEqual([
+      `5:7 mode: expected upsert or mirror, found what stands in \${MODE}`,
+      '6:19 the variable PREFIX is not set; set it in the environment or in .env',
+    ]);
+  });
+
+  it('names the encoding and the delimiter as everybody does', () => {
+    const text = JOB.replace('in.csv', 'exports/*.csv, files: 3, encoding: latin1, delimiter: tab');
+    expect(job(text)).toMatchObject({
+      source: { path: 'exports/*.csv', files: 3, encoding: 'windows-1252', delimiter: '\t' },
+    });
+    expect(problems(JOB.replace('in.csv', 'in.csv, encoding: utf-9, delimiter: ":"'))).toEqual([
+      "3:35 source.encoding: expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis, found 'utf-9'",
+      "3:53 source.delimiter: expected comma, semicolon, tab or pipe, by name or as the character, found ':'",
+    ]);
+  });
+
+  it.each(['url: https://x/a.csv', 's3: { bucket: b }', 'sftp: { host: h }'])(
+    'says of a source that is not built yet that it is not: %s',
+    (source) => {
+      expect(problems(JOB.replace('path: in.csv', source)).join()).toMatch(
+        /cannot be read by this version; give the path of a file or a glob instead/,
+      );
+    },
+  );
+
+  it('stays inside the workspace unless an absolute path says otherwise', () => {
+    expect(problems(JOB.replace('in.csv', '../other/in.csv'))).toEqual([
+      "3:17 source.path: expected a path inside the workspace (outside it, give the absolute path), found '../other/in.csv'",
+    ]);
+    expect(job(JOB.replace('in.csv', '/data/in.csv'))).toMatchObject({ source: { path: '/data/in.csv' } });
+    expect(job(JOB.replace('in.csv', 'a/../in.csv'))).toMatchObject({ source: { path: 'a/../in.csv' } });
+  });
+
+  it('refuses what the API cannot do', () => {
+    expect(problems(`${CONTACT_JOB}${CROSSWALK}mode: mirror\n`)).toEqual([
+      '6:7 mode: mirror is for products only: the API deletes no contacts; use upsert',
+    ]);
+    expect(problems(`${JOB}duplicates: merge\n${CROSSWALK}`)).toEqual([
+      '5:13 duplicates: merge is for contacts only; use reject, first or last',
+      '6:12 crosswalk: a crosswalk is for contacts only: a product is known by its url; remove it',
+    ]);
+  });
+
+  it('finds the ids of contacts by a crosswalk and a field that the mapping gives', () => {
+    expect(job(`${CONTACT_JOB}${CROSSWALK}`)).toMatchObject({
+      crosswalk: { path: 'ids.csv', match: 'email', id: 'id' },
+    });
+    expect(problems(CONTACT_JOB)).toEqual([
+      "1:1 contacts are updated by id, and the mapping 'people' maps none; give a crosswalk",
+    ]);
+    expect(problems(`${CONTACT_JOB}crosswalk: { path: ids.csv, match: phone }\n`)).toEqual([
+      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name)",
+    ]);
+  });
+
+  it('goes with a mapping of the same kind', () => {
+    expect(problems(JOB.replace('goods', 'people'))).toEqual([
+      "4:10 the mapping 'people' makes contacts, and the job imports products",
+    ]);
+  });
+
+  it('names stores, mappings and parameters that there are', () => {
+    const text = `${JOB.replace('main', 'mian').replace('goods', 'good')}mode: mirorr\n`;
+    expect(problems(text)).toEqual([
+      "5:7 mode: expected upsert or mirror, found 'mirorr'; did you mean 'mirror'?",
+      "2:8 stores.yaml has no store 'mian'; did you mean 'main'? (there is main)",
+      "4:10 there is no mapping 'good'; did you mean 'goods'? (there is goods, people)",
+    ]);
+    expect(problems(`${JOB}params: { perfix: a }\n`)).toEqual([
+      "5:11 the mapping 'goods' has no parameter 'perfix'; did you mean 'prefix'? (there is prefix)",
+    ]);
+  });
+
+  it('sets the parameters that a mapping cannot do without', () => {
+    const mapping = `import: products
+columns: { id: Id, price: Price }
+params: { shop: { description: The name of the shop } }
+product: { url: "{shop}-{id}", title: id }
+variants: { pricing: { price: price } }
+`;
+    const open = (text: string) => workspace({ 'jobs/nightly.yaml': text, 'mappings/goods.yaml': mapping });
+    expect(problemsOf(() => open(JOB).job('nightly'))).toEqual([
+      "jobs/nightly.yaml:1:1 the mapping 'goods' needs the parameter 'shop'; set it under params",
+    ]);
+    expect(open(`${JOB}params: { shop: a }\n`).job('nightly')).toMatchObject({ params: { shop: 'a' } });
+  });
+
+  it.each([
+    ['15 2 * *', 'it has 4 fields'],
+    ['', 'it has 0 fields'],
+    ['0 0 31 2 *', 'Invalid explicit day of month definition'],
+    ['61 * * * *', 'Constraint error, got value 61 expected range 0-59'],
+  ])('refuses the cron expression %j', (cron, why) => {
+    expect(problems(`${JOB}schedule: { cron: "${cron}" }\n`)).toEqual([
+      `5:19 schedule.cron: expected five cron fields (minute hour day month weekday), or six with seconds first (${why}), found '${cron}'`,
+    ]);
+  });
+
+  it('runs at a time of day somewhere', () => {
+    expect(job(`${JOB}schedule: { cron: "*/5 * * * * *" }\n`)).toMatchObject({
+      schedule: { timezone: 'UTC' },
+    });
+    expect(problems(`${JOB}schedule: { cron: "15 2 * * *", timezone: Europe/Lodnon }\n`)).toEqual([
+      "5:43 schedule.timezone: expected the name of a time zone, such as Europe/London or UTC, found 'Europe/Lodnon'; did you mean 'Europe/London'?",
+    ]);
+    expect(problems(`${JOB}schedule: { cron: "15 2 * * *", timezone: "+02:00" }\n`)).toHaveLength(1);
+  });
+
+  it('tells nobody when the address is empty', () => {
+    const notify = `notify: { url: "\${OPS_WEBHOOK:}", on: [failed] }\n`;
+    expect(job(JOB + notify)).not.toHaveProperty('notify');
+    expect(job(JOB + notify, { ...VARIABLES, OPS_WEBHOOK: 'https://hooks.example/x' })).toMatchObject({
+      notify: { url: 'https://hooks.example/x', on: ['failed'] },
+    });
+    expect(problems(`${JOB}notify: { url: "\${OPS_WEBHOOK:}", on: [fialed] }\n`)).toEqual([
+      "5:40 notify.on.0: expected failed, stopped, rejects or done, found 'fialed'; did you mean 'failed'?",
+    ]);
+  });
+});
+
+describe('an export job', () => {
+  it('has defaults', () => {
+    expect(job(EXPORT_JOB)).toEqual({
+      kind: 'export',
+      name: 'nightly',
+      export: 'orders',
+      store: 'main',
+      destination: { path: 'exports/orders.csv', mode: 'replace', format: 'csv' },
+    });
+  });
+
+  it('is told from an import by what it names', () => {
+    expect(problems(`${EXPORT_JOB}mapping: goods\n`)[0]).toContain("4:1 unknown key 'mapping'");
+    expect(problems(EXPORT_JOB.replace('export:', 'exports:')).join()).toContain("did you mean 'export'?");
+    expect(problems(EXPORT_JOB.replace('orders', 'order'))).toEqual([
+      "1:9 export: expected subscriber-lists or orders, found 'order'; did you mean 'orders'?",
+    ]);
+  });
+});
+
+describe('a job file', () => {
+  it.each([
+    ['', ['1:1 the file is empty; expected a map']],
+    ['# nothing\n', ['1:1 the file is empty; expected a map']],
+    ['just text\n', ['1:1 expected a map, found something else']],
+    ['import: products\nimport: products\n', ['2:1 this key is given a second time; keep one']],
+  ])('like %j is refused', (text, expected) => {
+    expect(problems(text)).toEqual(expected);
+  });
+
+  it('with a placeholder that nobody can read is refused', () => {
+    expect(problems(JOB.replace('in.csv', `"\${IN-FILE}"`))).toEqual([
+      `3:17 source.path: a placeholder that cannot be read; write \${NAME} or \${NAME:default}, and $\${ for a plain \${`,
+    ]);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { referenceMarkdown } from '../../src/config/reference-markdown.ts';
+
+function rows(markdown: string): string[][] {
+  return markdown
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .slice(2, -2)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim()),
+    );
+}
+
+describe('the reference', () => {
+  it('tells of each key what it may be, its default and what it means', () => {
+    expect(referenceMarkdown('stores')).toContain(
+      '| `limits.concurrency` | whole number | `8` | Most requests in flight at once, in each process. |',
+    );
+    const job = referenceMarkdown('job');
+    expect(job).toContain('| `safety.maxDeletes` | whole number or percentage, or `off` | `5%` | ');
+    expect(job).toContain('| `store` | text | **required** | ');
+    expect(job).toContain('| `source.delimiter` | `,`, `;`, `\\|`, `\\t`, `comma`, ');
+    expect(job).not.toContain('sftp');
+  });
+
+  it('tells once what all kinds of a file have in common', () => {
+    const job = referenceMarkdown('job');
+    expect(job.match(/^#### .*$/gm)).toEqual(['#### In every job', '#### `import`', '#### `export`']);
+    expect(job.match(/\| `schedule\.cron` \|/g)).toHaveLength(1);
+    const headings = referenceMarkdown('mapping').match(/^#### .*$/gm);
+    expect(headings).toEqual(
+      expect.arrayContaining(['#### `import: products`', '#### Value', '#### Condition']),
+    );
+  });
+
+  it.each(SCHEMA_NAMES)('of a %s has whole tables', (name) => {
+    const markdown = referenceMarkdown(name);
+    const found = rows(markdown);
+    expect(found.length).toBeGreaterThan(5);
+    expect(found.filter((cells) => cells.length !== 4 || cells[1] === '' || cells[1] === 'anything')).toEqual(
+      [],
+    );
+    expect(markdown).not.toMatch(/__schema|undefined|\[object/);
+  });
+
+  it.each(['stores', 'job'] as const)('of a %s leaves no key unexplained', (name) => {
+    expect(rows(referenceMarkdown(name)).filter((cells) => cells[3] === '')).toEqual([]);
+  });
+});
