@@ -49,9 +49,9 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   }
   const { run, plan } = report;
   if (plan !== null && (run.status === 'planned' || run.status === 'stopped')) {
-    terminal.out(`${planText(plan, { run, pace: options.pace ?? null, colors, width })}\n`);
+    terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width }));
     if (rejectsFile !== null) terminal.out(`Rejects file: ${rejectsFile}\n`);
     return;
   }
-  terminal.out(`${summaryText(facts, { colors, width, now })}\n`);
+  terminal.out(summaryText(facts, { colors, width, now }));
 }

@@ -21,11 +21,11 @@ export async function runs(
   const options = { colors, width, now: context.clock() };
   if (id === undefined) {
     const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
-    terminal.out(`${runsText(listed, options)}\n`);
+    terminal.out(runsText(listed, options));
     return 0;
   }
   const report = await readStoredReport(context, await knownRun(context, id));
   const rejectsFile = report.rejectsFile === null ? null : relative(workspace.dir, report.rejectsFile);
-  terminal.out(`${runText({ ...report, rejectsFile }, options)}\n`);
+  terminal.out(runText({ ...report, rejectsFile }, options));
   return 0;
 }

@@ -20,7 +20,8 @@ export async function importRun(
   request: ImportRequest,
   deliver: DeliverShards,
 ): Promise<RunReport> {
-  let run = newRun(context, request, 'run');
+  const begun = newRun(context, request, 'run');
+  let run = begun;
   await using _job = await lockJob(context, run);
   let plan: Plan | null = null;
   let failure: unknown = null;
@@ -28,6 +29,7 @@ export async function importRun(
     await context.state.runs.create(run);
     run = await stageStep(context, request, run);
     run = await continueOrBegin(context, run);
+    context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     await using lock = await lockTarget(context, run, request.job.import);
     plan = await planStep(context, request, run);

@@ -31,7 +31,8 @@ export async function retryRun(
   deliver: DeliverShards,
   onEdits: (edits: RejectsEdits) => void,
 ): Promise<RunReport> {
-  let run = newRun(context, request, 'retry', rejected.id);
+  const begun = newRun(context, request, 'retry', rejected.id);
+  let run = begun;
   await using _job = await lockJob(context, run);
   await refuseUnlessLatest(context, rejected);
   let plan: Plan | null = null;
@@ -40,11 +41,7 @@ export async function retryRun(
     await context.state.runs.create(run);
     run = await stageStep(context, request, run, stageCorrected(rejected, onEdits));
     run = await continueOrBegin(context, run);
-    context.onEvent({
-      type: 'begun',
-      run,
-      continued: run.startedAt < (run.stagedAt ?? 0) && run.step !== 'stage',
-    });
+    context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     await using lock = await lockTarget(context, run, request.job.import);
     plan = await planStep(context, request, run);
