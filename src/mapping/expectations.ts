@@ -16,30 +16,33 @@ export type Expectations = (
 export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect']>): Expectations {
   const checks = Object.entries(spec).flatMap(([name, expected]) => {
     const named = resolveName(scope, name);
-    if (named?.kind !== 'column') {
+    if (named === undefined || named.kind === 'param') {
       if (named === undefined) {
         unknownName(scope, ['expect', name], name);
       } else {
-        scope.problems.add(['expect', name], `${name} is not a single column`);
+        scope.problems.add(['expect', name], `${name} is not a column`);
       }
       return [];
     }
-    return [{ slot: named.slot, fits: fitting(scope, name, expected) }];
+    const fits = fitting(scope, name, expected);
+    return [named.kind === 'column' ? { slots: [named.slot], fits } : { slots: named.family.slots, fits }];
   });
   if (checks.length === 0) {
     return () => undefined;
   }
   return (cells, table, line) => {
-    for (const { slot, fits } of checks) {
-      const text = cleanCell(cells[slot]);
-      if (text !== undefined && !fits(text)) {
-        const column = table.headers[slot];
-        return {
-          code: 'cell-unexpected',
-          message: `${scope.quote(text)} is not what stands in this column: has the row shifted?`,
-          line,
-          ...(column === undefined ? {} : { column }),
-        };
+    for (const { slots, fits } of checks) {
+      for (const slot of slots.values()) {
+        const text = cleanCell(cells[slot]);
+        if (text !== undefined && !fits(text)) {
+          const column = table.headers[slot];
+          return {
+            code: 'cell-unexpected',
+            message: `${scope.quote(text)} is not what stands in this column: has the row shifted?`,
+            line,
+            ...(column === undefined ? {} : { column }),
+          };
+        }
       }
     }
     return undefined;

@@ -117,6 +117,14 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       if (names.includes(name)) {
         return new Unreadable('option-repeated', `the product has two options called ${name}`, head?.line);
       }
+      if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
+        return new Unreadable(
+          'option-without-values',
+          `option ${number} has a name and no values: does the name stand under its header?`,
+          head?.line,
+          head?.table.headers[slot],
+        );
+      }
       numbers.push(number);
       names.push(name);
       lists.push(list);
@@ -135,6 +143,10 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
     }
     return { names, choices, listed: lists, rows: variants };
   };
+}
+
+function isChosen(values: Read | undefined, variants: readonly SourceRow[], number: number): boolean {
+  return values !== undefined && variants.some((row) => values(row, number) !== undefined);
 }
 
 function firstName(

@@ -209,6 +209,21 @@ describe('wix-products', () => {
     expect(rejected).toHaveLength(1);
   });
 
+  test('notices an unquoted comma in the name of an option, and one in its values', async () => {
+    for (const [torn, code] of [
+      ['Size, EU,DROP_DOWN,S;M,,', 'cell-unexpected'],
+      ['Size,DROP_DOWN,S;M, long,,', 'option-without-values'],
+    ] as const) {
+      const text = csvText(header, [product({ ...sizes, productOptionDescription1: 'S;M' })]);
+      const shifted = text.replace('Size,DROP_DOWN,S;M,,,', torn);
+      const { products, rejected } = await mapText('wix-products', shifted);
+
+      expect(shifted).not.toBe(text);
+      expect(products).toEqual([]);
+      expect(rejected.map(({ reason, rows }) => [reason.code, rows])).toEqual([[code, 1]]);
+    }
+  });
+
   test('reads the newer format, with a handle and prices of its own for each variant', async () => {
     const { products, rejected } = await mapText(
       'wix-products',
