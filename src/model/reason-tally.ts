@@ -21,7 +21,8 @@ interface OpenGroup {
   lines: { file: number; line: number }[];
 }
 
-const LINES_KEPT = 5;
+/** How many places a group names. */
+export const LINES_KEPT = 5;
 /** A store may answer a different sentence to every record: beyond this many, groups are told apart by code only. */
 const GROUPS_KEPT = 200;
 

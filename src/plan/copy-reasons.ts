@@ -47,12 +47,16 @@ function sentence(code: CopyReasonCode, field: string, copies: number, places: s
   }
 }
 
+/** `lines 20-22 and 170`; with the number of the file where there are several. */
 function placesOf(spans: readonly RowSpan[], copies: number): string {
   const severalFiles = spans.some((span) => span.file > 0);
   const places = spans.map(({ file, from, to }) => {
-    const lines = from === to ? `line ${from}` : `lines ${from}-${to}`;
-    return severalFiles ? `file ${file + 1} ${lines}` : lines;
+    const lines = from === to ? `${from}` : `${from}-${to}`;
+    return severalFiles ? `file ${file + 1} line ${lines}` : lines;
   });
-  if (copies > spans.length) return `${places.join(', ')} and more`;
-  return new Intl.ListFormat('en', { type: 'conjunction' }).format(places);
+  const named =
+    copies > spans.length
+      ? `${places.join(', ')} and more`
+      : new Intl.ListFormat('en', { type: 'conjunction' }).format(places);
+  return severalFiles ? named : `lines ${named}`;
 }

@@ -184,7 +184,7 @@ describe('copies of a key', () => {
       ['p5', 1],
       ['p5', 0],
     ]);
-    expect(rejections[0]?.reason.message).toContain('line 7');
+    expect(rejections[0]?.reason.message).toContain('lines 7 and 7');
     expect(plan.shards.reduce((sum, { operations }) => sum + operations, 0)).toBe(1199);
     expect(await folder.list()).toEqual(
       ['plan.json', 'rejections.jsonl', ...plan.shards.map(({ name }) => name)].sort(),
@@ -205,7 +205,7 @@ describe('copies of a key', () => {
     const half = record('p5', product('p5', { title: 'Half' }), { line: 90, rows: 2, torn: true });
     const { plan } = await planOf({ mapped: [...products(0, 6), half], duplicates: 'first' });
     expect(plan.rejections).toMatchObject([{ code: 'rows-not-adjacent', records: 1, rows: 3 }]);
-    expect(plan.rejections[0]?.message).toContain('line 7 and lines 90-91');
+    expect(plan.rejections[0]?.message).toContain('lines 7 and 90-91');
   });
 
   it('of a contact are merged as if sent one after the other, but who unsubscribed stays so', async () => {

@@ -1,0 +1,104 @@
+import { createColors } from 'picocolors';
+import { wrap } from './wrap.ts';
+
+/** How a text for people is laid out. */
+export interface PageOptions {
+  /** Escape sequences for colours, only where a terminal shows them. */
+  readonly colors: boolean;
+  /** Columns of the terminal; lines are wrapped to it. */
+  readonly width: number;
+}
+
+type Paint = ReturnType<typeof createColors>;
+/** How a line stands out. */
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
+
+const NARROWEST = 40;
+const WIDEST = 120;
+
+/** Lines for people, built from top to bottom: headings, sentences, and figures in columns. */
+export class Page {
+  readonly #paint: Paint;
+  readonly #width: number;
+  readonly #lines: string[] = [];
+
+  constructor({ colors, width }: PageOptions) {
+    this.#paint = createColors(colors);
+    this.#width = Math.min(WIDEST, Math.max(NARROWEST, width));
+  }
+
+  /** A heading with an empty line before it. */
+  heading(text: string): void {
+    if (this.#lines.length > 0) this.#lines.push('');
+    this.#lines.push(this.#paint.bold(text));
+  }
+
+  /** A sentence, wrapped; continued lines and all lines of an indented one stand in by two more. */
+  say(text: string, { indent = 0, tone }: { indent?: number; tone?: Tone } = {}): void {
+    const margin = ' '.repeat(indent);
+    for (const line of wrap(text, this.#width - indent, '  ')) {
+      this.#lines.push(margin + (tone === undefined ? line : this.painted(line, tone)));
+    }
+  }
+
+  /** A command on a line of its own, never broken. */
+  command(text: string): void {
+    this.#lines.push(`    ${this.painted(text, 'strong')}`);
+  }
+
+  /** Rows of a name, a figure and what is to be said about it, in columns of even width. */
+  figures(rows: readonly (readonly [name: string, figure: string, note: string])[]): void {
+    const nameWidth = Math.max(0, ...rows.map(([name]) => name.length));
+    const figureWidth = Math.max(0, ...rows.map(([, figure]) => figure.length));
+    const start = 2 + nameWidth + 2 + figureWidth + 2;
+    for (const [name, figure, note] of rows) {
+      const [first = '', ...more] = wrap(note, Math.max(20, this.#width - start));
+      const head = `  ${name.padEnd(nameWidth)}  ${figure.padStart(figureWidth)}`;
+      this.#lines.push(`${head}${first === '' ? '' : `  ${this.painted(first, 'quiet')}`}`);
+      for (const line of more) this.#lines.push(' '.repeat(start) + this.painted(line, 'quiet'));
+    }
+  }
+
+  /** A table with a header; the last column is wrapped below itself. */
+  table(
+    header: readonly string[],
+    rows: readonly { readonly cells: readonly string[]; readonly tone: Tone }[],
+  ): void {
+    const widths = header.map((name, column) =>
+      Math.max(name.length, ...rows.map(({ cells }) => cells[column]?.length ?? 0)),
+    );
+    const start = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+    const room = Math.max(20, this.#width - start);
+    const line = (cells: readonly string[]) => {
+      const head = cells.slice(0, -1).map((cell, column) => cell.padEnd(widths[column] ?? 0));
+      const [last = '', ...more] = wrap(cells.at(-1) ?? '', room);
+      return [[...head, last].join('  ').trimEnd(), ...more.map((text) => ' '.repeat(start) + text)];
+    };
+    for (const text of line(header)) this.#lines.push(this.painted(text, 'quiet'));
+    for (const { cells, tone } of rows) {
+      for (const text of line(cells)) this.#lines.push(this.painted(text, tone));
+    }
+  }
+
+  painted(text: string, tone: Tone): string {
+    switch (tone) {
+      case 'good':
+        return this.#paint.green(text);
+      case 'warning':
+        return this.#paint.yellow(text);
+      case 'bad':
+        return this.#paint.red(text);
+      case 'quiet':
+        return this.#paint.dim(text);
+      case 'strong':
+        return this.#paint.bold(text);
+      default:
+        return tone satisfies never;
+    }
+  }
+
+  /** The whole text, ending in a line break. */
+  toString(): string {
+    return `${this.#lines.join('\n')}\n`;
+  }
+}

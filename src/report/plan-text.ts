@@ -1,0 +1,125 @@
+import type { FieldChanges, KeyExample, Plan } from '../model/plan.ts';
+import type { Run } from '../model/run.ts';
+import { formatDuration } from './durations.ts';
+import { nextSteps, sayNextSteps } from './next-steps.ts';
+import { Page, type PageOptions } from './page.ts';
+import { printable, shortened } from './printable.ts';
+import { sayReasons } from './reason-lines.ts';
+import { saySource } from './source-lines.ts';
+import { planWarnings } from './warning-lines.ts';
+import { counted, grouped } from './words.ts';
+
+/** What a plan's text needs to know besides the plan. */
+export interface PlanTextOptions extends PageOptions {
+  readonly run: Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'store' | 'retryOf'>;
+  /** How fast requests will go and what that rests on, such as 'the limit in stores.yaml'; null when nobody knows. */
+  readonly pace: { readonly requestsPerSecond: number; readonly because: string } | null;
+}
+
+const FIELDS_SHOWN = 12;
+const VALUE_LENGTH = 40;
+
+/** A plan for people: what would happen, why, how long it takes, and what to type next. */
+export function planText(plan: Plan, options: PlanTextOptions): string {
+  const page = new Page(options);
+  const { run, pace } = options;
+  page.heading(`Plan of ${run.job} for the store ${run.store} (run ${run.id})`);
+  saySource(page, plan.source, plan.counts.rows);
+  sayCounts(page, plan);
+  sayChanges(page, plan.fieldsChanged);
+  const files = plan.source.files.map(({ name }) => name);
+  if (plan.rejections.length > 0) page.heading('Rejected, and why');
+  sayReasons(page, plan.rejections, files);
+  if (plan.skips.length > 0) page.heading('Skipped, and why');
+  sayReasons(page, plan.skips, files);
+  sayNotices(page, plan);
+  sayRequests(page, plan, pace);
+  saySafety(page, plan);
+  sayNextSteps(page, nextSteps(run, plan));
+  return page.toString();
+}
+
+function sayCounts(page: Page, { counts, resource, examples, mode }: Plan): void {
+  page.heading(counted(counts.records, resource === 'products' ? 'product' : 'contact'));
+  const resent: [string, string, string][] =
+    counts.resent.records > 0
+      ? [['resent', grouped(counts.resent.records), 'unchanged, sent all the same']]
+      : [];
+  const removed: [string, string, string][] =
+    mode === 'mirror' ? [['removed', grouped(counts.removed), firstOf(examples.removed)]] : [];
+  page.figures([
+    ['new', grouped(counts.new.records), firstOf(examples.new)],
+    ['changed', grouped(counts.changed.records), firstOf(examples.changed)],
+    ...resent,
+    ['unchanged', grouped(counts.unchanged.records), ''],
+    ['rejected', grouped(counts.rejected.records), rowsNote(counts.rejected)],
+    ['skipped', grouped(counts.skipped.records), rowsNote(counts.skipped)],
+    ...removed,
+  ]);
+}
+
+function rowsNote({ records, rows }: { readonly records: number; readonly rows: number }): string {
+  return records === rows ? '' : `in ${counted(rows, 'row')}`;
+}
+
+function firstOf(examples: readonly KeyExample[]): string {
+  const named = examples.map(
+    ({ key, line }) => `${shortened(printable(key), VALUE_LENGTH)}${line === null ? '' : ` (line ${line})`}`,
+  );
+  return named.length === 0 ? '' : `first: ${named.join(', ')}`;
+}
+
+function sayChanges(page: Page, fields: readonly FieldChanges[]): void {
+  if (fields.length === 0) return;
+  page.heading('What changes');
+  page.figures(
+    fields.slice(0, FIELDS_SHOWN).map(({ field, records, samples }) => {
+      const values = samples.map(
+        ({ key, ...values }) =>
+          `${shortened(printable(key), VALUE_LENGTH)}: ${shown(values.old)} → ${shown(values.new)}`,
+      );
+      return [shortened(printable(field), VALUE_LENGTH), grouped(records), values.join('; ')];
+    }),
+  );
+  if (fields.length > FIELDS_SHOWN) {
+    page.say(`and ${counted(fields.length - FIELDS_SHOWN, 'more field')}`, { indent: 2, tone: 'quiet' });
+  }
+}
+
+function shown(value: string | null): string {
+  if (value === null) return '(none)';
+  return value === '' ? '(empty)' : shortened(printable(value), VALUE_LENGTH * 2);
+}
+
+function sayNotices(page: Page, plan: Plan): void {
+  const warnings = planWarnings(plan);
+  if (warnings.length + plan.notices.length === 0) return;
+  page.heading('Worth knowing');
+  for (const { message, records } of plan.notices) {
+    page.say(`${counted(records, 'record')}: ${printable(message)}`, { indent: 2 });
+  }
+  for (const warning of warnings) page.say(warning, { indent: 2, tone: 'warning' });
+}
+
+function sayRequests(page: Page, { counts }: Plan, pace: PlanTextOptions['pace']): void {
+  const upserts = counts.new.records + counts.changed.records + counts.resent.records;
+  const requests = upserts + counts.deletes;
+  page.heading(requests === 0 ? 'Nothing to send' : counted(requests, 'request'));
+  if (requests === 0) return;
+  if (counts.deletes > 0)
+    page.say(`${grouped(upserts)} to write, ${grouped(counts.deletes)} to delete`, { indent: 2 });
+  if (pace !== null && pace.requestsPerSecond > 0) {
+    const ms = Math.max(1000, (requests / pace.requestsPerSecond) * 1000);
+    const rate = `${grouped(Math.round(pace.requestsPerSecond * 10) / 10)} a second, ${pace.because}`;
+    page.say(`about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`, { indent: 2 });
+  }
+}
+
+function saySafety(page: Page, { safety }: Plan): void {
+  if (safety.length === 0) return;
+  const stops = safety.some(({ exceeded }) => exceeded);
+  page.heading(stops ? 'Safety limits: stopped' : 'Safety limits: all within');
+  for (const { message, exceeded } of safety) {
+    page.say(printable(message), { indent: 2, tone: exceeded ? 'bad' : 'quiet' });
+  }
+}

@@ -1,0 +1,63 @@
+import type { Run } from '../model/run.ts';
+import { formatAgo, formatDuration } from './durations.ts';
+import { Page, type PageOptions } from './page.ts';
+import { statusTone } from './status-words.ts';
+import { type RunFacts, summaryText } from './summary-text.ts';
+import { counted, grouped } from './words.ts';
+
+/** Where a text about runs is shown, and when (milliseconds since the epoch). */
+export type RunsTextOptions = PageOptions & { readonly now: number };
+
+/** Runs, one a line, in the order given: id, job, status, when, how long, and what became of the records. */
+export function runsText(runs: readonly Run[], options: RunsTextOptions): string {
+  const page = new Page(options);
+  if (runs.length === 0) {
+    page.say('No runs yet. Begin one with: storeferry run JOB');
+    return page.toString();
+  }
+  page.table(
+    ['run', 'job', 'status', 'begun', 'lasted', 'records'],
+    runs.map((run) => ({
+      cells: [
+        run.id,
+        run.kind === 'run' ? run.job : `${run.job} (${run.kind})`,
+        run.status,
+        formatAgo(options.now - run.startedAt),
+        formatDuration((run.finishedAt ?? options.now) - run.startedAt),
+        recordsOf(run),
+      ],
+      tone: statusTone(run.status),
+    })),
+  );
+  return page.toString();
+}
+
+/** One run: when and where, then its summary. */
+export function runText(facts: RunFacts, options: RunsTextOptions): string {
+  const { run } = facts;
+  const page = new Page(options);
+  const how = run.retryOf === null ? run.kind : `retry of ${run.retryOf}`;
+  page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
+    tone: 'strong',
+  });
+  page.say(`begun ${formatAgo(options.now - run.startedAt)}, ${new Date(run.startedAt).toISOString()}`, {
+    indent: 2,
+  });
+  if (run.status === 'running') page.say(`at the step ${run.step}`, { indent: 2 });
+  return `${page}\n${summaryText(facts, options)}`;
+}
+
+/** `12 applied, 498 unchanged, 1 rejected`: what is not zero. */
+function recordsOf({ totals }: Run): string {
+  if (totals === null) return '';
+  const parts = [
+    [totals.applied, 'applied'],
+    [totals.unchanged, 'unchanged'],
+    [totals.deleted, 'deleted'],
+    [totals.rejected, 'rejected'],
+    [totals.unsent, 'unsent'],
+    [totals.skipped, 'skipped'],
+  ] as const;
+  const shown = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
+  return shown.length === 0 ? counted(totals.records, 'record') : shown.join(', ');
+}

@@ -1,0 +1,38 @@
+import type { PlanSource } from '../model/plan.ts';
+import type { Page } from './page.ts';
+import { printable } from './printable.ts';
+import { counted, grouped } from './words.ts';
+
+const FILES_SHOWN = 10;
+const COLUMNS_SHOWN = 30;
+
+/** What was read, and how: files, rows, delimiter, encoding, and the columns that have no place. */
+export function saySource(page: Page, { files, columnsNotUsed }: PlanSource, rows: number): void {
+  page.say(`${counted(rows, 'row')} in ${counted(files.length, 'file')}`, { indent: 2 });
+  for (const file of files.slice(0, FILES_SHOWN)) {
+    const blank = file.blankLines > 0 ? `, ${counted(file.blankLines, 'blank line')} passed over` : '';
+    const details = `${counted(file.rows, 'row')}, ${delimiterName(file.delimiter)}, ${file.encoding}${blank}`;
+    page.say(`${printable(file.name)}: ${details}`, { indent: 2 });
+  }
+  if (files.length > FILES_SHOWN) {
+    page.say(`and ${counted(files.length - FILES_SHOWN, 'more file')}`, { indent: 2, tone: 'quiet' });
+  }
+  if (columnsNotUsed.length === 0) return;
+  const named = columnsNotUsed.slice(0, COLUMNS_SHOWN).map(printable).join(', ');
+  const more =
+    columnsNotUsed.length > COLUMNS_SHOWN
+      ? ` and ${grouped(columnsNotUsed.length - COLUMNS_SHOWN)} more`
+      : '';
+  page.say(`Columns not used: ${named}${more}`, { indent: 2 });
+}
+
+function delimiterName(delimiter: string): string {
+  const names: Readonly<Record<string, string>> = {
+    ',': 'comma',
+    ';': 'semicolon',
+    '\t': 'tab',
+    '|': 'pipe',
+  };
+  const name = Object.hasOwn(names, delimiter) ? names[delimiter] : undefined;
+  return name === undefined ? `separated by ${JSON.stringify(delimiter)}` : `separated by ${name}`;
+}

@@ -1,0 +1,88 @@
+import type { Plan, ReasonGroup } from '../model/plan.ts';
+import type { Reason } from '../model/reason.ts';
+import type { Run, RunTotals } from '../model/run.ts';
+import type { ChangedId } from '../state/state.ts';
+import { formatDuration } from './durations.ts';
+import { nextSteps, sayNextSteps } from './next-steps.ts';
+import { Page, type PageOptions } from './page.ts';
+import { printable } from './printable.ts';
+import { sayReasons } from './reason-lines.ts';
+import { statusTone, statusWords } from './status-words.ts';
+import { changedIdWarnings, planWarnings } from './warning-lines.ts';
+import { counted, grouped } from './words.ts';
+
+/** Everything that is told about a run that has ended, or is under way. */
+export interface RunFacts {
+  readonly run: Run;
+  readonly plan: Plan | null;
+  readonly totals: RunTotals;
+  /** Records that the store refused, by reason. */
+  readonly refusals: readonly ReasonGroup[];
+  readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
+  readonly changedIds: readonly ChangedId[];
+  readonly rejectsFile: string | null;
+}
+
+/** A run in plain words: what became of everything, what needs care, and what to type next. */
+export function summaryText(facts: RunFacts, options: PageOptions & { readonly now: number }): string {
+  const { run, plan, totals } = facts;
+  const page = new Page(options);
+  const lasted = formatDuration((run.finishedAt ?? options.now) - run.startedAt);
+  page.say(
+    `${run.job}: ${statusWords(run.status)} ${run.status === 'running' ? 'for' : 'after'} ${lasted} (run ${run.id})`,
+    {
+      tone: statusTone(run.status),
+    },
+  );
+  if (run.error !== null) page.say(printable(run.error), { indent: 2, tone: 'bad' });
+  if (plan !== null) page.figures(figuresOf(facts, plan));
+  if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
+    page.say('Nothing was sent to the store.', { indent: 2 });
+  if (plan !== null) sayRejections(page, facts, plan);
+  if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
+  for (const { reason, count } of facts.unsentReasons) {
+    page.say(`${counted(count, 'operation')}: ${printable(reason.message)}`, { indent: 2 });
+  }
+  const warnings = [...changedIdWarnings(facts.changedIds), ...(plan === null ? [] : planWarnings(plan))];
+  if (warnings.length > 0) page.heading('Worth knowing');
+  for (const warning of warnings) page.say(warning, { indent: 2, tone: 'warning' });
+  sayNextSteps(page, nextSteps(run, plan));
+  return page.toString();
+}
+
+function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, string][] {
+  const pending = plan.counts.deletes - totals.deleted;
+  const left = totals.unsent === 0 && run.status !== 'planned' ? 'not deleted' : 'still to be deleted';
+  const unsent: [string, string, string][] =
+    totals.unsent > 0
+      ? [[run.status === 'running' ? 'to be sent' : 'unsent', grouped(totals.unsent), '']]
+      : [];
+  const deleted: [string, string, string][] =
+    totals.removed > 0
+      ? [['deleted', grouped(totals.deleted), pending > 0 ? `${grouped(pending)} ${left}` : '']]
+      : [];
+  return [
+    ['records', grouped(totals.records), `in ${counted(totals.rows, 'row')}`],
+    [
+      'applied',
+      grouped(totals.applied),
+      `${grouped(totals.new)} new and ${grouped(totals.changed)} changed in the plan`,
+    ],
+    ['unchanged', grouped(totals.unchanged), ''],
+    ['rejected', grouped(totals.rejected), ''],
+    ['skipped', grouped(totals.skipped), ''],
+    ...unsent,
+    ...deleted,
+    ['requests', grouped(totals.requests), ''],
+  ];
+}
+
+function sayRejections(page: Page, { refusals, rejectsFile }: RunFacts, plan: Plan): void {
+  if (plan.rejections.length + refusals.length === 0) return;
+  const files = plan.source.files.map(({ name }) => name);
+  page.heading('Rejected, and why');
+  sayReasons(page, plan.rejections, files);
+  if (refusals.length > 0) page.say('by the store:', { indent: 2 });
+  sayReasons(page, refusals, files);
+  if (rejectsFile !== null) page.say(`Rejects file: ${rejectsFile}`, { indent: 2, tone: 'strong' });
+}

@@ -1,0 +1,80 @@
+import type { DeletesWithheld, Plan } from '../model/plan.ts';
+import type { ChangedId } from '../state/state.ts';
+import { printable } from './printable.ts';
+import { counted, grouped, listed } from './words.ts';
+
+const KEYS_NAMED = 3;
+
+/** What a person should know about a plan besides its figures, a sentence each. */
+export function planWarnings(plan: Plan): string[] {
+  return [...takeovers(plan), ...withheldDeletes(plan), ...emptied(plan), ...duplicates(plan)];
+}
+
+/** A sentence when the store answered other ids than before: it may hold some products twice. */
+export function changedIdWarnings(changed: readonly ChangedId[]): string[] {
+  if (changed.length === 0) return [];
+  const examples = changed
+    .slice(0, KEYS_NAMED)
+    .map(({ key, knownId, answeredId }) => `${printable(key)} (was ${knownId}, now ${answeredId})`);
+  return [
+    `The store answered another id than before: it may hold ${changed.length === 1 ? 'this' : 'these'} twice. ${listed(examples)}${changed.length > KEYS_NAMED ? ' and others' : ''}.`,
+  ];
+}
+
+function takeovers({ takeovers: found, resource }: Plan): string[] {
+  return found.map(({ job, sent, left, examples }) => {
+    const total = sent + left;
+    const thing = resource === 'products' ? 'product' : 'contact';
+    const taken = sent > 0 ? `${grouped(sent)} will be this job's from now on` : 'none of them change hands';
+    const stay = left > 0 ? `; ${grouped(left)} unchanged stay with ${job}` : '';
+    const named = examples.slice(0, KEYS_NAMED).map(printable).join(', ');
+    return `${counted(total, thing)} of this source ${total === 1 ? 'was' : 'were'} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${thing}s.`;
+  });
+}
+
+function withheldDeletes({ counts, deletesWithheld, deletesWithoutId, unreadableKeys }: Plan): string[] {
+  const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
+  const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
+  return [
+    ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
+    ...(deletesWithoutId > 0
+      ? [
+          `${counted(deletesWithoutId, 'removed product')} cannot be deleted, since the store never answered an id: delete by hand.`,
+        ]
+      : []),
+  ];
+}
+
+function whyWithheld(withheld: DeletesWithheld, unreadableKeys: number): string | null {
+  switch (withheld) {
+    case 'key-unreadable':
+      return `the url of ${counted(unreadableKeys, 'group')} of rows cannot be read, which might be any of them`;
+    case 'retry':
+      return 'a retry sees only the rows that were rejected';
+    case 'ledger-empty':
+      return null;
+    default:
+      return withheld satisfies never;
+  }
+}
+
+function emptied({ emptied: fields }: Plan): string[] {
+  if (fields.length === 0) return [];
+  const named = fields.map(({ field, records }) => `${printable(field)} (${grouped(records)})`);
+  return [
+    `The source has emptied fields that the store keeps, since its API cannot clear them: ${listed(named)}.`,
+  ];
+}
+
+function duplicates({ duplicates: found, resource }: Plan): string[] {
+  if (found === null) return [];
+  const { keys, copies, identical, policy, examples } = found;
+  const field = resource === 'products' ? 'url' : 'id';
+  const named = examples
+    .slice(0, KEYS_NAMED)
+    .map(({ key, line }) => `${printable(key)}${line === null ? '' : ` (line ${line})`}`);
+  const same = identical > 0 ? `, ${grouped(identical)} of them identical and skipped` : '';
+  return [
+    `${counted(keys, field)} ${keys === 1 ? 'stands' : 'stand'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; others by \`duplicates: ${policy}\`: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,
+  ];
+}

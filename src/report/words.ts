@@ -1,0 +1,15 @@
+/** `12,345`: thousands grouped, alike on every machine. */
+export function grouped(figure: number): string {
+  return figure.toLocaleString('en');
+}
+
+/** `1 record`, `2 records`, `1,200 copies`: a plural that is not made with s is given. */
+export function counted(figure: number, one: string, many = `${one}s`): string {
+  return `${grouped(figure)} ${figure === 1 ? one : many}`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  if (parts.length <= 1) return parts.join('');
+  return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}

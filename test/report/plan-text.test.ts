@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import type { Plan } from '../../src/model/plan.ts';
+import { planText } from '../../src/report/plan-text.ts';
+import { aPlan, aRun, COUNTS, ESCAPE } from './run-facts.ts';
+
+function textOf(plan: Partial<Plan> = {}, options: Partial<Parameters<typeof planText>[1]> = {}): string {
+  return planText(aPlan(plan), {
+    run: aRun({ status: 'planned' }),
+    pace: { requestsPerSecond: 5, because: 'the limit in stores.yaml' },
+    colors: false,
+    width: 100,
+    ...options,
+  });
+}
+
+const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
+
+describe('a plan for people', () => {
+  it('gives counts, with the first examples of each', () => {
+    const lines = linesOf(textOf());
+    expect(lines).toContain('511 products');
+    expect(lines).toContain('new 10 first: aurora (line 12)');
+    expect(lines).toContain('changed 2 first: lamp (line 3)');
+    expect(lines).toContain('unchanged 498');
+    expect(lines).toContain('rejected 1 in 2 rows');
+    expect(lines).toContain('removed 3 first: old-lamp');
+  });
+
+  it('gives the fields that change with old and new values, telling absent from empty', () => {
+    const lines = linesOf(textOf());
+    expect(lines).toContain('variants.price 2 lamp: 10 → 12');
+    expect(lines).toContain('file 1 song: (none) → (empty)');
+  });
+
+  it('gives every rejection reason with field, column, count and first lines', () => {
+    const lines = linesOf(textOf());
+    expect(lines).toContain(
+      '1 record (2 rows): the price is not a number [variants.price, column "Variant Price"]',
+    );
+    expect(lines).toContain('line 14 · price-not-a-number');
+  });
+
+  it('says how the source was read, and which columns have no place', () => {
+    const lines = linesOf(textOf());
+    expect(lines).toContain('catalog.csv: 520 rows, separated by semicolon, utf-8');
+    expect(lines).toContain('Columns not used: Vendor, Tags');
+  });
+
+  it('says how many requests and how long they take', () => {
+    const lines = linesOf(textOf());
+    expect(lines).toContain('15 requests');
+    expect(lines).toContain('12 to write, 3 to delete');
+    expect(lines).toContain('about 3 s at 5 a second, the limit in stores.yaml');
+    expect(textOf({}, { pace: null })).not.toContain('about');
+  });
+
+  it('says so when there is nothing to send, and then asks for no approval', () => {
+    const none = { records: 0, rows: 0 };
+    const text = textOf({ counts: { ...COUNTS, new: none, changed: none, deletes: 0 }, shards: [] });
+    expect(text).toContain('Nothing to send');
+    expect(text).not.toContain('approve');
+  });
+
+  it('says which command sends it', () => {
+    expect(linesOf(textOf())).toContain('storeferry approve k3f9');
+    expect(linesOf(textOf())).toContain('storeferry run nightly-catalog');
+  });
+
+  it('says what stopped it', () => {
+    const message = 'maxDeletes: 400 products would be deleted, of 500; the limit is 5%';
+    const safety = [{ limit: 'maxDeletes', exceeded: true, figure: 400, base: 500, message } as const];
+    const text = textOf({ safety }, { run: aRun({ status: 'stopped' }) });
+    expect(text).toContain('Safety limits: stopped');
+    expect(text).toContain(message);
+    expect(linesOf(text)).toContain('storeferry approve k3f9');
+  });
+
+  it('warns of takeovers, withheld deletes, emptied fields and copies', () => {
+    const text = textOf(
+      {
+        takeovers: [{ job: 'weekly', sent: 1, left: 2, examples: ['a', 'b', 'c'] }],
+        counts: { ...COUNTS, deletes: 0 },
+        deletesWithheld: 'key-unreadable',
+        unreadableKeys: 1,
+        deletesWithoutId: 2,
+        emptied: [{ field: 'phone', records: 1200 }],
+        duplicates: {
+          policy: 'reject',
+          keys: 1,
+          copies: 3,
+          identical: 0,
+          examples: [{ key: 'lamp', file: 0, line: 3 }],
+        },
+        notices: [{ message: 'quantity below 0 raised to 0', records: 7 }],
+      },
+      { width: 400 },
+    );
+    expect(text).toContain('3 products of this source were last sent by the job weekly');
+    expect(text).toContain(
+      '3 products are no longer in the source, but nothing is deleted: the url of 1 group of rows cannot be read',
+    );
+    expect(text).toContain('2 removed products cannot be deleted');
+    expect(text).toContain('phone (1,200)');
+    expect(text).toContain('1 url stands more than once, 3 copies in all');
+    expect(text).toContain('7 records: quantity below 0 raised to 0');
+  });
+
+  it('names files where there are several', () => {
+    const file = { rows: 1, delimiter: ',', encoding: 'utf-8', blankLines: 1 };
+    const source = {
+      files: [
+        { ...file, name: 'a.csv' },
+        { ...file, name: 'b.csv' },
+      ],
+      columnsNotUsed: [],
+    };
+    const text = textOf({ source });
+    expect(text).toContain('a.csv:14 · price-not-a-number');
+    expect(text).toContain('1 blank line passed over');
+  });
+
+  it('is coloured only when told so', () => {
+    expect(textOf()).not.toContain(ESCAPE);
+    expect(textOf({}, { colors: true })).toContain(ESCAPE);
+  });
+
+  it('lets no text of the source act on the terminal', () => {
+    const evil = 'x\u001b[2Jy\u202ez\n';
+    const text = textOf({
+      examples: { new: [{ key: evil, file: 0, line: 2 }], changed: [], removed: [] },
+      fieldsChanged: [
+        { field: `properties.${evil}`, records: 1, samples: [{ key: evil, old: evil, new: evil }] },
+      ],
+      rejections: [{ code: 'c', message: evil, field: null, column: evil, records: 1, rows: 1, lines: [] }],
+      notices: [{ message: evil, records: 1 }],
+      source: {
+        files: [{ name: evil, rows: 1, delimiter: '\u001b', encoding: 'utf-8', blankLines: 0 }],
+        columnsNotUsed: [evil],
+      },
+      takeovers: [{ job: 'weekly', sent: 1, left: 0, examples: [evil] }],
+      safety: [{ limit: 'maxDeletes', exceeded: true, figure: 1, base: 1, message: evil }],
+    });
+    expect(text).not.toContain('\u001b');
+    expect(text).not.toContain('\u202e');
+  });
+
+  it('keeps to the width, but never breaks a command', () => {
+    const run = aRun({
+      status: 'planned',
+      job: 'a-job-with-a-name-that-is-longer-than-the-terminal-is-wide',
+    });
+    const lines = textOf({}, { width: 50, run }).split('\n');
+    expect(lines.filter((line) => line.length > 50).every((line) => line.includes('a-job-with'))).toBe(true);
+    expect(lines.map((line) => line.trim())).toContain(`storeferry run ${run.job}`);
+  });
+});

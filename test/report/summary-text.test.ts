@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { RUN_STATUSES } from '../../src/model/run.ts';
+import { runsText, runText } from '../../src/report/runs-text.ts';
+import { summaryText } from '../../src/report/summary-text.ts';
+import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW } from './run-facts.ts';
+
+const plain = { colors: false, width: 100, now: NOW };
+const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
+
+describe('the summary of a run for people', () => {
+  it('says what became of everything, and asks for nothing when all is well', () => {
+    const clean = aPlan({ counts: { ...COUNTS, rejected: { records: 0, rows: 0 } }, rejections: [] });
+    const lines = linesOf(summaryText(facts({}, { plan: clean }), plain));
+    expect(lines[0]).toBe('nightly-catalog: done after 12.3 s (run k3f9)');
+    expect(lines).toContain('applied 12 10 new and 2 changed in the plan');
+    expect(lines).toContain('deleted 3');
+    expect(lines).toContain('requests 15');
+    expect(lines).not.toContain('Next');
+  });
+
+  it('leads from rejects to their file and to retry', () => {
+    const refusal = {
+      code: 'store-422',
+      message: 'sku is taken',
+      field: null,
+      column: null,
+      records: 2,
+      rows: 2,
+      lines: [],
+    };
+    const rejects = { refusals: [refusal], rejectsFile: '.storeferry/artifacts/k3f9/rejects.csv' };
+    const lines = linesOf(summaryText(facts({ status: 'done-with-rejects' }, rejects), plain));
+    expect(lines).toContain('line 14 · price-not-a-number');
+    expect(lines).toContain('2 rows: sku is taken');
+    expect(lines).toContain('Rejects file: .storeferry/artifacts/k3f9/rejects.csv');
+    expect(lines).toContain('storeferry retry k3f9');
+  });
+
+  it('of a failed run says why, what is unsent, and how to go on', () => {
+    const tally = { ...ALL_APPLIED, applied: 5, appliedRows: 6, deleted: 0, requests: 70 };
+    const unsent = {
+      unsentReasons: [{ reason: { code: 'store-503', message: 'the store answered 503' }, count: 7 }],
+    };
+    const lines = linesOf(
+      summaryText(facts({ status: 'failed', error: 'The store has been failing.' }, unsent, tally), plain),
+    );
+    expect(lines).toContain('The store has been failing.');
+    expect(lines).toContain('unsent 7');
+    expect(lines).toContain('deleted 0 3 still to be deleted');
+    expect(lines).toContain('7 operations: the store answered 503');
+    expect(lines).toContain('storeferry run nightly-catalog');
+  });
+
+  it('of a run that a limit stopped says that nothing was sent, and how to approve it', () => {
+    const tally = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
+    const lines = linesOf(
+      summaryText(facts({ status: 'stopped', error: 'maxDeletes: too many' }, {}, tally), plain),
+    );
+    expect(lines[0]).toContain('stopped by a safety limit');
+    expect(lines).toContain('Nothing was sent to the store.');
+    expect(lines).toContain('storeferry approve k3f9');
+  });
+
+  it('of an interrupted retry names the retry to repeat', () => {
+    const text = summaryText(facts({ status: 'interrupted', kind: 'retry', retryOf: 'a1' }), plain);
+    expect(linesOf(text)).toContain('storeferry retry a1');
+  });
+
+  it('warns when the store answered another id than before', () => {
+    const changedIds = [{ key: 'lamp', knownId: 5, answeredId: 9 }];
+    const text = summaryText(facts({}, { changedIds }), { ...plain, width: 400 });
+    expect(text).toContain('may hold this twice. lamp (was 5, now 9)');
+  });
+
+  it('of a run that failed before it had a plan says only why', () => {
+    const failed = facts({ status: 'failed', error: 'catalog.csv does not exist' }, { plan: null });
+    const lines = linesOf(summaryText(failed, plain));
+    expect(lines).toContain('catalog.csv does not exist');
+    expect(lines.some((line) => line.startsWith('records'))).toBe(false);
+  });
+
+  it.each(RUN_STATUSES)('has words for %s', (status) => {
+    expect(summaryText(facts({ status }), plain)).toMatch(/^nightly-catalog: \w+/);
+    expect(summaryText(facts({ status }), { ...plain, colors: true })).toContain(ESCAPE);
+  });
+});
+
+describe('the list of runs', () => {
+  it('gives each a line with its time, status and what became of the records', () => {
+    const runs = [
+      aRun({
+        totals: facts({}).totals,
+        startedAt: NOW - 3 * 3_600_000,
+        finishedAt: NOW - 3 * 3_600_000 + 62_000 * 2,
+      }),
+      aRun({ id: 'p1', kind: 'plan', status: 'planned' }),
+    ];
+    const [header, first, second] = linesOf(runsText(runs, { ...plain, width: 120 }));
+    expect(header).toBe('run job status begun lasted records');
+    expect(first).toContain(
+      'k3f9 nightly-catalog done 3 h ago 2 min 4 s 12 applied, 498 unchanged, 3 deleted',
+    );
+    expect(second).toContain('p1 nightly-catalog (plan) planned 1 min ago');
+  });
+
+  it('says how to begin when there are none', () => {
+    expect(runsText([], plain)).toContain('storeferry run JOB');
+  });
+
+  it('shows a single run with its store, time and summary', () => {
+    const text = runText(facts({ status: 'running', step: 'apply', finishedAt: null }), plain);
+    expect(text).toContain('on the store main, http://127.0.0.1:3999');
+    expect(text).toContain('2030-01-02T02:59:00.000Z');
+    expect(text).toContain('at the step apply');
+    expect(text).toContain('nightly-catalog: running for 60 s');
+  });
+});
