@@ -211,7 +211,7 @@ describe('wix-products', () => {
 
   test('notices an unquoted comma in the name of an option, and one in its values', async () => {
     for (const [torn, code] of [
-      ['Size, EU,DROP_DOWN,S;M,,', 'cell-unexpected'],
+      ['Size, eu,DROP_DOWN,S;M,,', 'cell-unexpected'],
       ['Size,DROP_DOWN,S;M, long,,', 'option-without-values'],
     ] as const) {
       const text = csvText(header, [product({ ...sizes, productOptionDescription1: 'S;M' })]);
