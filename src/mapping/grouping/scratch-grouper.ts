@@ -69,7 +69,7 @@ export class ScratchGrouper implements Grouper {
       members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
       fault: charge?.reason ?? misaligned,
       spans: spansOf(distinct(members)),
-      counted: members.filter(({ counted }) => counted).length,
+      counted: new Set(members.flatMap(({ counted, row }) => (counted ? [row.seq] : []))).size,
     });
   }
 }
