@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,18 +50,27 @@ export async function demo({ terminal }: Invocation): Promise<number> {
         command: ['run', JOB],
         exitCode: 3,
       },
-      { title: 'What happened?', command: ['runs'], exitCode: 0 },
     ];
-    for (const { title, command, exitCode, prepare } of acts) {
+    const perform = async ({ title, command, exitCode, prepare }: Act): Promise<void> => {
       await prepare?.();
       terminal.out(`\n${colors.bold(title)}\n${colors.dim(`$ storeferry ${command.join(' ')}`)}\n`);
       const code = await storeferry(dir, command);
-      if (code !== exitCode) {
-        terminal.err(`The demo expected exit code ${exitCode} and got ${code}.\n`);
-        return 1;
-      }
+      if (code !== exitCode) throw new Error(`The demo expected exit code ${exitCode} and got ${code}.`);
+    };
+    for (const act of acts) await perform(act);
+
+    const rejects = await latestRejects(dir);
+    terminal.out(`\n${colors.bold('The rejects file, to correct in a spreadsheet (shortened):')}\n`);
+    for (const line of rejects.text.replace('\uFEFF', '').trimEnd().split('\n')) {
+      terminal.out(`  ${shortened(line, terminal.width - 2)}\n`);
     }
-    await showRejects(dir, terminal.out, colors.bold('\nThe rejects file, to correct in a spreadsheet:\n'));
+    await perform({
+      title: `The price 'tbc' is corrected to 23.50 there, and the file goes back.`,
+      command: ['retry', rejects.run],
+      exitCode: 0,
+      prepare: () => writeFile(rejects.path, rejects.text.replace(',tbc,', ',23.50,')),
+    });
+    await perform({ title: 'What happened?', command: ['runs'], exitCode: 0 });
     terminal.out(
       `\n${colors.bold('That was the demo.')} Your own import: storeferry --help, and README.md.\n`,
     );
@@ -81,14 +90,29 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
   });
 }
 
-async function showRejects(dir: string, print: (text: string) => void, title: string): Promise<void> {
-  const runs = join(dir, '.storeferry', 'artifacts');
-  for (const run of await readdir(runs)) {
-    const path = join(runs, run, 'rejects.csv');
-    const text = await readFile(path, 'utf8').catch(() => null);
-    if (text === null) continue;
-    print(title);
-    print(`${text.replace('\uFEFF', '').trimEnd()}\n`);
-    return;
-  }
+interface Rejects {
+  readonly run: string;
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The rejects file of the last run that has one. */
+async function latestRejects(dir: string): Promise<Rejects> {
+  const folder = join(dir, '.storeferry', 'artifacts');
+  const found = await Promise.all(
+    (await readdir(folder)).map(async (run) => {
+      const path = join(folder, run, 'rejects.csv');
+      const written = await stat(path).catch(() => null);
+      return written === null ? [] : [{ run, path, at: written.mtimeMs }];
+    }),
+  );
+  const latest = found.flat().sort((a, b) => b.at - a.at)[0];
+  if (latest === undefined) throw new Error('The demo expected a rejects file.');
+  return { ...latest, text: await readFile(latest.path, 'utf8') };
+}
+
+/** A long line by its two ends: the keys stand at the one, the reasons at the other. */
+function shortened(line: string, width: number): string {
+  const half = Math.floor((width - 3) / 2);
+  return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
 }

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+import { REFERENCES, readDocument, withReference } from './reference.ts';
+
+/** The fenced blocks of a document that begin with a comment naming a file. */
+function filesIn(document: string): Record<string, string> {
+  const blocks = document.matchAll(/```\w+\n# (\S+\.(?:yaml|env)|\.env)\n([\s\S]*?)```/g);
+  return Object.fromEntries([...blocks].map(([, name = '', content = '']) => [name, content]));
+}
+
+/** The lines that a reader types, without `-C my-shop`. */
+function commandsIn(document: string): string[][] {
+  const lines = document.matchAll(/^storeferry -C my-shop (.*)$/gm);
+  return [...lines].map(([, command = '']) => command.split(' '));
+}
+
+describe('the documents', () => {
+  it.each(REFERENCES)(
+    '$file has the reference of $name as the schema has it (npm run docs)',
+    ({ file, name }) => {
+      const document = readDocument(file);
+      expect(withReference(document, name)).toBe(document);
+    },
+  );
+
+  it('name every dependency with its reason', () => {
+    const readme = readDocument('README.md');
+    const missing = Object.keys(packageJson.dependencies).filter((name) => !readme.includes(`| ${name} |`));
+    expect(missing).toEqual([]);
+  });
+
+  it('lead to a first own import by the files and commands they show', async () => {
+    const readme = readDocument('README.md');
+    const sandbox = await startSandbox({ port: 0, apiKey: 'your-key' });
+    const files = filesIn(readme);
+    expect(Object.keys(files).sort()).toEqual(['.env', 'jobs/my-catalog.yaml', 'stores.yaml']);
+    const env = files['.env']?.replace('https://shop.example', sandbox.url) ?? '';
+    const sample = join(import.meta.dirname, '..', '..', 'jobs', 'samples', 'catalog-second-night.csv');
+    await using workspace = await makeWorkspace({
+      ...files,
+      '.env': env,
+      'my-export.csv': await readFile(sample, 'utf8'),
+    });
+
+    const commands = commandsIn(readme);
+    expect(commands.map(([command]) => command)).toEqual(['check', 'plan', 'run', 'runs', 'retry']);
+    let run = '';
+    const codes: (number | null)[] = [];
+    for (const command of commands) {
+      const typed = command.map((word) => (word === 'RUN' ? run : word));
+      const { code, stdout } = await workspace.storeferry(...typed);
+      run = /storeferry retry (\S+)/.exec(stdout)?.[1] ?? run;
+      codes.push(code);
+    }
+    expect(codes).toEqual([0, 3, 3, 0, 3]);
+    await sandbox.close();
+  });
+
+  it('show a mapping that passes its own test', async () => {
+    const files = filesIn(readDocument('docs/mappings.md'));
+    await using workspace = await makeWorkspace({
+      ...files,
+      'stores.yaml': 'main: { baseUrl: "https://shop.example", apiKey: "${KEY}" }\n',
+      'jobs/list.yaml': 'import: products\nstore: main\nsource: { path: list.csv }\nmapping: price-list\n',
+    });
+    const { code, stdout } = await workspace.storeferry('check');
+    expect(stdout).toContain('1 mapping test passed');
+    expect(code).toBe(0);
+  });
+});
