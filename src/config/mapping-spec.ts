@@ -16,6 +16,7 @@ const columnSchema = z.union([
     header: headers.describe('As it stands in the file; of several, the first that is there.'),
     occurrence: z
       .union([z.int().min(1), z.literal('all')])
+      .exactOptional()
       .describe('Which column to take where the header repeats, counting from 1; `all` makes a family.'),
   }),
 ]);
@@ -46,7 +47,7 @@ const common = {
     .record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)]))
     .exactOptional()
     .describe(
-      'Per column, a pattern (RE2 syntax) or words that every cell fits unless blank; a row that does not is misaligned.',
+      'Per column, a pattern (RE2 syntax) or words that every whole cell fits unless blank; a row with another is misaligned.',
     ),
   params: z
     .record(

@@ -12,7 +12,7 @@ export type Expectations = (
   line: number,
 ) => Reason | undefined;
 
-/** Compiles what the mapping expects of cells; undefined-like (always content) where it expects nothing. */
+/** Compiles what the mapping expects of cells; always content where it expects nothing. */
 export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect']>): Expectations {
   const checks = Object.entries(spec).flatMap(([name, expected]) => {
     const named = resolveName(scope, name);
@@ -65,7 +65,7 @@ function fitting(
     if (text === last) {
       return true;
     }
-    const fits = pattern?.matcher(text).find() ?? false;
+    const fits = pattern?.testExact(text) ?? false;
     last = fits ? text : last;
     return fits;
   };

@@ -6,6 +6,7 @@ import type { Scope } from './scope.ts';
 export function checkUse(scope: Scope, spec: MappingSpec): void {
   const { problems, columns, used } = scope;
   for (const [index, name] of (spec.required ?? []).entries()) {
+    used.add(name);
     if (!columns.declared.has(name)) {
       problems.add(
         ['required', index],
@@ -51,7 +52,10 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
   }
-  for (const name of Object.keys(spec.lookups ?? {})) {
+  for (const [name, { path, of }] of Object.entries(spec.lookups ?? {})) {
+    if ((path === undefined) === (of === undefined)) {
+      problems.add(['lookups', name], 'expected path or of, and not both');
+    }
     if (!used.has(`lookup ${name}`)) {
       problems.add(['lookups', name], `the lookup ${name} is used nowhere; remove it`);
     }

@@ -156,7 +156,9 @@ function compileNumber(scope: Scope, path: Path, options: NonNullable<TransformO
 }
 
 function compileDate(scope: Scope, path: Path, options: NonNullable<TransformObject['date']>): Step {
-  const formats = options.formats ?? ['iso'];
+  const formats = (options.formats ?? ['iso']).map((format, index) =>
+    argument(scope, [...path, 'formats', index], format),
+  );
   const readers = formats.flatMap((format, index) => {
     const reader = dateReader(format);
     if (reader === undefined) {
