@@ -11,7 +11,8 @@ import { type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
 import { transcode } from './transcode.ts';
 
-const BLOCK_BYTES = 128 * 1024;
+/** What a file stream gives at once; larger blocks were no faster, and left more memory to be collected. */
+const BLOCK_BYTES = 64 * 1024;
 
 export interface CsvOptions {
   /** What messages call the file. */
