@@ -8,6 +8,8 @@ export interface AcceptedRate {
   count(now: number): void;
   /** Over the last second, or since the first request if that is less. */
   perSecond(now: number): number;
+  /** Whether there has been a whole second to look back at. */
+  isWhole(now: number): boolean;
 }
 
 export function acceptedRate(): AcceptedRate {
@@ -33,5 +35,6 @@ export function acceptedRate(): AcceptedRate {
       const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
       return (counts.reduce((sum, count) => sum + count, 0) * 1_000) / spanMs;
     },
+    isWhole: (now) => startedAt !== null && now - startedAt >= WINDOW_MS,
   };
 }

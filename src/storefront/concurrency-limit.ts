@@ -67,7 +67,7 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
       pressure === 'unwell' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
     answersSinceFailure = 0;
     if (accident || sentAt < cutAt) return;
-    if (pressure === 'too-many') caution.exceeded(current);
+    if (pressure === 'too-many') caution.exceeded(current, now);
     cut(now, pressure === 'too-many' ? 'the store said too many requests' : 'the store failed');
   };
 
@@ -91,7 +91,7 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
       return;
     }
     const mayGrow = isQuick || (roundMs <= average + deviation && gained !== 'little');
-    if (round.reached && mayGrow && current < ceiling && caution.allowsMoreThan(current)) grow();
+    if (round.reached && mayGrow && current < ceiling && caution.allowsMoreThan(current, now)) grow();
     round = { endsAt: now + averageMs, sumMs: 0, answers: 0, reached: false };
   };
 

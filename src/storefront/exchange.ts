@@ -193,8 +193,9 @@ export function exchange(options: ExchangeOptions): Exchange {
           return;
         }
         const forget = aborts.add(signal, () => {
-          collector.callOff(new errors.RequestAbortedError());
+          // Rejecting comes first: calling off makes undici report an error at once, as if the connection had failed.
           reject(signal.reason);
+          collector.callOff(new errors.RequestAbortedError());
         });
         const collector = new Collector(timeouts.wholeMs, (result) => {
           forget();

@@ -4,6 +4,7 @@ import { breaker } from './breaker.ts';
 import { type ConcurrencyLimit, concurrencyLimit } from './concurrency-limit.ts';
 import type { SharedPause, Surroundings } from './events.ts';
 import { pace } from './pace.ts';
+import { pushBackCauses } from './push-back-cause.ts';
 import { retryGrants } from './retry-grants.ts';
 import { tokenBucket } from './token-bucket.ts';
 import { waitingLine } from './waiting-line.ts';
@@ -89,6 +90,7 @@ export function gate(options: GateOptions): Gate {
   const grants = retryGrants(clock, aborts);
   const allowed = pace();
   const bucket = tokenBucket(requestsPerSecond);
+  const causeOf = pushBackCauses();
   const first = waitingLine<Ticket, Admission>(aborts);
   const retries = waitingLine<Ticket, Admission>(aborts);
   let inFlight = 0;
@@ -125,11 +127,12 @@ export function gate(options: GateOptions): Gate {
     bucket.take(now);
     inFlight++;
     counts.requests++;
-    limit.sent(inFlight);
     if (circuit.open) circuit.probeSent(now);
     const full = inFlight >= limit.current && limit.current > 1;
     const paced = heldByRate;
     heldByRate = false;
+    // What had to wait for the rate would not go sooner with a higher limit.
+    if (!paced) limit.sent(inFlight);
     return { sentAt: now, probe: circuit.open, full, paced };
   };
 
@@ -198,14 +201,15 @@ export function gate(options: GateOptions): Gate {
     lastFailure = end.reason;
     if (end.status === 429) counts.pushBacks++;
     const explicit = end.status === 429 || (end.status === 503 && end.retryAfterMs !== undefined);
-    const wasPaced = allowed.rate !== Number.POSITIVE_INFINITY;
-    // Once there is a pace, too many at once is told from too many a second by which of the two was used up.
-    const tooManyAtOnce = explicit && wasPaced && admission.full;
-    if (!explicit || !wasPaced || tooManyAtOnce) {
-      const pressure = tooManyAtOnce && !admission.paced ? 'too-many' : 'unwell';
-      limit.ended({ sentAt, endedAt: now, pressure });
+    if (explicit) {
+      const hasRate = allowed.rate !== Number.POSITIVE_INFINITY;
+      const cause = causeOf({ ...admission, endedAt: now, limit: limit.current, hasRate });
+      if (cause.tooManyAtOnce) limit.ended({ sentAt, endedAt: now, pressure: 'too-many' });
+      if (cause.tooManyASecond) slowDown(sentAt, now, true);
+    } else {
+      limit.ended({ sentAt, endedAt: now, pressure: 'unwell' });
+      if (end.status === 503) slowDown(sentAt, now, false);
     }
-    if (!tooManyAtOnce && (end.status === 429 || end.status === 503)) slowDown(sentAt, now, explicit);
     if (end.retryAfterMs !== undefined && end.retryAfterMs > 0) {
       pauseFor(end.retryAfterMs, end.reason);
       sharedPause?.announce(end.retryAfterMs);

@@ -8,9 +8,11 @@ const MEASURED_AFTER_MS = 1_000;
 const KEEP_COMING = 3;
 /** Growth per second, as a share of the rate: the longer nothing was pushed back, the faster. */
 const SLOWEST_INCREASE = 0.02;
+const GUESSED_INCREASE = 0.25;
 const FASTEST_INCREASE = 0.5;
-/** How long the rate rests after a push-back. */
+/** How long the rate rests after a push-back; shorter when it was guessed, and probably guessed too low. */
 const REST_MS = 2_000;
+const GUESSED_REST_MS = 500;
 /** Never slower than this, in requests a second: the breaker and Retry-After pause altogether. */
 const SLOWEST = 0.5;
 /** 503s count as "too many" only when they are this share of the answers since the last cut, of at least so many. */
@@ -40,11 +42,11 @@ export function pace(): Pace {
 
   const cut = (now: number): void => {
     const accepted = taken.perSecond(now) * DECREASE;
-    const isMeasured = rate === Number.POSITIVE_INFINITY || now - cutAt >= MEASURED_AFTER_MS;
+    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS;
     rate = Math.max(SLOWEST, isMeasured ? accepted : Math.min(rate * DECREASE_UNMEASURED, accepted));
     cutAt = now;
-    grownAt = now + REST_MS;
-    increase = SLOWEST_INCREASE;
+    grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);
+    increase = isMeasured ? SLOWEST_INCREASE : GUESSED_INCREASE;
     answers = 0;
     refusals = 0;
   };

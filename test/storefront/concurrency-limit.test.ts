@@ -111,31 +111,39 @@ describe('the concurrency limit', () => {
 });
 
 describe('the memory of what was too much at once', () => {
+  /** Seconds of ten answers each until one more is allowed than `limit`. */
+  function quietSeconds(ceiling: ReturnType<typeof cautiousCeiling>, limit: number, from: number): number {
+    for (let second = 1; second < 100; second++) {
+      for (let answer = 0; answer < 10; answer++) ceiling.answered();
+      if (ceiling.allowsMoreThan(limit, from + second * 1_000)) return second;
+    }
+    throw new Error('never allowed');
+  }
+
   it('holds below it, tries again after a quiet time, and waits twice as long when that fails', () => {
     const ceiling = cautiousCeiling();
-    ceiling.exceeded(6);
-    const quietUntilAllowed = (limit: number) => {
-      let answers = 0;
-      for (; !ceiling.allowsMoreThan(limit); answers++) ceiling.answered();
-      return answers;
-    };
-    expect(ceiling.allowsMoreThan(4)).toBe(true);
-    expect(quietUntilAllowed(5)).toBe(100);
-    ceiling.exceeded(6);
-    expect(quietUntilAllowed(5)).toBe(200);
-    ceiling.exceeded(6);
-    expect(quietUntilAllowed(5)).toBe(400);
+    ceiling.exceeded(6, 0);
+    expect(ceiling.allowsMoreThan(4, 0)).toBe(true);
+    expect(quietSeconds(ceiling, 5, 0)).toBe(2);
+    ceiling.exceeded(6, 10_000);
+    expect(quietSeconds(ceiling, 5, 10_000)).toBe(4);
+    ceiling.exceeded(6, 20_000);
+    expect(quietSeconds(ceiling, 5, 20_000)).toBe(8);
+  });
+
+  it('does not take a time without answers for a quiet one', () => {
+    const ceiling = cautiousCeiling();
+    ceiling.exceeded(6, 0);
+    expect(ceiling.allowsMoreThan(5, 3_600_000)).toBe(false);
   });
 
   it('forgets once more than that was quiet for as long', () => {
     const ceiling = cautiousCeiling();
-    ceiling.exceeded(6);
-    for (let answer = 0; answer < 1_000; answer++) ceiling.answered();
-    expect(ceiling.allowsMoreThan(5)).toBe(true);
-    expect(ceiling.allowsMoreThan(6)).toBe(false);
-    for (let answer = 0; answer < 1_000; answer++) ceiling.answered();
-    expect(ceiling.allowsMoreThan(6)).toBe(true);
-    expect(ceiling.allowsMoreThan(60)).toBe(true);
+    ceiling.exceeded(6, 0);
+    expect(quietSeconds(ceiling, 5, 0)).toBe(2);
+    expect(ceiling.allowsMoreThan(6, 2_000)).toBe(false);
+    expect(quietSeconds(ceiling, 6, 2_000)).toBe(2);
+    expect(ceiling.allowsMoreThan(60, 4_000)).toBe(true);
   });
 });
 

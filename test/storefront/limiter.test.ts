@@ -74,17 +74,22 @@ describe('the limiter, before a store that hides its limits', () => {
   it.each([
     ['five at once', withCapacity({ atOnce: 5 }, 20)],
     ['twenty requests a second', withCapacity({ perSecond: 20 }, 5)],
+    ['twenty requests a second of half a second each', withCapacity({ perSecond: 20 }, 500), 0.5],
     ['latency that grows with load, and more than it', withLatency((open) => 50 + 0.5 * open ** 2)],
     ['latency that grows as a queue does', withLatency((open) => 20 * Math.max(1, open / 5))],
     ['no limit', withLatency(() => 50)],
-  ])('does nine tenths of the best fixed concurrency: %s', { timeout: 60_000 }, async (name, store) => {
-    const best = Math.max(...CONCURRENCIES.map((concurrency) => fixed(store(), concurrency, 10)));
-    const { perSecond, refusedShare, stats } = await adaptive(store(), 60);
-    const figures = `${name}: ${(perSecond / best).toFixed(3)} of ${best.toFixed(0)}/s, 429s ${(refusedShare * 100).toFixed(1)} %`;
-    console.log(`${figures}, limit ${stats.limit} (${stats.because}), seed ${SEED}`);
-    expect(perSecond / best).toBeGreaterThanOrEqual(0.9);
-    expect(refusedShare).toBeLessThanOrEqual(0.05);
-  });
+  ])(
+    'does nine tenths of the best fixed concurrency, or as said: %s',
+    { timeout: 60_000 },
+    async (name, store, share = 0.9) => {
+      const best = Math.max(...CONCURRENCIES.map((concurrency) => fixed(store(), concurrency, 10)));
+      const { perSecond, refusedShare, stats } = await adaptive(store(), 30);
+      const figures = `${name}: ${(perSecond / best).toFixed(3)} of ${best.toFixed(0)}/s, 429s ${(refusedShare * 100).toFixed(1)} %`;
+      console.log(`${figures}, limit ${stats.limit} (${stats.because}), seed ${SEED}`);
+      expect(perSecond / best).toBeGreaterThanOrEqual(share);
+      expect(refusedShare).toBeLessThanOrEqual(0.05);
+    },
+  );
 
   it('keeps a store that queues from holding sixty-four requests', async () => {
     const { stats } = await adaptive(withLatency((open) => 20 * Math.max(1, open / 5))(), 20);

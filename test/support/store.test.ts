@@ -214,7 +214,7 @@ describe('the store, misbehaving', () => {
 
   it('refuses what is too much at once', async () => {
     const { store, upsert } = await setup({
-      latencyMs: 20,
+      latencyMs: 150,
       capacity: { atOnce: 2, refusal: { status: 503, retryAfter: '1' } },
     });
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((url) => upsert(url)));
