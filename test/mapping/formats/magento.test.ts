@@ -174,6 +174,21 @@ describe('magento-products', () => {
     }
   });
 
+  test('reads days and months in the order the job names, and in no other', async () => {
+    const rows = [
+      simple('A', { visibility: 'Catalog', special_price: 7, special_price_from_date: '03/01/2026' }),
+    ];
+    const now = '2026-01-15T00:00:00Z';
+
+    const untold = await map(rows, { now });
+    const british = await map(rows, { now, params: { dateFormat: 'dd/MM/yyyy' } });
+    const american = await map(rows, { now, params: { dateFormat: 'MM/dd/yyyy' } });
+
+    expect(untold.rejected).toHaveLength(1);
+    expect(british.products[0]?.body.variants[0]?.onSale).toBe(true);
+    expect(american.products[0]?.body.variants[0]?.onSale).toBe(false);
+  });
+
   test('rejects a special price date it cannot read rather than guess', async () => {
     const { rejected } = await map([
       simple('A', { visibility: 'Catalog', special_price: 7, special_price_from_date: 'soon' }),
