@@ -40,7 +40,7 @@ export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
     ],
     warnings: [
       ...unset.map(whyUnset),
-      ...storesFound.values.flatMap(plainHttp),
+      ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
@@ -72,11 +72,12 @@ function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[]
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-function plainHttp({ name, baseUrl }: StoreConfig): ConfigurationProblem[] {
+function plainHttp({ files }: Workspace, { name, baseUrl }: StoreConfig): ConfigurationProblem[] {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === 'https:' || LOOPBACK.test(hostname)) return [];
   const message = `${name}.baseUrl: http sends the API key readable for everybody on the way; use https`;
-  return [{ place: { file: 'stores.yaml' }, message }];
+  const place = files.stores()?.placeOf([name, 'baseUrl'], 'value') ?? { file: 'stores.yaml' };
+  return [{ place, message }];
 }
 
 /** A file that is not there may come before the night; more often it is misspelt. */

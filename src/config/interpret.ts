@@ -89,8 +89,8 @@ function malformed(path: Path): Finding {
 
 function literalSecrets(values: FilledValues, fields: readonly SecretField[]): Finding[] {
   return fields
-    .filter(({ path, literal }) => literal === 'refused' && valueAt(values.value, path) !== undefined)
-    .filter(({ path }) => !values.filled.has(pathKey(path)))
+    .filter(({ path, literal }) => literal === 'refused' && !values.filled.has(pathKey(path)))
+    .filter(({ path }) => (valueAt(values.value, path) ?? null) !== null)
     .map(({ path }) => ({
       path,
       part: 'value',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { jobSchema } from './job.ts';
 import { mappingSchema } from './mapping-spec.ts';
+import { settingsSchema } from './settings.ts';
 import { storesSchema } from './stores.ts';
 
 /** The kinds of files a workspace has. */
@@ -10,11 +11,12 @@ export type SchemaName = (typeof SCHEMA_NAMES)[number];
 /** A node of a JSON Schema of draft 7, as far as it is used here. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
+const SCHEMAS = {
+  environment: settingsSchema,
   job: jobSchema,
   mapping: mappingSchema,
   stores: storesSchema,
-};
+} as const;
 
 interface Context {
   readonly jsonSchema: JsonSchema;
@@ -23,12 +25,12 @@ interface Context {
 
 type Override = (context: Context) => void;
 
-function generate(name: SchemaName, override: Override): JsonSchema {
+function generate(name: keyof typeof SCHEMAS, override: Override): JsonSchema {
   return z.toJSONSchema(SCHEMAS[name], { io: 'input', target: 'draft-7', override });
 }
 
 /** What may be written in a file, without the placeholders that may stand instead: the source of the reference. */
-export function plainSchemaFor(name: SchemaName): JsonSchema {
+export function plainSchemaFor(name: SchemaName | 'environment'): JsonSchema {
   return generate(name, tidy);
 }
 

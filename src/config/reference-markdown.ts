@@ -5,17 +5,15 @@ import { branchesOf, code, typeOf } from './schema-type.ts';
 const HEADING = '####';
 
 /**
- * The reference of a kind of file as Markdown: tables of its keys with type, default and meaning, nested keys by their
+ * The reference of a kind of file, or of the environment, as Markdown: tables of its keys with type, default and meaning, nested keys by their
  * path. All of it stands in the schemas, so that it says what is read.
  */
-export function referenceMarkdown(name: SchemaName): string {
+export function referenceMarkdown(name: SchemaName | 'environment'): string {
   const schema = plainSchemaFor(name);
   const definitions = definitionsOf(schema);
   const nameOf = (reference: string) => resolveName(reference, definitions);
   const sections = [
-    ...(name === 'stores'
-      ? [table(rowsOf(schema.additionalProperties, nameOf))]
-      : kinds(name, schema, nameOf)),
+    ...tables(name, schema, nameOf),
     ...Object.entries(definitions)
       .filter(([id]) => !id.startsWith('__'))
       .map(([id, definition]) => definitionSection(id, definition, nameOf)),
@@ -47,6 +45,20 @@ function resolveName(reference: string, definitions: Definitions): string {
 
 function table(rows: readonly string[]): string {
   return ['| key | what | default | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: NameOf): string[] {
+  switch (name) {
+    case 'environment':
+      return [table(rowsOf(schema, nameOf))];
+    case 'stores':
+      return [table(rowsOf(schema.additionalProperties, nameOf))];
+    case 'job':
+    case 'mapping':
+      return kinds(name, schema, nameOf);
+    default:
+      return name satisfies never;
+  }
 }
 
 /** What all kinds of the file have in common, then what each has alone. */

@@ -1,6 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
-import type { DeepReadonly } from './deep-readonly.ts';
 
 /** Any moment serves: an expression that names no time at all fails whenever it is asked for the next one. */
 const SOME_MOMENT = new Date(0);
@@ -59,5 +58,3 @@ export const scheduleSchema = z.strictObject({
     .default('UTC')
     .meta({ description: 'The time zone of the clock meant, by its name.', examples: ['Europe/London'] }),
 });
-
-export type Schedule = DeepReadonly<z.infer<typeof scheduleSchema>>;

@@ -10,7 +10,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';
 
 /** Variables that are settings of the whole workspace, not values of its files. */
-const settingsSchema = z.object({
+export const settingsSchema = z.object({
   REDIS_URL: z
     .string()
     .refine(

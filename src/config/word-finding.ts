@@ -31,7 +31,7 @@ export function wordFinding({ path, part, message, hint }: Finding, subject: Sub
   if (name === '' && found === null) return `the file is empty; ${message}`;
   if (found === undefined) return `'${name}' is missing; ${message}`;
   const isText = typeof found === 'string' && /^expected a (map|list)/.test(message);
-  return isText || subject.secret.has(key)
+  return isText || (found !== null && subject.secret.has(key))
     ? `${label}${message}, found something else`
     : `${label}${message}, found ${describeValue(found)}${hint}`;
 }

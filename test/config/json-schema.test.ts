@@ -7,10 +7,16 @@ import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-
 import { SHIPPED_MAPPINGS } from '../../src/config/workspace-files.ts';
 import { CONTACTS, JOB, MAPPING, STORES } from './support.ts';
 
-/** What an editor would underline. */
-function editor(name: SchemaName): (text: string) => boolean {
-  const validate = new Ajv({ strict: false }).compile(schemaFor(name));
-  return (text) => validate(parse(text)) === true;
+const ajv = new Ajv({ strict: false });
+const validators = {
+  job: ajv.compile(schemaFor('job')),
+  mapping: ajv.compile(schemaFor('mapping')),
+  stores: ajv.compile(schemaFor('stores')),
+};
+
+/** Whether an editor would underline nothing. */
+function accepts(name: SchemaName, text: string): boolean {
+  return validators[name](parse(text)) === true;
 }
 
 const EXPORT = 'export: orders\nstore: main\ndestination: { path: a.csv }\n';
@@ -32,7 +38,7 @@ describe('the JSON Schema', () => {
     ['mapping', MAPPING],
     ['mapping', CONTACTS],
   ])('of a %s accepts what is read: %j', (name, text) => {
-    expect(editor(name)(text)).toBe(true);
+    expect(accepts(name, text)).toBe(true);
   });
 
   it.each<[SchemaName, string]>([
@@ -47,13 +53,14 @@ describe('the JSON Schema', () => {
     ['mapping', MAPPING.replace('pricing', 'prices')],
     ['mapping', CONTACTS.replace('contact:', 'product:')],
   ])('of a %s marks what is refused: %j', (name, text) => {
-    expect(editor(name)(text)).toBe(false);
+    expect(accepts(name, text)).toBe(false);
   });
 
   it('of a mapping accepts every mapping that Storeferry ships', () => {
-    const accepts = editor('mapping');
     const files = readdirSync(SHIPPED_MAPPINGS).filter((file) => file.endsWith('.yaml'));
-    expect(files.filter((file) => !accepts(readFileSync(join(SHIPPED_MAPPINGS, file), 'utf8')))).toEqual([]);
+    expect(
+      files.filter((file) => !accepts('mapping', readFileSync(join(SHIPPED_MAPPINGS, file), 'utf8'))),
+    ).toEqual([]);
     expect(files.length).toBeGreaterThan(0);
   });
 });

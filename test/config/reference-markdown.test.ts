@@ -36,6 +36,15 @@ describe('the reference', () => {
     );
   });
 
+  it('tells of the environment what it sets', () => {
+    const found = rows(referenceMarkdown('environment'));
+    expect(found.map(([name, , preset]) => [name, preset])).toEqual([
+      ['`REDIS_URL`', ''],
+      ['`ARTIFACTS_URL`', '`.storeferry/artifacts`'],
+      ['`LOG_LEVEL`', '`info`'],
+    ]);
+  });
+
   it.each(SCHEMA_NAMES)('of a %s has whole tables', (name) => {
     const markdown = referenceMarkdown(name);
     const found = rows(markdown);

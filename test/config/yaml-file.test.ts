@@ -100,7 +100,7 @@ describe('a YAML file', () => {
     ['a tag', 'a: !!js/function x\n', 'tags (!name) are not used here'],
     ['a key that is a list', '? [a]\n: 1\n', 'expected a plain name as the key'],
     ['a key that would change objects', 'a: { __proto__: { b: 1 } }\n', "1:6 '__proto__' cannot be a key"],
-    ['brackets without end', `a: ${'['.repeat(50_000)}\n`, 'nested too deeply'],
+    ['brackets without end', `a: ${'['.repeat(5000)}\n`, 'nested too deeply'],
   ])('refuses %s', (_, text, message) => {
     expect(problems(text).join('\n')).toContain(message);
     expect(parseYaml(text, 'a.yaml').content).toBeNull();
