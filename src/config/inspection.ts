@@ -14,6 +14,7 @@ import {
 } from './job-relations.ts';
 import type { MappingFile } from './mapping-file.ts';
 import { mappingSchema } from './mapping-spec.ts';
+import { once } from './once.ts';
 import type { SecretField } from './secrets.ts';
 import { isName, type StoreConfig, storeSchema } from './stores.ts';
 import { valueAt } from './values-at.ts';
@@ -81,7 +82,7 @@ export function inspectFiles(
     return withValue(found, (value) => ({ name, ...value }));
   }
 
-  function mapping(name: string): Interpretation<MappingFile> | undefined {
+  const mapping = once((name): Interpretation<MappingFile> | undefined => {
     const found = files.mapping(name);
     if (found === undefined) return undefined;
     const { yaml, dir, shipped } = found;
@@ -93,7 +94,7 @@ export function inspectFiles(
       dir,
       placeOf: (path, part = 'value') => yaml.placeOf(path, part),
     }));
-  }
+  });
 
   function job(name: string): Interpretation<Job> | undefined {
     const yaml = files.job(name);

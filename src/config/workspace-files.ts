@@ -1,7 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../model/errors.ts';
+import { ConfigurationError, UsageError } from '../model/errors.ts';
+import { once } from './once.ts';
 import { readYaml } from './read-yaml.ts';
 import { isName } from './stores.ts';
 import type { YamlFile } from './yaml-file.ts';
@@ -29,11 +30,15 @@ export interface WorkspaceFiles {
   readonly ignored: readonly { readonly file: string; readonly why: string }[];
 }
 
+/** The names in a folder; none where there is no folder. */
 function listFolder(dir: string): string[] {
   try {
     return readdirSync(dir).sort();
-  } catch {
-    return [];
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'ENOENT') return [];
+    const message = `the folder cannot be read (${code ?? 'unknown error'})`;
+    throw new ConfigurationError([{ place: { file: dir }, message }], { cause });
   }
 }
 
@@ -53,16 +58,6 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
       ? [{ file, why: 'the file is not read: its name may hold letters, digits, dots, - and _ only' }]
       : [];
   });
-}
-
-/** Remembers what was read, so that a file is read once and all see the same. */
-function once<T>(read: (name: string) => T): (name: string) => T {
-  const known = new Map<string, { readonly value: T }>();
-  return (name) => {
-    const entry = known.get(name) ?? { value: read(name) };
-    known.set(name, entry);
-    return entry.value;
-  };
 }
 
 /** UsageError when the folder is no workspace. */

@@ -75,7 +75,7 @@ export function openWorkspace(
 }
 
 function unknown(kind: string, where: string, name: string, names: readonly string[]): never {
-  throw new UsageError(`There is no ${kind} '${name}' in ${where}${didYouMean(name, names)}`, {
+  throw new UsageError(`There is no ${kind} '${name}' in ${where}${didYouMean(name, names) || '.'}`, {
     hint: names.length === 0 ? `There is no ${kind} there at all.` : `There is ${names.join(', ')}.`,
   });
 }

@@ -44,7 +44,7 @@ describe('a workspace', () => {
     [
       'job',
       (from) => from.job('../jobs/nightly'),
-      "There is no job '../jobs/nightly' in jobs/ There is nightly.",
+      "There is no job '../jobs/nightly' in jobs/. There is nightly.",
     ],
     [
       'mapping',
@@ -53,6 +53,13 @@ describe('a workspace', () => {
     ],
   ])('says which %s is nearest to a wrong name', (_, action, message) => {
     expect(usageOf(() => action(workspace()))).toBe(message);
+  });
+
+  it('says of a folder that it cannot be read', () => {
+    const dir = folder({ 'stores.yaml': STORES, jobs: 'not a folder' });
+    expect(problemsOf(() => openWorkspace(dir, {}))).toEqual([
+      `${join(dir, 'jobs')} the folder cannot be read (ENOTDIR)`,
+    ]);
   });
 
   it('fails only on what is used', () => {
