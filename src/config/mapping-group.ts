@@ -49,7 +49,9 @@ const fields = z.strictObject({
     .describe('The row that describes the record. Left out: its first row.'),
   alone: conditionSchema
     .exactOptional()
-    .describe('With `children`: a child that meets this is a record of its own as well.'),
+    .describe(
+      'With `children`: a child that meets this is a record of its own as well. With `rows: anywhere`: a row that meets this is a record of its own, whatever others share its key.',
+    ),
 });
 
 /** How rows become records; left out, every row is one. Exactly one of by, starts, parent, children. */
@@ -80,8 +82,12 @@ export const groupSchema = fields.superRefine((group, context) => {
   if (main === 'starts' && group.rows === 'anywhere') {
     context.addIssue({ code: 'custom', path: ['rows'], message: 'with starts, rows must be adjacent' });
   }
-  if (group.alone !== undefined && main !== 'children') {
-    context.addIssue({ code: 'custom', path: ['alone'], message: 'alone goes with children' });
+  if (group.alone !== undefined && main !== 'children' && group.rows !== 'anywhere') {
+    context.addIssue({
+      code: 'custom',
+      path: ['alone'],
+      message: 'alone goes with children, or with rows: anywhere',
+    });
   }
   if (group.head !== undefined && (main === 'starts' || main === 'parent')) {
     context.addIssue({ code: 'custom', path: ['head'], message: `with ${main}, the head is known already` });

@@ -30,7 +30,12 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
   const head = spec?.head === undefined ? undefined : compileCondition(scope, [...path, 'head'], spec.head);
   if (spec?.by !== undefined) {
     const by = compileAs(scope, [...path, 'by'], spec.by, 'text');
-    return spec.rows === 'anywhere' ? keyedAnywhere(scope, by, head) : keyedAdjacent(scope, by, head);
+    if (spec.rows !== 'anywhere') {
+      return keyedAdjacent(scope, by, head);
+    }
+    const alone =
+      spec.alone === undefined ? undefined : compileCondition(scope, [...path, 'alone'], spec.alone);
+    return keyedAnywhere(scope, by, { head, alone });
   }
   if (spec?.starts !== undefined) {
     return starting(
@@ -62,7 +67,11 @@ function keyedAdjacent(scope: Scope, by: Expression, head: Test | undefined): Gr
 
 const UNLINKED: RowLinks = { belongs: null, names: [], wants: [], silent: false, alone: false, stray: false };
 
-function keyedAnywhere(scope: Scope, by: Expression, head: Test | undefined): Grouping {
+function keyedAnywhere(
+  scope: Scope,
+  by: Expression,
+  { head, alone }: { readonly head: Test | undefined; readonly alone: Test | undefined },
+): Grouping {
   return {
     kind: 'anywhere',
     trustsKey: firstColumn(scope, by.sources),
@@ -72,9 +81,12 @@ function keyedAnywhere(scope: Scope, by: Expression, head: Test | undefined): Gr
         (row) => {
           const key = by.read(row, 0);
           const certain = row.misaligned === undefined || row.misaligned.keyTrusted;
-          return typeof key === 'string' && certain
-            ? { ...UNLINKED, belongs: key }
-            : { ...UNLINKED, stray: true };
+          if (typeof key !== 'string' || !certain) {
+            return { ...UNLINKED, stray: true };
+          }
+          return row.misaligned === undefined && alone?.(row, 0) === true
+            ? { ...UNLINKED, alone: true }
+            : { ...UNLINKED, belongs: key };
         },
         (gathered) => finishKeyed(gathered, head),
       ),

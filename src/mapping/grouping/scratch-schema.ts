@@ -23,12 +23,13 @@ const AMBIGUOUS = `
   CREATE INDEX shared_by_name ON shared (name);
 `;
 
-/** Rows with the same key are a record, which begins with the first of them. */
+/** Rows with the same key are a record, which begins with the first of them; those that stand alone are one each. */
 const BY_KEY = `
   CREATE TABLE firsts (belongs TEXT PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
   INSERT INTO firsts SELECT belongs, min(seq) FROM rows WHERE belongs IS NOT NULL GROUP BY belongs;
   INSERT INTO members SELECT f.seq, 1, r.seq FROM rows r JOIN firsts f ON f.belongs = r.belongs;
   DROP TABLE firsts;
+  INSERT INTO members SELECT seq, 1, seq FROM rows WHERE belongs IS NULL AND alone;
 `;
 
 /** A child belongs to the row that bears the name it gives; without one, to a record that cannot be read. */

@@ -41,6 +41,15 @@ describe('google-merchant-products', () => {
     expect(rejected.map(({ key, rows }) => [key, rows])).toEqual([['SHIRT', 2]]);
   });
 
+  test('leaves an id that comes twice to the job: two records of one key', async () => {
+    const { products } = await map(['id,title,price', 'a,Cup,5 EUR', 'a,Cup,6 EUR']);
+
+    expect(products.map(({ key, rows }) => [key, rows])).toEqual([
+      ['a', 1],
+      ['a', 1],
+    ]);
+  });
+
   test.each([
     ['id,title,price,image link,sale price'],
     ['ID,Title,Price,Image_Link,Sale_Price'],
