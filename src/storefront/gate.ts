@@ -1,12 +1,9 @@
 import { StoreUnavailableError } from '../model/errors.ts';
 import type { AbortListeners } from './abort-listeners.ts';
 import { breaker } from './breaker.ts';
-import { type ConcurrencyLimit, concurrencyLimit } from './concurrency-limit.ts';
 import type { SharedPause, Surroundings } from './events.ts';
-import { pace } from './pace.ts';
-import { pushBackCauses } from './push-back-cause.ts';
+import { limiter, type Place } from './limiter.ts';
 import { retryGrants } from './retry-grants.ts';
-import { tokenBucket } from './token-bucket.ts';
 import { waitingLine } from './waiting-line.ts';
 
 /** An operation as the gate sees it, from its first attempt to its outcome. */
@@ -18,14 +15,9 @@ export interface Ticket {
 }
 
 /** Leave to send one request, to be handed back when it has ended. */
-export interface Admission {
-  readonly sentAt: number;
+export interface Admission extends Place {
   /** Sent to see whether the store answers again, while everything else waits. */
   readonly probe: boolean;
-  /** It was the last that the concurrency limit allowed. */
-  readonly full: boolean;
-  /** It had to wait for the rate. */
-  readonly paced: boolean;
 }
 
 /** How an attempt ended. */
@@ -55,6 +47,8 @@ export interface GateStats {
   readonly pushBacks: number;
   /** Requests a second that the store seems to allow or the configuration does; null when there is no such limit. */
   readonly requestsPerSecond: number | null;
+  /** How long the store (or another worker) has asked to be left alone; 0 when it has not. */
+  readonly pausedForMs: number;
   readonly retryBudget: number;
   readonly breakerOpen: boolean;
 }
@@ -84,20 +78,16 @@ interface GateOptions extends Surroundings {
 }
 
 export function gate(options: GateOptions): Gate {
-  const { clock, onEvent, aborts, sharedPause, requestsPerSecond = Number.POSITIVE_INFINITY } = options;
-  const limit: ConcurrencyLimit = concurrencyLimit(options.concurrency);
+  const { clock, onEvent, aborts, sharedPause, concurrency } = options;
+  const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
+  const limits = limiter({ concurrency, requestsPerSecond });
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
-  const allowed = pace();
-  const bucket = tokenBucket(requestsPerSecond);
-  const causeOf = pushBackCauses();
   const first = waitingLine<Ticket, Admission>(aborts);
   const retries = waitingLine<Ticket, Admission>(aborts);
-  let inFlight = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = 0;
   let lastFailure = '';
-  let heldByRate = false;
   let closedBy: Error | null = null;
   let cancelTimer: (() => void) | null = null;
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
@@ -124,25 +114,15 @@ export function gate(options: GateOptions): Gate {
   const admit = (ticket: Ticket, now: number): Admission => {
     if (ticket.retry) counts.retries++;
     else grants.earn();
-    bucket.take(now);
-    inFlight++;
     counts.requests++;
     if (circuit.open) circuit.probeSent(now);
-    const full = inFlight >= limit.current && limit.current > 1;
-    const paced = heldByRate;
-    heldByRate = false;
-    // What had to wait for the rate would not go sooner with a higher limit.
-    if (!paced) limit.sent(inFlight);
-    return { sentAt: now, probe: circuit.open, full, paced };
+    return { ...limits.take(now), probe: circuit.open };
   };
 
   /** Milliseconds until anything may go, whatever it is; Infinity when the end of a request decides. */
   const closedForMs = (now: number): number => {
-    if (circuit.open) return Math.max(circuit.probeWaitMs(now), pausedUntil - now, 0);
-    if (inFlight >= limit.current) return Number.POSITIVE_INFINITY;
-    const rateMs = bucket.waitMs(now);
-    if (rateMs > 0) heldByRate = true;
-    return Math.max(rateMs, pausedUntil - now, 0);
+    const waitMs = circuit.open ? circuit.probeWaitMs(now) : limits.waitMs(now);
+    return Math.max(waitMs, pausedUntil - now, 0);
   };
 
   /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
@@ -190,25 +170,12 @@ export function gate(options: GateOptions): Gate {
     return admitted;
   };
 
-  const slowDown = (sentAt: number, endedAt: number, explicit: boolean): void => {
-    const before = allowed.rate;
-    allowed.refused({ sentAt, endedAt, explicit });
-    if (allowed.rate < before) onEvent({ kind: 'rate-limited', requestsPerSecond: allowed.rate });
-  };
-
   const failed = (end: AttemptEnd & { kind: 'failed' }, admission: Admission, now: number): void => {
-    const { sentAt } = admission;
     lastFailure = end.reason;
     if (end.status === 429) counts.pushBacks++;
-    const explicit = end.status === 429 || (end.status === 503 && end.retryAfterMs !== undefined);
-    if (explicit) {
-      const hasRate = allowed.rate !== Number.POSITIVE_INFINITY;
-      const cause = causeOf({ ...admission, endedAt: now, limit: limit.current, hasRate });
-      if (cause.tooManyAtOnce) limit.ended({ sentAt, endedAt: now, pressure: 'too-many' });
-      if (cause.tooManyASecond) slowDown(sentAt, now, true);
-    } else {
-      limit.ended({ sentAt, endedAt: now, pressure: 'unwell' });
-      if (end.status === 503) slowDown(sentAt, now, false);
+    const attempt = { status: end.status, hasRetryAfter: end.retryAfterMs !== undefined };
+    if (limits.failed(admission, attempt, now)) {
+      onEvent({ kind: 'rate-limited', requestsPerSecond: limits.requestsPerSecond });
     }
     if (end.retryAfterMs !== undefined && end.retryAfterMs > 0) {
       pauseFor(end.retryAfterMs, end.reason);
@@ -217,15 +184,14 @@ export function gate(options: GateOptions): Gate {
     if (admission.probe) circuit.probeEnded(false);
     else if (circuit.answered(false, now)) {
       openedAt = now;
-      limit.restart('starting again after the store failed');
+      limits.restart('starting again after the store failed');
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }
   };
 
   const answered = (admission: Admission, now: number): void => {
     counts.answered++;
-    limit.ended({ sentAt: admission.sentAt, endedAt: now, pressure: 'none' });
-    allowed.accepted(now);
+    limits.answered(admission, now);
     if (!admission.probe) circuit.answered(true, now);
     else if (circuit.probeEnded(true)) onEvent({ kind: 'breaker-closed', openForMs: now - openedAt });
   };
@@ -242,7 +208,6 @@ export function gate(options: GateOptions): Gate {
       return closedForMs(now) > 0 ? wait(ticket, signal) : admit(ticket, now);
     },
     leave(admission, end) {
-      inFlight--;
       const now = clock.monotonic();
       switch (end.kind) {
         case 'answered':
@@ -252,23 +217,24 @@ export function gate(options: GateOptions): Gate {
           failed(end, admission, now);
           break;
         case 'abandoned':
+          limits.abandoned();
           if (admission.probe) circuit.probeEnded(false);
           break;
         default:
           throw new Error(`Unknown end of an attempt: ${end satisfies never}`);
       }
-      bucket.rate = Math.min(requestsPerSecond, allowed.rate);
       pump();
     },
     stats: () => ({
-      limit: limit.current,
-      because: limit.because,
-      inFlight,
+      limit: limits.concurrency,
+      because: limits.because,
+      inFlight: limits.inFlight,
       waiting: first.length + retries.length + grants.waiting,
       requests: counts.requests,
       retries: counts.retries,
       pushBacks: counts.pushBacks,
-      requestsPerSecond: bucket.rate === Number.POSITIVE_INFINITY ? null : bucket.rate,
+      requestsPerSecond: Number.isFinite(limits.requestsPerSecond) ? limits.requestsPerSecond : null,
+      pausedForMs: Math.max(0, pausedUntil - clock.monotonic()),
       retryBudget: grants.balance,
       breakerOpen: circuit.open,
     }),

@@ -20,8 +20,8 @@ const UNWELL_SHARE = 1 / 3;
 const UNWELL_ANSWERS = 6;
 
 /**
- * The rate the store seems to allow, in requests a second: Infinity until it first says 429 (or so many 503s that
- * they can only mean the same), then a little less than it was seen to accept, tried upwards again and again.
+ * The rate the store seems to allow, in requests a second: Infinity until a 429 is laid to it (or so many 503s come
+ * that they can only mean the same), then a little less than it was seen to accept, tried upwards again and again.
  */
 export interface Pace {
   readonly rate: number;
