@@ -47,6 +47,8 @@ function sentence(code: CopyReasonCode, field: string, copies: number, places: s
   }
 }
 
+const listFormat = new Intl.ListFormat('en', { type: 'conjunction' });
+
 /** `lines 20-22 and 170`; with the number of the file where there are several. */
 function placesOf(spans: readonly RowSpan[], copies: number): string {
   const severalFiles = spans.some((span) => span.file > 0);
@@ -54,9 +56,6 @@ function placesOf(spans: readonly RowSpan[], copies: number): string {
     const lines = from === to ? `${from}` : `${from}-${to}`;
     return severalFiles ? `file ${file + 1} line ${lines}` : lines;
   });
-  const named =
-    copies > spans.length
-      ? `${places.join(', ')} and more`
-      : new Intl.ListFormat('en', { type: 'conjunction' }).format(places);
+  const named = copies > spans.length ? `${places.join(', ')} and more` : listFormat.format(places);
   return severalFiles ? named : `lines ${named}`;
 }
