@@ -1,116 +1,161 @@
-import { createReadStream } from 'node:fs';
-import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StateError } from '../model/errors.ts';
+import { checkedName, isTemporary, temporaryName } from './artifact-names.ts';
 import type { Artifacts, RunFolder } from './artifacts.ts';
+import { inChunks } from './in-chunks.ts';
 
-/** Flat names only: nothing that is written or read can lie outside its folder. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const UNFINISHED = '.part';
+/** A temporary file that was not touched for so long has no writer any more, on whatever machine. */
+const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
 
-function checkedName(name: string): string {
-  if (!NAME.test(name) || name.endsWith(UNFINISHED)) throw new Error(`Not a name of an artifact: ${name}`);
-  return name;
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function failed(what: string, where: string, cause: unknown): StateError {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new StateError(`${where} cannot be ${what}: ${message}`, {
-    cause,
-    hint: 'Look for a full disk and missing permissions, then run again to continue.',
-  });
-}
-
-/** A folder on a disk, or on a share that all workers reach. */
-export function artifactsFolder(root: string): Artifacts {
+/** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
+export function folderArtifacts(root: string): Artifacts {
   return {
     run: (id) => runFolder(join(root, checkedName(id))),
     async remove(id) {
-      await rm(join(root, checkedName(id)), { recursive: true, force: true });
+      const folder = join(root, checkedName(id));
+      await told(folder, 'removed', rm(folder, { recursive: true, force: true }));
     },
   };
 }
 
-function runFolder(dir: string): RunFolder {
-  const path = (name: string) => join(dir, checkedName(name));
+function runFolder(location: string): RunFolder {
+  const pathOf = (name: string) => join(location, checkedName(name));
+  let prepared: Promise<void> | undefined;
   return {
-    location: dir,
+    location,
     async write(name, content) {
-      const target = path(name);
-      // Unique, so that two writers of one name cannot mix; the later rename wins, with a whole file.
-      const part = `${target}.${process.pid}-${Math.random().toString(36).slice(2)}${UNFINISHED}`;
+      const path = pathOf(name);
+      prepared ??= prepare(location);
+      await prepared;
+      const temporary = join(location, temporaryName(name, randomUUID()));
       try {
-        await mkdir(dir, { recursive: true, mode: 0o700 });
-        const size = await writeWhole(part, content);
-        await rename(part, target);
-        await syncFolder(dir);
+        const size = await writeNew(temporary, content);
+        await told(path, 'written', rename(temporary, path));
+        await told(location, 'written', syncFolder(location));
         return size;
       } catch (error) {
-        await rm(part, { force: true }).catch(() => {});
-        if (error instanceof Error && 'syscall' in error) throw failed('written', target, error);
+        await rm(temporary, { force: true }).catch(() => {});
         throw error;
       }
     },
     async read(name) {
-      const stream = createReadStream(path(name));
-      await new Promise<void>((resolve, reject) => {
-        stream.once('open', () => resolve());
-        stream.once('error', (error) => reject(failed('read', path(name), error)));
-      });
-      return stream;
+      const path = pathOf(name);
+      const file = await told(path, 'read', open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+      return file.createReadStream({ highWaterMark: 256 * 1_024 });
     },
     async exists(name) {
-      try {
-        await access(path(name));
-        return true;
-      } catch (error) {
-        if (isAbsent(error)) return false;
-        throw failed('read', path(name), error);
-      }
+      return (await told(pathOf(name), 'read', found(stat(pathOf(name))))) !== undefined;
     },
     async list() {
-      try {
-        const names = await readdir(dir);
-        return names.filter((name) => NAME.test(name) && !name.endsWith(UNFINISHED)).sort();
-      } catch (error) {
-        if (isAbsent(error)) return [];
-        throw failed('read', dir, error);
-      }
+      const names = await told(location, 'read', found(readdir(location)));
+      return (names ?? []).filter((name) => !isTemporary(name)).sort();
     },
     async remove(names) {
-      await Promise.all(names.map((name) => rm(path(name), { force: true })));
+      for (const name of names) await told(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
     },
   };
 }
 
-async function writeWhole(
-  path: string,
-  content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
-): Promise<number> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    let size = 0;
-    for await (const chunk of content) {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      await file.writeFile(bytes);
-      size += bytes.length;
-    }
-    await file.sync();
-    return size;
-  } finally {
-    await file.close();
+/** Creates the folder and sweeps what writers that died have left in it. */
+async function prepare(location: string): Promise<void> {
+  await told(location, 'created', mkdir(location, { recursive: true, mode: 0o700 }));
+  for (const name of await told(location, 'read', readdir(location))) {
+    if (!isTemporary(name)) continue;
+    const path = join(location, name);
+    const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
+    if (age > ABANDONED_AFTER_MS) await rm(path, { force: true }).catch(() => {});
   }
 }
 
-async function syncFolder(dir: string): Promise<void> {
-  const folder = await open(dir, 'r');
+async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]): Promise<number> {
+  const file = await told(path, 'written', open(path, 'wx', 0o600));
   try {
-    await folder.sync();
+    let size = 0;
+    for await (const chunk of inChunks(content)) {
+      await told(path, 'written', writeAll(file, chunk));
+      size += chunk.length;
+    }
+    await told(path, 'written', file.sync());
+    return size;
+  } finally {
+    await file.close().catch(() => {});
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let written = 0; written < chunk.length; ) {
+    written += (await file.write(chunk, written)).bytesWritten;
+  }
+}
+
+/** Makes the new name survive a power cut; some shared folders cannot, and need not. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY);
+  try {
+    await folder.sync().catch((error: unknown) => {
+      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
+    });
   } finally {
     await folder.close();
+  }
+}
+
+/** Undefined when there is no such file or folder. */
+async function found<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  return error.code;
+}
+
+/** Awaits the file system; what it refuses becomes a StateError that says where, why and what to do. */
+async function told<Value>(path: string, done: string, asked: Promise<Value>): Promise<Value> {
+  try {
+    return await asked;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new StateError(`The artifact ${path} cannot be ${done}: ${describe(code)}.`, {
+      hint: adviceOn(code),
+      cause: error,
+    });
+  }
+}
+
+function describe(code: string): string {
+  const known: Readonly<Record<string, string>> = {
+    ENOENT: 'it does not exist',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the quota is used up',
+    EFBIG: 'it would be larger than files may be here',
+    EIO: 'the disk or the shared folder fails',
+    EACCES: 'permission is denied',
+    EPERM: 'permission is denied',
+    EROFS: 'the disk is read-only',
+    ELOOP: 'it is a symbolic link',
+  };
+  return known[code] ?? code;
+}
+
+function adviceOn(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'Check that ARTIFACTS_URL names the same folder on every machine and that nobody has tidied it.';
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'Make room, then run again: what was acknowledged is kept, the run is continued.';
+    default:
+      return 'Check the folder that ARTIFACTS_URL names, then run again to continue.';
   }
 }

@@ -1,10 +1,17 @@
+import { openRedisState } from './redis.ts';
+import { openSqliteState } from './sqlite.ts';
 import type { State } from './state.ts';
 
-/** Opens shared state in Redis where there is an address, else embedded state in the folder. */
-export async function openState(where: {
-  readonly redisUrl: string | undefined;
+export interface StateOptions {
+  /** `REDIS_URL`: the state is shared there. Undefined or empty: it is embedded, in SQLite. */
+  readonly redisUrl?: string | undefined;
+  /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-}): Promise<State> {
-  const { openSqliteState } = await import('./sqlite.ts');
-  return openSqliteState(where.dir);
+  /** Before every key in Redis; `storeferry` by default. */
+  readonly prefix?: string | undefined;
+}
+
+/** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
+export function openState({ redisUrl, dir, prefix = 'storeferry' }: StateOptions): Promise<State> {
+  return redisUrl ? openRedisState({ url: redisUrl, prefix }) : openSqliteState(dir);
 }

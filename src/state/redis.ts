@@ -1,0 +1,39 @@
+import { connectRedis, type RedisConnectionOptions } from './redis/connect.ts';
+import { redisKeys } from './redis/keys.ts';
+import { redisLedger } from './redis/ledger.ts';
+import { redisLocks } from './redis/locks.ts';
+import { redisRuns } from './redis/runs.ts';
+import type { State } from './state.ts';
+
+/**
+ * Longer than a pause of garbage collection or a restart of Redis, short enough that the locks of a process that was
+ * killed do not keep its successor waiting.
+ */
+const LEASE_MS = 15_000;
+
+export interface RedisStateOptions extends RedisConnectionOptions {
+  /** Before every key; without braces. Workspaces that share a Redis each take their own. */
+  readonly prefix: string;
+  /** How long a lock outlives its last renewal. */
+  readonly leaseMs?: number;
+}
+
+/** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
+export async function openRedisState({
+  prefix,
+  leaseMs = LEASE_MS,
+  ...options
+}: RedisStateOptions): Promise<State> {
+  const connection = await connectRedis(options);
+  const keys = redisKeys(prefix);
+  const locks = redisLocks(connection, keys, { leaseMs });
+  return {
+    ledger: (target) => redisLedger(connection, keys, target),
+    runs: redisRuns(connection, keys),
+    locks,
+    async [Symbol.asyncDispose]() {
+      locks.leaveAll();
+      await connection.close();
+    },
+  };
+}

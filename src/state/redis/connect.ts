@@ -1,0 +1,142 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { StateError } from '../../model/errors.ts';
+
+/** How long a command may wait for an answer, reconnecting meanwhile: a restart passes, a dead server is told. */
+const PATIENCE_MS = 10_000;
+const RECONNECT_MAX_MS = 1_000;
+
+/** A connection to one Redis server, or to a Redis Cluster. */
+export interface RedisConnection {
+  readonly client: Redis | Cluster;
+  /** Awaits an answer; whatever goes wrong is a StateError that says what to do and shows no password. */
+  ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface RedisConnectionOptions {
+  /** `redis://user:password@host:port/db`, or `rediss:` with TLS. */
+  readonly url: string;
+  readonly patienceMs?: number;
+}
+
+/** Connects; StateError at once when the server cannot be reached or refuses. A Cluster is recognised by itself. */
+export async function connectRedis({
+  url,
+  patienceMs = PATIENCE_MS,
+}: RedisConnectionOptions): Promise<RedisConnection> {
+  const options = { ...parseUrl(url), ...manners(patienceMs) };
+  const address = `${options.host}:${options.port}`;
+  const single = new Redis(options);
+  let lastError: unknown;
+  single.on('error', (error) => {
+    lastError = error;
+  });
+  try {
+    await Promise.race([single.connect(), rejectAfter(patienceMs)]);
+    const info = await single.info('cluster');
+    if (!info.includes('cluster_enabled:1')) return connection(single, address);
+  } catch (error) {
+    single.disconnect();
+    throw asStateError(lastError ?? error, address);
+  }
+  single.disconnect();
+  const { host, port, db: _, ...redisOptions } = options;
+  const cluster = new Cluster([{ host, port }], { redisOptions, lazyConnect: true });
+  cluster.on('error', () => {});
+  try {
+    await Promise.race([cluster.connect(), rejectAfter(patienceMs)]);
+    return connection(cluster, address);
+  } catch (error) {
+    cluster.disconnect();
+    throw asStateError(error, address);
+  }
+}
+
+function connection(client: Redis | Cluster, address: string): RedisConnection {
+  return {
+    client,
+    async ask(answer) {
+      try {
+        return await answer;
+      } catch (error) {
+        throw asStateError(error, address);
+      }
+    },
+    async close() {
+      await client.quit().catch(() => client.disconnect());
+    },
+  };
+}
+
+function parseUrl(text: string) {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol)) {
+    throw new StateError(
+      'REDIS_URL is not an address of the form redis://[user:password@]host[:port][/number].',
+      {
+        hint: 'rediss:// speaks TLS. Special characters of a password are written as %40 and the like.',
+      },
+    );
+  }
+  return {
+    host: url.hostname || '127.0.0.1',
+    port: Number(url.port || 6379),
+    db: Number(url.pathname.slice(1) || 0),
+    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    ...(url.protocol === 'rediss:' ? { tls: { servername: url.hostname } } : {}),
+  };
+}
+
+function manners(patienceMs: number) {
+  return {
+    lazyConnect: true,
+    connectTimeout: patienceMs,
+    // The one limit there is: it counts from the call, whatever the command waits for.
+    commandTimeout: patienceMs,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MAX_MS),
+  } satisfies RedisOptions;
+}
+
+function rejectAfter(ms: number): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error('no answer')), ms).unref();
+  });
+}
+
+/** Errors of ioredis carry the command with its arguments, AUTH and bodies among them: only the message is kept. */
+function asStateError(error: unknown, address: string): StateError {
+  const found = error instanceof Error ? error.message : String(error);
+  const [problem, hint] = explain(found);
+  return new StateError(`Redis at ${address} ${problem} (${found}).`, { hint, cause: new Error(found) });
+}
+
+function explain(message: string): readonly [problem: string, hint: string] {
+  if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/.test(message)) {
+    return ['refuses us', 'Check user, password and permissions in REDIS_URL.'];
+  }
+  if (message.startsWith('OOM')) {
+    return [
+      'is full',
+      'Give it more memory (maxmemory); what was acknowledged is kept, run again to continue.',
+    ];
+  }
+  if (message.startsWith('READONLY')) {
+    return ['is a replica and takes no writes', 'Let REDIS_URL name the primary.'];
+  }
+  if (message.startsWith('MISCONF')) {
+    return ['cannot write to its disk', 'Look into the log of Redis, then run again to continue.'];
+  }
+  if (/^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/.test(message)) {
+    return ['is not ready', 'Wait a moment, then run again to continue.'];
+  }
+  if (
+    /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|closed|timed out|no answer/i.test(
+      message,
+    )
+  ) {
+    return ['cannot be reached', 'Check REDIS_URL and that Redis runs, then run again to continue.'];
+  }
+  return ['answered with an error', 'Look into the log of Redis, then run again to continue.'];
+}

@@ -1,0 +1,41 @@
+/** The names of everything kept in Redis. What is written together carries the hash tag of its target. */
+export interface RedisKeys {
+  /** Hash: key of the ledger -> mark. */
+  marks(tag: string): string;
+  /** Hash: key of the ledger -> packed body. */
+  bodies(tag: string): string;
+  /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
+  jobKeys(tag: string): string;
+  /** Hash: the fields of a Run, each as JSON. */
+  run(id: string): string;
+  /** Sorted set: run id by start. */
+  runs(job?: string): string;
+  /** Hash: shard -> one letter an operation. */
+  outcomes(tag: string, run: string): string;
+  /** Hash: the fields of OutcomeTally, and the last call of each process. */
+  tally(tag: string, run: string): string;
+  /** Sorted set: Refusal as JSON, by shard and operation. */
+  refusals(tag: string, run: string): string;
+  /** Hash: `shard:operation` -> Reason as JSON. */
+  unsent(tag: string, run: string): string;
+  /** Sorted set: ChangedId as JSON, by shard and operation. */
+  changedIds(tag: string, run: string): string;
+  /** Hash with an expiry: token, job, run. */
+  lock(name: string): string;
+}
+
+export function redisKeys(prefix: string): RedisKeys {
+  return {
+    marks: (tag) => `${prefix}:${tag}:marks`,
+    bodies: (tag) => `${prefix}:${tag}:bodies`,
+    jobKeys: (tag) => `${prefix}:${tag}:keys`,
+    run: (id) => `${prefix}:run:{${id}}`,
+    runs: (job) => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
+    outcomes: (tag, run) => `${prefix}:${tag}:run:${run}:outcomes`,
+    tally: (tag, run) => `${prefix}:${tag}:run:${run}:tally`,
+    refusals: (tag, run) => `${prefix}:${tag}:run:${run}:refusals`,
+    unsent: (tag, run) => `${prefix}:${tag}:run:${run}:unsent`,
+    changedIds: (tag, run) => `${prefix}:${tag}:run:${run}:changed-ids`,
+    lock: (name) => `${prefix}:lock:${name}`,
+  };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { pollForLock } from '../poll-for-lock.ts';
+import type { Locks } from '../state.ts';
+import type { RedisConnection } from './connect.ts';
+import { presentMoment } from './elapsed.ts';
+import type { RedisKeys } from './keys.ts';
+import { holdLease, type Lease } from './lease.ts';
+
+/** KEYS: lock. ARGV: token, job, run, milliseconds. Gives 1, or who holds it. The token's own lock is taken again. */
+const ACQUIRE_SCRIPT = `
+local token = redis.call('HGET', KEYS[1], 'token')
+if token and token ~= ARGV[1] then return redis.call('HMGET', KEYS[1], 'job', 'run') end
+redis.call('HSET', KEYS[1], 'token', ARGV[1], 'job', ARGV[2], 'run', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1`;
+
+const RENEW_SCRIPT = `
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+const FREE_SCRIPT = `
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`;
+
+/** The locks of the shared state. */
+export interface RedisLocks extends Locks {
+  /** Stops renewing whatever is still held; the leases run out. */
+  leaveAll(): void;
+}
+
+/**
+ * Locks are leases: Redis lets them run out by its own clock unless they are renewed. The token tells holders apart;
+ * processes that hold a lock together share the token of their run.
+ */
+export function redisLocks(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  options: { readonly leaseMs: number },
+): RedisLocks {
+  const { leaseMs } = options;
+  const held = new Set<Lease>();
+  const acquirePollMs = Math.min(500, leaseMs / 4);
+
+  const locks: Pick<Locks, 'tryAcquire'> = {
+    async tryAcquire(name, holder, options) {
+      const key = keys.lock(name);
+      const token = options?.together === true ? `run:${holder.run}` : randomUUID();
+      const asked = presentMoment();
+      const answer = await ask(client.eval(ACQUIRE_SCRIPT, 1, key, token, holder.job, holder.run, leaseMs));
+      if (Array.isArray(answer)) return { heldBy: { job: String(answer[0]), run: String(answer[1]) } };
+      const lease = holdLease({
+        name,
+        token,
+        leaseMs,
+        confirmed: asked,
+        renew: async () => (await ask(client.eval(RENEW_SCRIPT, 1, key, token, leaseMs))) === 1,
+        free: async () => {
+          await ask(client.eval(FREE_SCRIPT, 1, key, token));
+        },
+        onEnd: () => held.delete(lease),
+      });
+      held.add(lease);
+      return lease;
+    },
+  };
+  return {
+    ...locks,
+    acquire: (...request) => pollForLock(locks, acquirePollMs, request),
+    leaveAll() {
+      for (const lease of held) lease.stop();
+    },
+  };
+}

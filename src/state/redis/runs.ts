@@ -1,0 +1,163 @@
+import { StateError } from '../../model/errors.ts';
+import type { Outcome } from '../../model/outcome.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { Run } from '../../model/run.ts';
+import { targetTag } from '../lock-names.ts';
+import type { ChangedId, Refusal, Runs } from '../state.ts';
+import type { RedisConnection } from './connect.ts';
+import type { RedisKeys } from './keys.ts';
+import { redisRecord } from './record.ts';
+import { OUTCOME_LETTERS } from './record-script.ts';
+
+const PAGE_SIZE = 500;
+const UPDATE_SCRIPT = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return 1`;
+
+/** Runs in Redis. Of a run that is gone, reading gives nothing. */
+export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
+  const { client, ask } = connection;
+  const tags = new Map<string, string>();
+
+  const get = async (id: string) => parseRun(await ask(client.hgetall(keys.run(id))));
+  const index = async (run: Run) => {
+    await ask(client.zadd(keys.runs(), run.startedAt, run.id));
+    await ask(client.zadd(keys.runs(run.job), run.startedAt, run.id));
+  };
+  /** Where the run's outcomes lie; it never changes. */
+  const tagOf = async (id: string) => {
+    const known = tags.get(id);
+    if (known !== undefined) return known;
+    const run = await get(id);
+    if (run === undefined) return undefined;
+    const tag = targetTag(run);
+    tags.set(id, tag);
+    return tag;
+  };
+
+  return {
+    async create(run) {
+      await ask(client.hset(keys.run(run.id), fieldsOf(run)));
+      await index(run);
+    },
+    async update(id, changes) {
+      const fields = Object.entries(fieldsOf(changes)).flat();
+      const known =
+        fields.length === 0 || (await ask(client.eval(UPDATE_SCRIPT, 1, keys.run(id), ...fields))) === 1;
+      const run = known ? await get(id) : undefined;
+      if (run === undefined) {
+        throw new StateError(`There is no run ${id}.`, { hint: '`storeferry runs` lists them.' });
+      }
+      if (changes.startedAt !== undefined || changes.job !== undefined) await index(run);
+      return run;
+    },
+    get,
+    async list({ job, limit }) {
+      if (limit <= 0) return [];
+      const ids = await ask(client.zrange(keys.runs(job), 0, String(limit - 1), 'REV'));
+      const runs = await Promise.all(ids.map(get));
+      return runs.filter((run) => run !== undefined);
+    },
+    async remove(id) {
+      const run = await get(id);
+      if (run === undefined) return;
+      const tag = targetTag(run);
+      await ask(
+        client.unlink(
+          keys.outcomes(tag, id),
+          keys.tally(tag, id),
+          keys.refusals(tag, id),
+          keys.unsent(tag, id),
+          keys.changedIds(tag, id),
+        ),
+      );
+      await ask(client.zrem(keys.runs(), id));
+      await ask(client.zrem(keys.runs(run.job), id));
+      await ask(client.unlink(keys.run(id)));
+      tags.delete(id);
+    },
+
+    record: redisRecord(connection, keys),
+    async outcomes(id, shard) {
+      const tag = await tagOf(id);
+      if (tag === undefined) return new Map();
+      const letters = await ask(client.hget(keys.outcomes(tag, id), String(shard)));
+      return parseLetters(letters ?? '');
+    },
+    async tally(id) {
+      const tag = await tagOf(id);
+      const sums = tag === undefined ? {} : await ask(client.hgetall(keys.tally(tag, id)));
+      const sum = (field: string) => Number(sums[field] ?? 0);
+      return {
+        applied: sum('applied'),
+        appliedRows: sum('appliedRows'),
+        rejected: sum('rejected'),
+        rejectedRows: sum('rejectedRows'),
+        deleted: sum('deleted'),
+        requests: sum('requests'),
+      };
+    },
+    async *refusals(id) {
+      const tag = await tagOf(id);
+      if (tag === undefined) return;
+      for (let from = '-inf'; ; ) {
+        const page = await ask(
+          client.zrangebyscore(keys.refusals(tag, id), from, '+inf', 'WITHSCORES', 'LIMIT', 0, PAGE_SIZE),
+        );
+        const score = page.at(-1);
+        if (score === undefined) return;
+        yield page.filter((_, position) => position % 2 === 0).map((text): Refusal => JSON.parse(text));
+        from = `(${score}`;
+      }
+    },
+    async unsentReasons(id) {
+      const tag = await tagOf(id);
+      const texts = tag === undefined ? [] : await ask(client.hvals(keys.unsent(tag, id)));
+      const counts = new Map<string, number>();
+      for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+      const parsed = [...counts].map(([text, count]) => {
+        const reason: Reason = JSON.parse(text);
+        return { reason, count, text };
+      });
+      return parsed
+        .sort((one, other) => other.count - one.count || (one.text < other.text ? -1 : 1))
+        .map(({ reason, count }) => ({ reason, count }));
+    },
+    async changedIds(id, limit) {
+      const tag = await tagOf(id);
+      if (tag === undefined || limit <= 0) return [];
+      const texts = await ask(client.zrange(keys.changedIds(tag, id), 0, String(limit - 1)));
+      return texts.map((text): ChangedId => JSON.parse(text));
+    },
+  };
+}
+
+/** Field by field, so that changes merge in Redis; each as JSON, so that null and numbers come back. */
+function fieldsOf(run: Partial<Run>): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [field, value] of Object.entries(run)) {
+    if (value !== undefined) fields[field] = JSON.stringify(value);
+  }
+  return fields;
+}
+
+function parseRun(fields: Readonly<Record<string, string>>): Run | undefined {
+  if (fields['id'] === undefined) return undefined;
+  const entries = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+  return JSON.parse(`{${entries.join(',')}}`);
+}
+
+function parseLetters(letters: string): Map<number, Outcome['kind']> {
+  const outcomes = new Map<number, Outcome['kind']>();
+  for (const [operation, letter] of [...letters].entries()) {
+    if (letter === OUTCOME_LETTERS.applied || letter === OUTCOME_LETTERS.deleted) {
+      outcomes.set(operation, 'applied');
+    } else if (letter === OUTCOME_LETTERS.rejected) {
+      outcomes.set(operation, 'rejected');
+    } else if (letter === OUTCOME_LETTERS.unsent) {
+      outcomes.set(operation, 'unsent');
+    }
+  }
+  return outcomes;
+}
