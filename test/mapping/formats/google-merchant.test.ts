@@ -137,10 +137,15 @@ describe('google-merchant-products', () => {
   test('takes further images from one cell or from repeated columns', async () => {
     const { products } = await map([
       'id,title,price,image_link,additional_image_link,additional_image_link',
-      'a,Cup,5 EUR,https://img.example/1.jpg,"https://img.example/2.jpg,https://img.example/3.jpg",https://img.example/4.jpg',
+      'a,Cup,5 EUR,https://img.example/1.jpg,"https://img.example/w_9,h_9/2.jpg,https://img.example/3.jpg",https://img.example/4.jpg',
     ]);
 
-    expect(products[0]?.body.images).toEqual([1, 2, 3, 4].map((n) => `https://img.example/${n}.jpg`));
+    expect(products[0]?.body.images).toEqual([
+      'https://img.example/1.jpg',
+      'https://img.example/w_9,h_9/2.jpg',
+      'https://img.example/3.jpg',
+      'https://img.example/4.jpg',
+    ]);
   });
 
   test.each([
