@@ -15,7 +15,6 @@ export interface ValueObject {
   readonly with?: string;
   readonly when?: Condition;
   readonly unless?: Condition;
-  readonly then?: readonly Transform[];
   readonly blank?: BlankRule;
   readonly from?: 'head' | 'any';
   readonly order?: string;
@@ -41,8 +40,6 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
       with: z.string().exactOptional().describe('With `join`: what stands between. Default: a blank.'),
       when: conditionSchema.exactOptional().describe('Blank unless this holds.'),
       unless: conditionSchema.exactOptional().describe('Blank if this holds.'),
-      // biome-ignore lint/suspicious/noThenProperty: `then` is a word of the mapping language; nothing awaits a spec
-      then: z.array(transformSchema).min(1).exactOptional().describe('Transforms to apply to the result.'),
       blank: z
         .enum(['leave-out', 'clear', 'reject'])
         .exactOptional()

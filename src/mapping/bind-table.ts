@@ -187,7 +187,7 @@ function missingColumn(column: Column | undefined, name: string, headers: readon
   const shown = headers.slice(0, 60).map((text) => `'${text}'`);
   const more = headers.length > shown.length ? `, and ${headers.length - shown.length} more` : '';
   return new MappingError(
-    `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? ''}. Headers found: ${shown.join(', ')}${more}.`,
+    `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${shown.join(', ')}${more}.`,
     { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
   );
 }

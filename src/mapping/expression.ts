@@ -141,23 +141,15 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
     }
   }
   const source = compileMain(scope, path, spec, wanted);
-  const changed =
-    spec.then === undefined
-      ? source
-      : withTransforms(
-          scope,
-          source,
-          spec.then.map((transform, index) => ({ path: [...path, 'then', index], transform })),
-        );
   const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
   const unless =
     spec.unless === undefined ? undefined : compileCondition(scope, [...path, 'unless'], spec.unless);
   if (when === undefined && unless === undefined) {
-    return changed;
+    return source;
   }
-  const { read } = changed;
+  const { read } = source;
   return {
-    ...changed,
+    ...source,
     read: (row, n) =>
       (when !== undefined && !when(row, n)) || unless?.(row, n) === true ? undefined : read(row, n),
   };
@@ -173,7 +165,7 @@ function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind |
     return { read: () => constant, kind, sources: NONE, certain: true };
   }
   if (first !== undefined) {
-    return compileFirst(scope, [...path, 'first'], first, spec.then === undefined ? wanted : undefined);
+    return compileFirst(scope, [...path, 'first'], first, wanted);
   }
   if (all !== undefined) {
     return compileAll(scope, [...path, 'all'], all);

@@ -168,10 +168,6 @@ function compileOverRows(
       ? undefined
       : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
   const transforms: { path: Path; transform: Transform }[] = [
-    ...(source.then ?? []).map((transform, index) => ({
-      path: [...sourcePath, 'then', index],
-      transform,
-    })),
     ...(isPipeline(value) ? transformsOf(value) : []).map((transform, index) => ({
       path: [...path, index + 1],
       transform,

@@ -31,6 +31,9 @@ const GRAMS: Readonly<Record<string, number>> = {
 
 const UNIT_GRAMS = new Map(Object.entries(GRAMS));
 
+/** No name of a unit is longer. */
+const LONGEST_UNIT = 12;
+
 /** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
 const DIGITS = 6;
 
@@ -84,10 +87,11 @@ function weightInCell(
     if (typeof cell !== 'string') {
       return cell;
     }
-    const [, amount = '', unit = ''] = /^([^\p{L}]*?)\s*(\p{L}*)\.?$/u.exec(cell) ?? [];
+    const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+    const amount = cell.slice(0, cell.length - unit.length);
     const weight = readNumber(amount.trim(), PLAIN_NUMBER, () => scope.quote(cell));
     return typeof weight === 'number'
-      ? inStoreUnit(weight, unit === '' ? storeUnit : unit, storeUnit, scope.quote)
+      ? inStoreUnit(weight, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
       : new Unreadable('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`, row.line);
   };
 }

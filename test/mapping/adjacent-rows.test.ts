@@ -106,10 +106,16 @@ describe('a row whose cell count is wrong', () => {
 
   it('counts as whole when it is short and the format is known to write short rows', async () => {
     const spec = mapping('csv: { shortRows: pad }');
-    expect(await outcome([['a', 'A', '', '1'], ['b', 'B']], HEADER, spec)).toEqual([
-      'record a (1 row)',
-      'rejected b price-missing (1 row)',
-    ]);
+    expect(
+      await outcome(
+        [
+          ['a', 'A', '', '1'],
+          ['b', 'B'],
+        ],
+        HEADER,
+        spec,
+      ),
+    ).toEqual(['record a (1 row)', 'rejected b price-missing (1 row)']);
   });
 
   it('is still too long when a corrected rejects file has cells left in its extra columns', async () => {

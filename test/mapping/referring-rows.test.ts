@@ -53,11 +53,7 @@ variants: { rows: children, pricing: { price: price } }
         ['B', 'b', '', '', '2'],
         ['x', '', 'a-l', 'a', 'L', '1'],
       ]),
-    ).toEqual([
-      'rejected a row-too-long (2 rows)',
-      'record b (1 row)',
-      'rejected null row-too-long (1 row)',
-    ]);
+    ).toEqual(['rejected a row-too-long (2 rows)', 'record b (1 row)', 'rejected null row-too-long (1 row)']);
   });
 });
 
@@ -93,12 +89,7 @@ variants: { rows: children, sku: sku, pricing: { price: price } }
   });
 
   it('may serve two products; the row counts for the first', async () => {
-    const { mapped } = await run([
-      S,
-      P,
-      ['q', '', 'Other', '', 'sku=s,size=S', 'size=Size', ''],
-      L,
-    ]);
+    const { mapped } = await run([S, P, ['q', '', 'Other', '', 'sku=s,size=S', 'size=Size', ''], L]);
     expect(mapped.map(brief)).toEqual(['record parent (3 rows)', 'record other (1 row)']);
     expect(mapped[1]?.spans).toEqual([
       { file: 0, from: 2, to: 2 },
@@ -120,13 +111,17 @@ variants: { rows: children, sku: sku, pricing: { price: price } }
   });
 
   it('reject the product when two rows bear the name of one', async () => {
-    expect((await run([S, L, P, S])).mapped.map(brief)).toEqual([
-      'rejected parent child-ambiguous (4 rows)',
-    ]);
+    expect((await run([S, L, P, S])).mapped.map(brief)).toEqual(['rejected parent child-ambiguous (4 rows)']);
   });
 
   it('are not doubled by rows that only add to them', async () => {
-    const { mapped } = await run([['s', 'de', 'Klein', '', '', '', ''], S, L, P, ['p', 'de', 'Eltern', '', '', '', '']]);
+    const { mapped } = await run([
+      ['s', 'de', 'Klein', '', '', '', ''],
+      S,
+      L,
+      P,
+      ['p', 'de', 'Eltern', '', '', '', ''],
+    ]);
     expect(mapped.map(brief)).toEqual(['record parent (5 rows)']);
   });
 

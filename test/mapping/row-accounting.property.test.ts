@@ -46,12 +46,17 @@ const row = fc.oneof(
       .tuple(cells, fc.nat(6), key)
       .map(([all, at, extra]) => [...all.slice(0, at), extra, ...all.slice(at)]),
   },
-  { weight: 1, arbitrary: fc.tuple(cells, fc.integer({ min: 1, max: 5 })).map(([all, to]) => all.slice(0, to)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(cells, fc.integer({ min: 1, max: 5 })).map(([all, to]) => all.slice(0, to)),
+  },
 );
 
 /** The lines that the spans of a record cover. */
 function linesOf(mapped: Mapped): readonly number[] {
-  return mapped.spans.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  return mapped.spans.flatMap(({ from, to }) =>
+    Array.from({ length: to - from + 1 }, (_, index) => from + index),
+  );
 }
 
 describe.each(Object.entries(GROUPS))('%s', (_name, group) => {
@@ -59,15 +64,19 @@ describe.each(Object.entries(GROUPS))('%s', (_name, group) => {
 
   it('account for every row once, and show it', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(row, { maxLength: 24 }), fc.integer({ min: 1, max: 7 }), async (rows, batch) => {
-        const { mapped } = await mapAll(spec, [table(HEADER, rows, 0, batch)]);
-        expect(mapped.reduce((sum, one) => sum + one.rows, 0)).toBe(rows.length);
-        const shown = new Set(mapped.flatMap(linesOf));
-        expect(shown.size).toBe(rows.length);
-        for (const one of mapped) {
-          expect(one.rows).toBeLessThanOrEqual(linesOf(one).length);
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(row, { maxLength: 24 }),
+        fc.integer({ min: 1, max: 7 }),
+        async (rows, batch) => {
+          const { mapped } = await mapAll(spec, [table(HEADER, rows, 0, batch)]);
+          expect(mapped.reduce((sum, one) => sum + one.rows, 0)).toBe(rows.length);
+          const shown = new Set(mapped.flatMap(linesOf));
+          expect(shown.size).toBe(rows.length);
+          for (const one of mapped) {
+            expect(one.rows).toBeLessThanOrEqual(linesOf(one).length);
+          }
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -96,7 +105,9 @@ describe('rows of one key', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(cells, { maxLength: 24 }), async (unsorted) => {
-        const rows = unsorted.filter(([, handle]) => handle !== '').sort(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0));
+        const rows = unsorted
+          .filter(([, handle]) => handle !== '')
+          .sort(([, a], [, b]) => (a < b ? -1 : a > b ? 1 : 0));
         const tables = () => [table(HEADER, rows)];
         const found = await Promise.all(
           [adjacent, anywhere].map(async (spec) => {

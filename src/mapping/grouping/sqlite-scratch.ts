@@ -84,9 +84,7 @@ export class SqliteScratch implements RowScratch {
     }
     // Only children may stand under two records; asking for each row would double the time of the others.
     const first =
-      this.#kind === 'children'
-        ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)'
-        : 'm.record';
+      this.#kind === 'children' ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)' : 'm.record';
     const statement = this.#database.prepare(`
       SELECT m.record, m.pos, ${first}, r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
       FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
@@ -122,8 +120,7 @@ export class SqliteScratch implements RowScratch {
     if (table === undefined || typeof record !== 'number') {
       throw new Error('a row of the scratch is not as it was written');
     }
-    const read =
-      typeof misaligned === 'string' ? misalignedSchema.parse(JSON.parse(misaligned)) : undefined;
+    const read = typeof misaligned === 'string' ? misalignedSchema.parse(JSON.parse(misaligned)) : undefined;
     const row: SourceRow = {
       table,
       seq: Number(seq),

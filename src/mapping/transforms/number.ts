@@ -17,6 +17,9 @@ export const PLAIN_NUMBER: NumberFormat = {
   otherwise: 'reject',
 };
 
+/** No amount is longer; what is, need not be looked at closely. */
+const LONGEST = 64;
+
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
 const MOST_DIGITS = 15;
 
@@ -27,13 +30,13 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
   if (format.decimal === '.' && PLAIN.test(text)) {
     return Number(text);
   }
-  const bare = withoutCurrency(text, format.currency);
+  const bare = text.length > LONGEST ? text : withoutCurrency(text, format.currency);
   if (typeof bare !== 'string') {
     return format.otherwise === 'blank'
       ? undefined
       : new Unreadable('currency-differs', `${quote(text)} is not in ${format.currency}`);
   }
-  const plain = toPlain(asciiDigits(bare), format);
+  const plain = text.length > LONGEST ? undefined : toPlain(asciiDigits(bare), format);
   if (plain === 'ambiguous') {
     return format.otherwise === 'blank'
       ? undefined
@@ -99,15 +102,15 @@ function withoutCurrency(text: string, currency: string | undefined): string | u
   if (currency === undefined) {
     return text;
   }
-  const found =
-    /^(-?)\s*([\p{L}\p{Sc}.]*?)\s*(-?[^\p{L}\p{Sc}]*[0-9][^\p{L}\p{Sc}]*?)\s*([\p{L}\p{Sc}.]*)$/u.exec(text);
-  if (found === null) {
-    return text;
-  }
-  const [, sign = '', before = '', amount = '', after = ''] = found;
+  const minus = text.startsWith('-') ? '-' : '';
+  const bare = text.slice(minus.length).trim();
+  const before = /^[\p{L}\p{Sc}]+\.?/u.exec(bare)?.[0] ?? '';
+  const rest = bare.slice(before.length).trim();
+  const after = /[\p{L}\p{Sc}]+\.?$/u.exec(rest)?.[0] ?? '';
   const named = before === '' ? after : before;
   const other = currency !== 'strip' && named !== '' && named.toUpperCase() !== currency.toUpperCase();
-  return other || (before !== '' && after !== '') ? undefined : sign + amount.trim();
+  const amount = rest.slice(0, rest.length - after.length).trim();
+  return other || (before !== '' && after !== '') ? undefined : minus + amount;
 }
 
 /** Persian and Arabic digits and signs as ASCII ones. */

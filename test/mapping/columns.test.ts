@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { columnsOf, compileMapping } from '../../src/mapping/compile-mapping.ts';
+import { MappingError } from '../../src/model/errors.ts';
+import { CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
+
+function mapping(columns: string, description = 'text', required = '[]') {
+  return mappingOf(`
+import: products
+columns: { id: Id, ${columns} }
+required: ${required}
+product: { url: id, title: id, description: ${description} }
+variants: { pricing: { price: 1 } }
+`);
+}
+
+/** The description that each row gets. */
+async function texts(
+  spec: ReturnType<typeof mapping>,
+  header: readonly string[],
+  ...rows: readonly (readonly string[])[]
+) {
+  const { mapped } = await mapAll(spec, [table(header, rows)]);
+  return products(mapped).map(({ description }) => description);
+}
+
+describe('columns', () => {
+  it.each([
+    ['exactly', 'Body (HTML)'],
+    ['in any case', 'body (html)'],
+    ['with other white space', ' Body\u00a0 (HTML) '],
+    ['behind a byte order mark', '\ufeffBody (HTML)'],
+    ['with hyphens and underscores', 'body_-(html)'],
+  ])('are found by their header %s', async (_how, header) => {
+    expect(await texts(mapping('text: Body (HTML)'), ['Id', header], ['1', 'x'])).toEqual(['x']);
+  });
+
+  it('are found exactly before loosely', async () => {
+    expect(
+      await texts(mapping('text: Company name'), ['Id', 'Company Name', 'Company name'], ['1', 'a', 'b']),
+    ).toEqual(['b']);
+  });
+
+  it('take the first alternative that the file has', async () => {
+    expect(await texts(mapping('text: [New, Old]'), ['Id', 'Old', 'New'], ['1', 'a', 'b'])).toEqual(['b']);
+    expect(await texts(mapping('text: [New, Old]'), ['Id', 'Old'], ['1', 'a'])).toEqual(['a']);
+  });
+
+  it('may be missing unless they are required', async () => {
+    expect(await texts(mapping('text: Text'), ['Id'], ['1'])).toEqual([undefined]);
+  });
+
+  it('that are required and missing are named, with the nearest header and those found', async () => {
+    const refused = mapAll(mapping('text: [Price, Cost]', 'text', '[text]'), [table(['Id', 'Prise'], [])]);
+    await expect(refused).rejects.toThrow(MappingError);
+    await expect(refused).rejects.toThrow(
+      "lacks the required column text: expected the header 'Price' or 'Cost'; did you mean Prise? Headers found: 'Id', 'Prise'.",
+    );
+  });
+
+  it('that repeat are an error where they are used', async () => {
+    await expect(mapAll(mapping('text: Phone'), [table(['Id', 'Phone', 'Phone'], [])])).rejects.toThrow(
+      "has it more than once: columns 2 ('Phone'), 3 ('Phone')",
+    );
+    expect(
+      await texts(
+        mapping('text: Text'),
+        ['Id', 'Phone', 'Phone', '', '', 'Text'],
+        ['1', '', '', '', '', 'x'],
+      ),
+    ).toEqual(['x']);
+  });
+
+  it('that repeat are chosen by their occurrence', async () => {
+    const spec = mapping('text: { header: Phone, occurrence: 2 }');
+    expect(await texts(spec, ['Id', 'Phone', 'Phone'], ['1', 'a', 'b'])).toEqual(['b']);
+  });
+
+  it('that repeat may all be taken', async () => {
+    const spec = mapping('text: { header: Image, occurrence: all }', "[text, { join: '|' }]");
+    expect(await texts(spec, ['Id', 'Image', 'image', 'Image'], ['1', 'a', 'b', 'c'])).toEqual(['a|c']);
+    expect(await texts(spec, ['Id', 'image', 'IMAGE'], ['1', 'a', 'b'])).toEqual(['a|b']);
+  });
+
+  it('of a family are taken by number, from all alternatives', async () => {
+    const spec = mapping("'image{n}': ['IMAGE{n}', '{n}. Bild']", "['image{n}', { join: '|' }]");
+    expect(
+      await texts(spec, ['IMAGE10', 'Id', '3. Bild', 'Image2', 'IMAGE'], ['j', '1', 'c', 'b', 'x']),
+    ).toEqual(['b|c|j']);
+  });
+
+  it('tell a part of their header', async () => {
+    const spec = mapping("text: ['Weight ({unit})', 'Peso ({unit})']", '{ join: [text, "{unit}"] }');
+    expect(await texts(spec, ['Id', 'Peso (kg)'], ['1', '5'])).toEqual(['5 kg']);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('called %s are columns like any other', async (name) => {
+    const spec = mappingOf(`
+import: contacts
+columns: { id: Id, email: Email }
+contact: { id: id, email: email, properties: { rest: true } }
+`);
+    const { mapped } = await mapAll(spec, [table(['Id', 'Email', name], [['1', 'a@b.example', 'x']])]);
+    expect(mapped[0]).toMatchObject({ body: { properties: [{ name, value: 'x' }] } });
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  it('that are not used are reported, but for those of a rejects file', () => {
+    const compiled = compileMapping(mapping('text: Text'), CONTEXT);
+    expect(
+      columnsOf(compiled, ['Id', 'Vendor', '', 'storeferry_reason', 'storeferry_line', 'storeferry_extra_1']),
+    ).toEqual({
+      used: [{ name: 'id', headers: ['Id'] }],
+      missing: ['text'],
+      unused: ['Vendor'],
+    });
+  });
+
+  it('that a cell shows to have shifted make its row misaligned', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { id: Id, code: Code }
+expect: { code: '^[A-Z]{3}$' }
+product: { url: id, title: id, description: code }
+variants: { pricing: { price: 1 } }
+`);
+    const { mapped } = await mapAll(spec, [
+      table(
+        ['Id', 'Code'],
+        [
+          ['1', 'EUR'],
+          ['2', '99'],
+          ['3', ''],
+        ],
+      ),
+    ]);
+    expect(mapped.map((one) => (one.kind === 'rejected' ? one.reason : one.kind))).toEqual([
+      'record',
+      {
+        code: 'cell-unexpected',
+        message: "'99' is not what stands in this column: has the row shifted?",
+        line: 3,
+        column: 'Code',
+      },
+      'record',
+    ]);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { MappingContext } from '../../src/mapping/compile-mapping.ts';
+import { lookupTable } from '../../src/mapping/lookup-table.ts';
+import { mapAll, mappingOf, table } from './mapping-setup.ts';
+
+const spec = mappingOf(`
+import: contacts
+columns:
+  id: Id
+  crm: Crm
+  first: First
+  last: Last
+  email: E-mail
+  phone: Phone
+  tags: Tags
+  lists: Lists
+  consent: Consent
+  'label{n}': 'Field {n} label'
+  'field{n}': 'Field {n}'
+lookups: { lists: { path: lists.csv, match: name } }
+contact:
+  id: id
+  match: { crm: crm }
+  name: { join: [first, last] }
+  email: [email, lower]
+  phone: phone
+  tags: [tags, { split: [',', ';'] }]
+  subscribed: [consent, { lookup: { 'yes': true, 'no': false } }]
+  subscriberLists: [lists, { split: ',' }, { table: lists, column: id, otherwise: reject }]
+  properties: { fields: { CRM: crm }, names: 'label{n}', values: 'field{n}', rest: { except: [Secret] } }
+`);
+
+const HEADER = [
+  'Id',
+  'Crm',
+  'First',
+  'Last',
+  'E-mail',
+  'Phone',
+  'Tags',
+  'Lists',
+  'Consent',
+  'Field 1 label',
+  'Field 1',
+  'Score',
+  'Secret',
+];
+const LISTS = lookupTable(
+  ['id', 'name'],
+  [
+    ['0', 'All'],
+    ['7', 'News'],
+  ],
+  'name',
+) ?? { columns: [], rows: new Map() };
+
+async function contact(cells: readonly string[], context: Partial<MappingContext> = {}) {
+  const lookups = new Map([['lists', LISTS]]);
+  const { mapped, reports } = await mapAll(spec, [table(HEADER, [cells])], { lookups, ...context });
+  return { mapped: mapped[0], report: reports[0] };
+}
+
+const ANN = [
+  '007',
+  'C1',
+  'Ann',
+  'Lee',
+  'Ann@Example.org',
+  '+44 (0)1',
+  'a; b, a',
+  'News,All',
+  'No',
+  'Size',
+  'L',
+  '0',
+  'x',
+];
+
+describe('contacts', () => {
+  it('are updated with the fields that are not empty; false and 0 are not empty', async () => {
+    const { mapped, report } = await contact(ANN);
+    expect(mapped).toEqual({
+      kind: 'record',
+      key: '7',
+      rows: 1,
+      spans: [{ file: 0, from: 2, to: 2 }],
+      body: {
+        email: 'ann@example.org',
+        name: 'Ann Lee',
+        phone: '+44 (0)1',
+        properties: [
+          { name: 'CRM', value: 'C1' },
+          { name: 'Size', value: 'L' },
+          { name: 'Score', value: '0' },
+        ],
+        tags: ['a', 'b'],
+        subscribed: false,
+        subscriberLists: [7, 0],
+      },
+    });
+    expect(report?.unused).toEqual(['Secret']);
+  });
+
+  it('tell which fields the source has emptied', async () => {
+    const { mapped } = await contact(['7', '', 'Ann', '', '', '', '', '', '', '', '', '', '']);
+    expect(mapped).toMatchObject({
+      body: { name: 'Ann' },
+      blankFields: [
+        'email',
+        'phone',
+        'properties.CRM',
+        'properties.Score',
+        'tags',
+        'subscribed',
+        'subscriberLists',
+      ],
+    });
+  });
+
+  it('are left out when there is nothing to send', async () => {
+    const { mapped } = await contact(['7', '', '', '', '', '', '', '', '', '', '', '', '']);
+    expect(mapped).toMatchObject({ kind: 'skipped', key: '7', reason: { code: 'nothing-to-send' } });
+  });
+
+  it.each([
+    ['without an id', '', 'id-missing'],
+    ['with an id that is no number', 'x7', 'id-not-a-number'],
+  ])('are rejected %s', async (_name, id, code) => {
+    const { mapped } = await contact([id, ...ANN.slice(1)]);
+    expect(mapped).toMatchObject({ kind: 'rejected', key: null, reason: { code } });
+  });
+
+  it('are rejected for a list that nobody knows, without quoting the cell', async () => {
+    const { mapped } = await contact(ANN.with(7, 'Secret admirers'));
+    expect(mapped).toMatchObject({
+      kind: 'rejected',
+      key: '7',
+      reason: { code: 'word-unknown', field: 'subscriberLists' },
+    });
+    expect(JSON.stringify(mapped)).not.toContain('admirers');
+  });
+
+  it('find their id through a crosswalk', async () => {
+    const find = (value: string) => (value === 'ann@example.org' ? '42' : undefined);
+    expect((await contact(ANN, { crosswalk: { match: 'email', find } })).mapped?.key).toBe('42');
+    const { mapped } = await contact(ANN.with(4, 'bob@example.org'), { crosswalk: { match: 'email', find } });
+    expect(mapped).toMatchObject({ kind: 'rejected', key: null, reason: { code: 'crosswalk-no-match' } });
+    expect(JSON.stringify(mapped)).not.toContain('bob@');
+  });
+
+  it('find their id by a value that is not sent', async () => {
+    const find = (value: string) => (value === 'c1' ? '9' : undefined);
+    expect((await contact(ANN, { crosswalk: { match: 'crm', find } })).mapped?.key).toBe('9');
+  });
+
+  it('cannot be matched by a field that the mapping does not fill', async () => {
+    await expect(contact(ANN, { crosswalk: { match: 'zip', find: () => undefined } })).rejects.toThrow(
+      'the crosswalk matches zip, which this mapping does not fill',
+    );
+  });
+});

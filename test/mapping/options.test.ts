@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { mapAll, mappingOf, products, table } from './mapping-setup.ts';
+
+/** Options and the options of the variants, or the code and line of the rejection. */
+async function outcome(
+  options: string,
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  rest = '',
+) {
+  const spec = mappingOf(`
+import: products
+columns: { key: Key, title: Title, 'name{n}': 'Name{n}', 'value{n}': 'Value{n}', price: Price }
+group: { by: key, rows: adjacent, head: { title: present } }
+product: { url: key, title: title }
+options: ${options}
+variants: { pricing: { price: price } ${rest} }
+`);
+  const { mapped } = await mapAll(spec, [table(['Key', 'Title', 'Price', ...header], rows)]);
+  const [first] = mapped;
+  if (first?.kind === 'rejected') {
+    return `${first.reason.code} in line ${first.reason.line}`;
+  }
+  const [product] = products(mapped);
+  return [
+    product?.options.map(({ name, values }) => `${name}: ${values.join(' ')}`),
+    product?.variants.map(({ options: chosen }) => chosen.join('/')),
+  ];
+}
+
+const PLAIN = "{ names: 'name{n}', values: 'value{n}', none: { Title: Default Title } }";
+const TWO = ['Name1', 'Value1', 'Name2', 'Value2'];
+
+describe('options that variant rows choose', () => {
+  it('are named on the head row, and have the values that variants use, as they are met', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', 'Color', 'Red'],
+        ['k', '', '1', '', 'M', '', 'Red'],
+        ['k', '', '1', '', 'S', '', 'Blue'],
+      ]),
+    ).toEqual([
+      ['Size: S M', 'Color: Red Blue'],
+      ['S/Red', 'M/Red', 'S/Blue'],
+    ]);
+  });
+
+  it('may be named on every row, alike', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', '', ''],
+        ['k', '', '1', 'Size', 'M', '', ''],
+      ]),
+    ).toEqual([['Size: S M'], ['S', 'M']]);
+  });
+
+  it('are refused when rows name them differently', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', '', ''],
+        ['k', '', '1', 'Length', 'M', '', ''],
+      ]),
+    ).toBe('option-names-differ in line 3');
+  });
+
+  it('are refused when a value has no name', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', '', ''],
+        ['k', '', '1', '', 'M', '', 'Red'],
+      ]),
+    ).toBe('option-name-missing in line 3');
+  });
+
+  it('are refused when a variant lacks a value that others have', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', '', ''],
+        ['k', '', '1', '', '', '', ''],
+      ]),
+    ).toBe('option-value-missing in line 3');
+  });
+
+  it('are refused when two of them have one name', async () => {
+    expect(await outcome(PLAIN, TWO, [['k', 'T', '1', 'Size', 'S', 'Size', 'M']])).toBe(
+      'option-repeated in line 2',
+    );
+  });
+
+  it('are refused when two variants choose the same', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Size', 'S', '', ''],
+        ['k', '', '2', '', 'S', '', ''],
+      ]),
+    ).toBe('repeated-combination in line 3');
+  });
+
+  it('are none where no variant has a value', async () => {
+    expect(await outcome(PLAIN, TWO, [['k', 'T', '1', 'Size', '', '', '']])).toEqual([[], ['']]);
+  });
+
+  it('are none where the only one is the word for none', async () => {
+    expect(await outcome(PLAIN, TWO, [['k', 'T', '1', 'title', 'default title', '', '']])).toEqual([
+      [],
+      [''],
+    ]);
+  });
+
+  it('are a real choice where that word is one of several values', async () => {
+    expect(
+      await outcome(PLAIN, TWO, [
+        ['k', 'T', '1', 'Title', 'Default Title', '', ''],
+        ['k', '', '1', '', 'Other', '', ''],
+      ]),
+    ).toEqual([['Title: Default Title Other'], ['Default Title', 'Other']]);
+  });
+
+  it('are numbered as the file numbers them, however many there are', async () => {
+    const header = Array.from({ length: 12 }, (_, index) => [`Name${index + 1}`, `Value${index + 1}`]).flat();
+    const cells = Array.from({ length: 12 }, (_, index) => [`N${index + 1}`, `V${index + 1}`]).flat();
+    expect(await outcome(PLAIN, header, [['k', 'T', '1', ...cells]])).toEqual([
+      Array.from({ length: 12 }, (_, index) => `N${index + 1}: V${index + 1}`),
+      [Array.from({ length: 12 }, (_, index) => `V${index + 1}`).join('/')],
+    ]);
+  });
+
+  it('may be two hundred', async () => {
+    const rows = Array.from({ length: 200 }, (_, index) => [
+      'k',
+      index === 0 ? 'T' : '',
+      '1',
+      'N',
+      `v${index}`,
+      '',
+      '',
+    ]);
+    const found = await outcome(PLAIN, TWO, rows);
+    expect(found[1]).toHaveLength(200);
+  });
+});
+
+describe('options that the head row lists', () => {
+  const LISTED =
+    "{ names: 'name{n}', values: 'value{n}', listed: ['value{n}', { split: ; }] , combine: true }";
+  const only = ', rows: { title: blank }';
+
+  it('show their values in the order listed, those that are used', async () => {
+    expect(
+      await outcome(
+        LISTED,
+        TWO,
+        [
+          ['k', 'T', '1', 'Size', 'S;M;L', '', ''],
+          ['k', '', '1', '', 'L', '', ''],
+          ['k', '', '1', '', 'S', '', ''],
+        ],
+        only,
+      ),
+    ).toEqual([['Size: S L'], ['L', 'S']]);
+  });
+
+  it('combine where there are no variant rows', async () => {
+    expect(await outcome(LISTED, TWO, [['k', 'T', '1', 'Size', 'S;M', 'Color', 'Red;Blue']], only)).toEqual([
+      ['Size: S M', 'Color: Red Blue'],
+      ['S/Red', 'S/Blue', 'M/Red', 'M/Blue'],
+    ]);
+  });
+
+  it('combine to at most 200', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`).join(';');
+    const at = await outcome(LISTED, TWO, [['k', 'T', '1', 'A', many(20), 'B', many(10)]], only);
+    expect(at[1]).toHaveLength(200);
+    expect(await outcome(LISTED, TWO, [['k', 'T', '1', 'A', many(67), 'B', many(3)]], only)).toBe(
+      'too-many-combinations in line 2',
+    );
+  });
+});
+
+describe('options by column', () => {
+  it('are those that differ, where the mapping says so', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key, size: Size, color: Color, fit: Fit, price: Price }
+group: { by: key, rows: anywhere }
+product: { url: key, title: key }
+options: { columns: { Color: color, Size: size, Fit: fit }, keep: differing }
+variants: { pricing: { price: price } }
+`);
+    const { mapped } = await mapAll(spec, [
+      table(
+        ['Key', 'Size', 'Color', 'Fit', 'Price'],
+        [
+          ['a', 'S', 'Red', '', '1'],
+          ['a', 'M', 'Red', '', '1'],
+          ['b', 'S', 'Red', 'x', '1'],
+          ['c', 'S', 'Red', '', '1'],
+          ['c', 'S', 'Red', '', '1'],
+        ],
+      ),
+    ]);
+    expect(products(mapped).map(({ options }) => options.map(({ name }) => name))).toEqual([['Size'], []]);
+    expect(mapped[2]).toMatchObject({ kind: 'rejected', reason: { code: 'repeated-combination' } });
+  });
+});
