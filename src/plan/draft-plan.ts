@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Mapped } from '../model/record.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
+import { removePlanFiles } from './remove-plan-files.ts';
 import { SourcePass } from './source-pass.ts';
 
 /** How far planning has come: rows read, and the distinct keys among them. */
@@ -29,6 +31,9 @@ export interface FullDraft {
   readonly duplicates: DuplicatesFound | null;
 }
 
+/** Between so many copies, signals and locks get their turn. */
+const COPIES_AT_ONCE = 500;
+
 /**
  * Drafts the plan in one pass over the source, on the assumption that no key repeats. When one does, its first copy
  * may have been compared and written already: then that draft is given up, the rest of the source is only searched
@@ -39,13 +44,15 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   if (pass.repeated.size === 0) return { draft, rows: pass.rows, seen: pass.seen, duplicates: null };
   await draft.abandon();
   const second = await passOver(options, pass.repeated);
-  return { ...second, rows: second.pass.rows, seen: second.pass.seen, duplicates: second.pass.duplicates };
+  const { rows, seen, duplicates } = second.pass;
+  return { draft: second.draft, rows, seen, duplicates };
 }
 
 async function passOver(
   options: DraftPlanOptions,
   repeated: KeySet | null,
 ): Promise<{ readonly draft: PlanDraft; readonly pass: SourcePass }> {
+  await removePlanFiles(options.folder);
   const draft = new PlanDraft(options);
   using pass = new SourcePass(draft, options, repeated);
   try {
@@ -57,9 +64,14 @@ async function passOver(
       }
       options.onProgress({ rows: pass.rows, keys: pass.seen.size });
     }
-    for (const resolved of pass.heldBack()) {
-      pass.resolve(resolved);
+    let resolved = 0;
+    for (const copy of pass.heldBack()) {
+      pass.resolve(copy);
       if (draft.full) await draft.drain();
+      if (++resolved % COPIES_AT_ONCE === 0) {
+        await setImmediate();
+        options.signal.throwIfAborted();
+      }
     }
     return { draft, pass };
   } catch (error) {

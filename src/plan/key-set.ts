@@ -87,7 +87,7 @@ export class KeySet {
       const high = old[slot] ?? 0;
       const low = old[slot + 1] ?? 0;
       if (high === 0 && low === 0) continue;
-      const free = slotOf(table, high, low & ~CLAIMED_BIT);
+      const free = slotOf(table, high, low);
       table[free] = high;
       table[free + 1] = low;
     }
@@ -95,7 +95,7 @@ export class KeySet {
   }
 }
 
-/** Linear probing from the high half; `low` without its claimed bit. */
+/** Linear probing from the high half; the claimed bit of `low` does not matter. */
 function slotOf(table: Uint32Array, high: number, low: number): number {
   const last = table.length - 1;
   let slot = (high * 2) & last;

@@ -88,16 +88,22 @@ export class PlanDraft {
 
   /** Everything taken is compared and on disk; gives the shards of upserts. */
   async finish(): Promise<PlannedShard[]> {
-    await this.drain();
-    await this.#workOff(this.#asked);
-    await this.#rejections.finish();
-    return this.#shards.finish();
+    try {
+      await this.drain();
+      await this.#workOff(this.#asked);
+      const shards = await this.#shards.finish();
+      await this.#rejections.finish();
+      return shards;
+    } catch (error) {
+      await this.abandon();
+      throw error;
+    }
   }
 
-  /** Waits for what is being written and leaves no file of rejections; shards may be left. */
+  /** Waits for what is being written; shards may be left. */
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
-    await this.#shards.finish().catch(() => {});
+    await this.#shards.abandon();
   }
 
   async #ask(): Promise<void> {

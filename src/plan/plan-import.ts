@@ -7,8 +7,7 @@ import { draftPlan, type FullDraft, type PlanProgress } from './draft-plan.ts';
 import type { HashKey } from './key-set.ts';
 import { missingKeys } from './missing-keys.ts';
 import { type PlannedDeletes, planDeletes } from './plan-deletes.ts';
-import { PLAN_FILE, writePlan } from './plan-file.ts';
-import { REJECTIONS_FILE } from './rejection-writer.ts';
+import { writePlan } from './plan-file.ts';
 import { judgeSafety, type SafetyFigures } from './safety-limits.ts';
 
 /** What planning an import needs. */
@@ -42,7 +41,6 @@ export interface PlanOptions {
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
   const { job, folder, ledger, signal, retry } = options;
-  await removeEarlierPlan(folder);
   const full = await draftPlan({
     ...options,
     job: job.name,
@@ -62,13 +60,6 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const plan = { ...unjudged, safety };
   await writePlan(folder, plan);
   return plan;
-}
-
-/** The plan itself goes first: while it is there, its shards must be. */
-async function removeEarlierPlan(folder: RunFolder): Promise<void> {
-  await folder.remove([PLAN_FILE]);
-  const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+\.jsonl$/.test(name));
-  await folder.remove([...shards, REJECTIONS_FILE]);
 }
 
 function assemble(

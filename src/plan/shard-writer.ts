@@ -44,6 +44,12 @@ export class ShardWriter {
     return Promise.all(this.#shards);
   }
 
+  /** Waits for what is being written, and writes no more. */
+  async abandon(): Promise<void> {
+    this.#lines = [];
+    await Promise.allSettled(this.#shards);
+  }
+
   #close(): void {
     const ordinal = this.#shards.length + 1;
     const shard = this.#write(ordinal, this.#lines);

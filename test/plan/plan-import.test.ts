@@ -191,6 +191,13 @@ describe('copies of a key', () => {
     );
   });
 
+  it('that are many leave fewer shards, and none of the first attempt', async () => {
+    const mapped = [...products(0, 1000), ...products(0, 600, { title: 'Other' })];
+    const { plan, folder } = await planOf({ mapped });
+    expect(plan.counts).toMatchObject({ new: { records: 400 }, rejected: { records: 600, rows: 1200 } });
+    expect(await folder.list()).toEqual(['plan.json', 'rejections.jsonl', 'shard-00001.jsonl']);
+  });
+
   it('count as duplicates only when they are, not when two keys share a hash', async () => {
     const hashKey = (_key: string, into: { high: number; low: number }) => {
       into.high = 1;
@@ -337,6 +344,16 @@ describe('the files of a plan', () => {
     );
     expect(await readPlan(folder)).toBeUndefined();
     expect(await folder.exists('rejections.jsonl')).toBe(false);
+  });
+
+  it('are no plan when the ledger cannot be asked', async () => {
+    const ledger = new MemoryLedger();
+    ledger.marks = () => Promise.reject(new Error('the ledger is locked'));
+    const folder = new MemoryRunFolder();
+    await expect(planOf({ mapped: products(0, 1200), ledger, folder })).rejects.toThrow(
+      'the ledger is locked',
+    );
+    expect(await folder.list()).toEqual([]);
   });
 
   it('are refused when damaged, with the file and line', async () => {
