@@ -29,6 +29,8 @@ export interface ApplyOptions<Op extends Operation> {
    * the last call, also for operations without an outcome; the last call may have requests only.
    */
   readonly record: (results: readonly ApplyResult<Op>[], requests: number) => Promise<void>;
+  /** Asked before each request; what it throws stops the run, and the request is not sent. */
+  readonly permit?: () => void;
   /** Asked after each rejection, with outcomes not yet recorded counted; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
   readonly signal: AbortSignal;
@@ -61,7 +63,11 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   let requests = 0;
   let arrived = EMPTY_TALLY;
   let recorded = EMPTY_TALLY;
-  const send = { signal: stop.ended, stopping: stop.stopping, onRequest: () => requests++ };
+  const onRequest = (): void => {
+    options.permit?.();
+    requests++;
+  };
+  const send = { signal: stop.ended, stopping: stop.stopping, onRequest };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;

@@ -8,7 +8,7 @@ import type { RunEvent } from '../run/events.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { openMapping } from '../run/open-mapping.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';
-import { openState } from '../state/open-state.ts';
+import { openState, type StateOptions } from '../state/open-state.ts';
 import { createStorefront, type Storefront } from '../storefront/storefront.ts';
 import { packageVersion } from './version.ts';
 
@@ -30,6 +30,14 @@ export interface OpenContext extends AsyncDisposable {
   readonly context: RunContext;
   /** Where state lives, if it is shared. */
   readonly redisUrl: string | undefined;
+  /** How long the locks of a silent process last, where a test is in a hurry. */
+  readonly leaseMs: number | undefined;
+}
+
+/** For tests: shortens the leases of locks and queued jobs. */
+function leaseFromEnvironment(): number | undefined {
+  const text = process.env['STOREFERRY_LEASE_MS'];
+  return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
 
 /** Opens the workspace in a folder for runs, with clients of stores made as they are needed. */
@@ -37,24 +45,29 @@ export async function openContext(
   directory: string,
   onEvent: (event: RunEvent) => void,
   signal: AbortSignal,
+  options: Pick<StateOptions, 'patienceMs'> = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
   const { redisUrl, artifactsUrl } = workspace.settings();
   const artifacts = openArtifacts(artifactsUrl, workspace.dir);
-  const state = await openState({ redisUrl, dir: workspace.path('.storeferry') });
+  const leaseMs = leaseFromEnvironment();
+  const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
   const storefronts = new Map<string, Storefront>();
   const version = packageVersion();
   const openStorefront = (store: StoreConfig): Storefront => {
-    const known = storefronts.get(store.name);
+    // A worker outlives changes of stores.yaml: another key or address is another client.
+    const settings = JSON.stringify(store);
+    const known = storefronts.get(settings);
     if (known !== undefined) return known;
     const { baseUrl, apiKey, limits } = store;
     const storefront = createStorefront({ baseUrl, apiKey, userAgent: `storeferry/${version}`, limits });
-    storefronts.set(store.name, storefront);
+    storefronts.set(settings, storefront);
     return storefront;
   };
   return {
     workspace,
     redisUrl,
+    leaseMs,
     context: {
       workspaceDir: workspace.dir,
       state,

@@ -39,6 +39,7 @@ export interface Run {
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
   readonly totals: RunTotals | null;
+  /** Why it did not succeed. Of a running run: why it is about to end; workers begin nothing more of it. */
   readonly error: string | null;
   /** A person looked at the plan and said yes: its safety limits no longer stop it. */
   readonly approved: boolean;

@@ -23,7 +23,7 @@ export type ShardFailure = (typeof SHARD_FAILURES)[number];
 
 /**
  * How a shard ended. Shard jobs never fail for good: the truth about operations is in the state, and this tells
- * whoever waits for the shard only whether to go on. `obsolete`: the run is no longer running.
+ * whoever waits for the shard only whether to go on. `obsolete`: the run has ended, or is about to.
  */
 export type ShardJobResult =
   | { readonly status: 'delivered' | 'obsolete' }

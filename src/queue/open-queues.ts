@@ -1,4 +1,4 @@
-import { Queue, type QueueOptions } from 'bullmq';
+import { Queue, type QueueOptions, type RedisOptions } from 'bullmq';
 import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
@@ -13,6 +13,17 @@ export function shardQueueName(store: string): string {
 /** Results are kept for whoever follows a run; both bounds are needed, or finished jobs stay for ever. */
 const KEPT = { age: 24 * 60 * 60, count: 10_000 };
 const EVENTS_KEPT = 1_000;
+const PATIENCE_MS = 10_000;
+const RECONNECT_MAX_MS = 1_000;
+
+/** A connection that outlives a restart of Redis; a worker waits for it for as long as it takes. */
+export function patientConnection(redisUrl: string): RedisOptions {
+  return {
+    url: redisUrl,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(50 * times, RECONNECT_MAX_MS),
+  };
+}
 
 /** The producing side of the queues. */
 export interface Queues extends AsyncDisposable {
@@ -20,15 +31,23 @@ export interface Queues extends AsyncDisposable {
   shards(store: string): Queue<ShardJobData, ShardJobResult>;
 }
 
-/** Opens the queues for adding and looking; commands fail after one retry instead of waiting for Redis for ever. */
-export function openQueues(redisUrl: string): Queues {
+export interface QueuesOptions {
+  readonly redisUrl: string;
+  /** Whether commands wait for Redis for as long as it takes, as workers do, instead of failing after 10 seconds. */
+  readonly patient: boolean;
+  readonly onError: (error: Error) => void;
+}
+
+/** Opens the queues for adding and looking. */
+export function openQueues({ redisUrl, patient, onError }: QueuesOptions): Queues {
   const options: QueueOptions = {
-    connection: { url: redisUrl, maxRetriesPerRequest: 1 },
+    connection: { ...patientConnection(redisUrl), ...(patient ? {} : { commandTimeout: PATIENCE_MS }) },
     prefix: QUEUE_PREFIX,
     defaultJobOptions: { removeOnComplete: KEPT, removeOnFail: KEPT },
     streams: { events: { maxLen: EVENTS_KEPT } },
   };
   const runs = new Queue<RunJobData, RunJobResult>(RUN_QUEUE, options);
+  runs.on('error', onError);
   const byStore = new Map<string, Queue<ShardJobData, ShardJobResult>>();
   return {
     runs,
@@ -36,6 +55,7 @@ export function openQueues(redisUrl: string): Queues {
       const known = byStore.get(store);
       if (known !== undefined) return known;
       const queue = new Queue<ShardJobData, ShardJobResult>(shardQueueName(store), options);
+      queue.on('error', onError);
       byStore.set(store, queue);
       return queue;
     },

@@ -1,17 +1,19 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { ImportJob } from '../config/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import { InterruptedError } from '../model/errors.ts';
+import { InterruptedError, LockedError, StateError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
-import { deliverShard } from '../run/apply-step.ts';
+import { shardDeliverer } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
-import { shardLockName } from '../state/lock-names.ts';
-import { failureOf } from './deliver-by-workers.ts';
 import type { ShardJobData, ShardJobResult } from './job-types.ts';
+import { maySend } from './run-activity.ts';
+import { failureOf } from './shard-failure.ts';
+import { tryLockShard } from './shard-locks.ts';
+import type { WorkerLog } from './worker-log.ts';
 
 /** A shard that another process holds is looked at again after this: its holder may have died. */
 const HELD_MS = 2_000;
-const STATUS_POLL_MS = 1_000;
+const STATUS_POLL_MS = 250;
 
 /** Where a worker finds the configuration a run was begun with. */
 export interface RunConfiguration {
@@ -19,48 +21,93 @@ export interface RunConfiguration {
   readonly store: StoreConfig;
 }
 
+export interface ShardProcessorOptions {
+  readonly context: RunContext;
+  readonly configurationOf: (run: Run) => RunConfiguration;
+  readonly log: WorkerLog;
+}
+
 /** Sends one shard of a run. */
-export function shardProcessor(
-  context: RunContext,
-  configurationOf: (run: Run) => Promise<RunConfiguration>,
-) {
+export function shardProcessor({ context, configurationOf, log }: ShardProcessorOptions) {
+  const { runs, locks } = context.state;
+  const deliverShard = shardDeliverer();
+
+  /** Gives undefined when another process holds the shard. */
+  const deliver = async (
+    run: Run,
+    shard: number,
+    signal: AbortSignal,
+  ): Promise<ShardJobResult | undefined> => {
+    const { job, store } = configurationOf(run);
+    refuseOtherStore(run, store);
+    const target = { store: run.store, baseUrl: run.baseUrl, resource: job.import };
+    await using lock = await tryLockShard(locks, target, run, shard);
+    if (lock === undefined) return undefined;
+    using ending = watchForEnd(context, run);
+    const own = { ...context, onEvent: () => {}, signal: AbortSignal.any([signal, ending.signal]) };
+    try {
+      await deliverShard(own, { run, job, store, lock }, shard);
+      return { status: 'delivered' };
+    } catch (error) {
+      if (ending.signal.aborted) return { status: 'obsolete' };
+      throw error;
+    }
+  };
+
   return async (
     queued: Job<ShardJobData, ShardJobResult>,
     token: string | undefined,
     cancelled: AbortSignal | undefined,
   ): Promise<ShardJobResult> => {
-    const { runs, locks } = context.state;
+    const { shard } = queued.data;
     const run = await runs.get(queued.data.run);
-    if (run?.status !== 'running') return { status: 'obsolete' };
-    const { job, store } = await configurationOf(run);
-    const target = { store: run.store, baseUrl: run.baseUrl, resource: job.import };
-    const name = shardLockName(target, run.id, queued.data.shard);
-    const lock = await locks.tryAcquire(name, { job: run.job, run: run.id });
-    if ('heldBy' in lock) {
-      await queued.moveToDelayed(context.clock() + HELD_MS, token);
-      throw new DelayedError();
-    }
-    await using held = lock;
-
-    const ended = new AbortController();
-    const watch = setInterval(async () => {
-      const { status } = (await runs.get(run.id).catch(() => undefined)) ?? { status: 'running' };
-      if (status !== 'running') ended.abort(new InterruptedError(`The run is ${status}.`));
-    }, STATUS_POLL_MS);
-    const signals = [context.signal, ended.signal, ...(cancelled === undefined ? [] : [cancelled])];
+    if (!maySend(run)) return { status: 'obsolete' };
+    const ids = { run: run.id, job: run.job, shard };
+    const startedAt = context.clock();
+    const signal = AbortSignal.any([context.signal, ...(cancelled === undefined ? [] : [cancelled])]);
     try {
-      const own = { ...context, signal: AbortSignal.any(signals) };
-      await deliverShard(own, { run, job, store, lock: held }, queued.data.shard);
-      return { status: 'delivered' };
+      const result = await deliver(run, shard, signal);
+      if (result === undefined) {
+        await queued.moveToDelayed(context.clock() + HELD_MS, token);
+        throw new DelayedError();
+      }
+      log.info({ ...ids, status: result.status, durationMs: context.clock() - startedAt }, 'shard ended');
+      return result;
     } catch (error) {
-      if (ended.signal.aborted) return { status: 'obsolete' };
-      if (context.signal.aborted || cancelled?.aborted === true || held.lost.aborted) {
+      if (error instanceof DelayedError) throw error;
+      if (signal.aborted || error instanceof LockedError) {
+        log.info({ ...ids, reason: error instanceof Error ? error.message : null }, 'shard handed back');
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      return failureOf(error);
-    } finally {
-      clearInterval(watch);
+      const failure = failureOf(error);
+      log.error({ ...ids, ...failure }, 'shard failed');
+      // The other workers learn it from the run, sooner than from whoever waits for this shard.
+      await runs.update(run.id, { error: failure.message });
+      return failure;
     }
   };
+}
+
+/** Another worker's configuration may be newer, or of another shop: then the plan is not for our store. */
+function refuseOtherStore(run: Run, store: StoreConfig): void {
+  if (store.baseUrl === run.baseUrl) return;
+  throw new StateError(
+    `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
+    { hint: 'Give all workers the same stores.yaml and environment, then enqueue the job again.' },
+  );
+}
+
+/** Aborts when the run ends, or is about to. */
+function watchForEnd({ state }: RunContext, { id }: Run): Disposable & { readonly signal: AbortSignal } {
+  const ending = new AbortController();
+  const watch = setInterval(async () => {
+    // Without an answer nothing is known; the lock says when to stop then.
+    const answer = await state.runs.get(id).then(
+      (run) => ({ run }),
+      () => null,
+    );
+    if (answer !== null && !maySend(answer.run)) ending.abort(new InterruptedError(`The run ${id} ends.`));
+  }, STATUS_POLL_MS);
+  return { signal: ending.signal, [Symbol.dispose]: () => clearInterval(watch) };
 }

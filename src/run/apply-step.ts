@@ -1,7 +1,7 @@
 import { applyOperations } from '../apply/apply-operations.ts';
 import type { ImportJob } from '../config/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import { SafetyLimitError, StateError } from '../model/errors.ts';
+import { LockedError, SafetyLimitError, StateError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
@@ -35,6 +35,7 @@ export async function applyStep(
   deliver: DeliverShards,
 ): Promise<void> {
   const { run, plan } = delivery;
+  await context.state.runs.update(run.id, { step: 'apply' });
   const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
   const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
   if (upserts.length > 0) await deliver(context, delivery, upserts);
@@ -63,9 +64,18 @@ async function* openOperations(
   }
 }
 
+/** The error that ends a run of which the store has refused so many, when that is over its limit. */
+export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
+  if (run.kind === 'retry' || run.approved) return undefined;
+  const { rejected, records } = plan.counts;
+  const figures = { rejected: rejected.records + refused, records };
+  const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
+  return verdict === null ? undefined : new SafetyLimitError(verdict.message);
+}
+
 /** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
 export const deliverHere: DeliverShards = async (context, delivery, shards) => {
-  const { run, plan, job, store, lock } = delivery;
+  const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
   const before = await runs.tally(run.id);
   const total = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
@@ -86,15 +96,10 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
       });
       await Promise.all(records);
     },
-    judge: (tally) => {
-      if (run.kind === 'retry' || run.approved) return undefined;
-      const rejected = plan.counts.rejected.records + before.rejected + tally.rejected;
-      const verdict = judgeRejectsWhileApplying(
-        job.safety,
-        { rejected, records: plan.counts.records },
-        run.id,
-      );
-      return verdict === null ? undefined : new SafetyLimitError(verdict.message);
+    judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
+    permit: () => {
+      if (!lock.isHeld())
+        throw new LockedError(`The lock ${lock.fence.name} was lost: nothing more is sent.`);
     },
     signal: AbortSignal.any([context.signal, lock.lost]),
     onProgress: (tally) =>
@@ -108,19 +113,20 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   });
 };
 
-/** Sends one shard of a run that another process planned and waits for. */
-export async function deliverShard(
-  context: RunContext,
-  delivery: Omit<Delivery, 'plan'>,
-  number: number,
-): Promise<void> {
-  const folder = context.artifacts.run(delivery.run.id);
-  const plan = await readPlan(folder);
-  const shard = plan?.shards.find((planned) => planned.number === number);
-  if (plan === undefined || shard === undefined) {
-    throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
-      hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
-    });
-  }
-  await deliverHere(context, { ...delivery, plan }, [shard]);
+/** Sends single shards of runs that other processes planned and wait for; a run's plan is read once. */
+export function shardDeliverer() {
+  let known: { readonly run: string; readonly plan: Plan } | null = null;
+  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
+    const { id } = delivery.run;
+    const folder = context.artifacts.run(id);
+    const plan = known?.run === id ? known.plan : await readPlan(folder);
+    const shard = plan?.shards.find((planned) => planned.number === number);
+    if (plan === undefined || shard === undefined) {
+      throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
+        hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
+      });
+    }
+    known = { run: id, plan };
+    await deliverHere(context, { ...delivery, plan }, [shard]);
+  };
 }

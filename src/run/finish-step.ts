@@ -1,4 +1,4 @@
-import { InterruptedError, SafetyLimitError, StoreferryError } from '../model/errors.ts';
+import { InterruptedError, LockedError, SafetyLimitError, StoreferryError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import type { RunContext } from './context.ts';
@@ -46,6 +46,8 @@ export async function finishStep(
   plan: Plan | null,
   failure: unknown,
 ): Promise<RunReport> {
+  // Another process may be at work on the run: it is theirs to end.
+  if (failure instanceof LockedError) throw failure;
   const before = await readRunReport(context, { ...run, status: 'running' }, plan);
   const { rejected } = before.totals;
   const unsent = before.totals.unsent + before.unsentDeletes;

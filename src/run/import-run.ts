@@ -12,13 +12,15 @@ import { stageStep } from './stage-step.ts';
 
 /**
  * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides
- * its plan is the same. Rejects with LockedError while the job is running elsewhere; any other failure is told by
- * the report's status and error.
+ * its plan is the same. With `together` other processes send its shards, and hold the store with it. Rejects with
+ * LockedError while the job is running elsewhere, and when its lock is lost; any other failure is told by the report's
+ * status and error.
  */
 export async function importRun(
   context: RunContext,
   request: ImportRequest,
   deliver: DeliverShards,
+  hold = { together: false },
 ): Promise<RunReport> {
   const begun = newRun(context, request, 'run');
   let run = begun;
@@ -31,7 +33,7 @@ export async function importRun(
     run = await continueOrBegin(context, run);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
-    await using lock = await lockTarget(context, run, request.job.import);
+    await using lock = await lockTarget(context, run, request.job.import, hold);
     plan = await planStep(context, request, run);
     refuseUnsafe(run, plan);
 

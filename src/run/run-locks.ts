@@ -17,13 +17,21 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
   return lock;
 }
 
-/** Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. */
-export function lockTarget(context: RunContext, run: Run, resource: Resource): Promise<Lock> {
+/**
+ * Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
+ * all workers of the run hold it.
+ */
+export function lockTarget(
+  context: RunContext,
+  run: Run,
+  resource: Resource,
+  { together } = { together: false },
+): Promise<Lock> {
   return context.state.locks.acquire(
     targetLockName({ store: run.store, baseUrl: run.baseUrl, resource }),
     { job: run.job, run: run.id },
     {
-      together: true,
+      together,
       signal: context.signal,
       onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }),
     },

@@ -9,9 +9,25 @@ export interface StateOptions {
   readonly dir: string;
   /** Before every key in Redis; `storeferry` by default. */
   readonly prefix?: string | undefined;
+  /** How long a shared lock outlives its last renewal; undefined: as long as is good. */
+  readonly leaseMs?: number | undefined;
+  /** How long a command waits for Redis; undefined: as long as is good for a command line. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
-export function openState({ redisUrl, dir, prefix = 'storeferry' }: StateOptions): Promise<State> {
-  return redisUrl ? openRedisState({ url: redisUrl, prefix }) : openSqliteState(dir);
+export function openState({
+  redisUrl,
+  dir,
+  prefix = 'storeferry',
+  leaseMs,
+  patienceMs,
+}: StateOptions): Promise<State> {
+  if (!redisUrl) return openSqliteState(dir);
+  return openRedisState({
+    url: redisUrl,
+    prefix,
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  });
 }

@@ -6,12 +6,14 @@ export interface Enqueued {
   readonly id: string;
   /** False when the same job was waiting or running already: then this is that one. */
   readonly added: boolean;
+  /** Whether any worker is there to take it. */
+  readonly workers: boolean;
 }
 
 /** Adds a run of a job, at most one of each job at a time. */
-export async function enqueueRun(queues: Queues, data: RunJobData, newId: () => string): Promise<Enqueued> {
+export async function enqueueRun({ runs }: Queues, data: RunJobData, newId: () => string): Promise<Enqueued> {
   const jobId = `run-${newId()}`;
-  const added = await queues.runs.add(data.job, data, { jobId, deduplication: { id: data.job } });
+  const added = await runs.add(data.job, data, { jobId, deduplication: { id: data.job } });
   const id = added.id ?? jobId;
-  return { id, added: id === jobId };
+  return { id, added: id === jobId, workers: (await runs.getWorkersCount()) > 0 };
 }
