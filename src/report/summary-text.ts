@@ -9,7 +9,7 @@ import { printable } from './printable.ts';
 import { sayReasons } from './reason-lines.ts';
 import { statusTone, statusWords } from './status-words.ts';
 import { changedIdWarnings, planWarnings } from './warning-lines.ts';
-import { counted, grouped } from './words.ts';
+import { counted, grouped, listed } from './words.ts';
 
 /** Everything that is told about a run that has ended, or is under way. */
 export interface RunFacts {
@@ -63,11 +63,7 @@ function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, stri
       : [];
   return [
     ['records', grouped(totals.records), `in ${counted(totals.rows, 'row')}`],
-    [
-      'applied',
-      grouped(totals.applied),
-      `${grouped(totals.new)} new and ${grouped(totals.changed)} changed in the plan`,
-    ],
+    ['applied', grouped(totals.applied), plannedNote(plan)],
     ['unchanged', grouped(totals.unchanged), ''],
     ['rejected', grouped(totals.rejected), ''],
     ['skipped', grouped(totals.skipped), ''],
@@ -75,6 +71,16 @@ function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, stri
     ...deleted,
     ['requests', grouped(totals.requests), ''],
   ];
+}
+
+function plannedNote({ counts }: Plan): string {
+  const resent = counts.resent.records > 0 ? [`${grouped(counts.resent.records)} resent`] : [];
+  const parts = [
+    `${grouped(counts.new.records)} new`,
+    `${grouped(counts.changed.records)} changed`,
+    ...resent,
+  ];
+  return `${listed(parts)} in the plan`;
 }
 
 function sayRejections(page: Page, { refusals, rejectsFile }: RunFacts, plan: Plan): void {

@@ -18,6 +18,12 @@ describe('the summary of a run for people', () => {
     expect(lines).not.toContain('Next');
   });
 
+  it('tells what was sent again from what was new or changed', () => {
+    const plan = aPlan({ counts: { ...COUNTS, resent: { records: 498, rows: 503 } } });
+    const lines = linesOf(summaryText(facts({}, { plan }), plain));
+    expect(lines).toContain('applied 12 10 new, 2 changed and 498 resent in the plan');
+  });
+
   it('leads from rejects to their file and to retry', () => {
     const refusal = {
       code: 'store-422',
