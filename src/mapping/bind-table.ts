@@ -103,7 +103,11 @@ export function bindTable(
     headers[slot] = trimmed[index];
   }
   return {
-    table: { file, headers },
+    table: {
+      file,
+      headers,
+      firstSlots: new Set([...bySlot].flatMap(([slot, index]) => (index === 0 ? [slot] : []))),
+    },
     indexes,
     constants,
     width: header.length,

@@ -9,7 +9,8 @@ import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
 import { compileExpectations, type Expectations } from './expectations.ts';
 import { compileAs } from './expression.ts';
 import { compileField } from './field.ts';
-import { compileGrouping, type Grouping } from './grouping/compile-grouping.ts';
+import { compileGrouping } from './grouping/compile-grouping.ts';
+import type { Grouping } from './grouping/grouping.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Built, RecordMapper } from './map-record.ts';
 import { paramsOf } from './params.ts';
@@ -120,7 +121,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     reason,
   }));
   const expectations = compileExpectations(scope, spec.expect ?? {});
-  const required = new Set(spec.required);
+  const required = new Set([...(spec.required ?? []), ...requiredByGroup(spec)]);
   checkUse(scope, spec);
   const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
   return {
@@ -136,6 +137,12 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     grouping,
     mapper: { key, keyField, skips, notes: scope.notes, build },
   };
+}
+
+/** The column that groups rows must be there; of several alternatives, nobody knows which. */
+function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
+  const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
+  return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];
 }
 
 type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;

@@ -33,6 +33,20 @@ export function compileCondition(scope: Scope, path: Path, condition: Condition)
   return only !== undefined && second === undefined ? only : (row, n) => tests.every((test) => test(row, n));
 }
 
+/** The columns that a condition looks at. */
+export function columnsOf(condition: Condition): readonly string[] {
+  if ('any' in condition && Array.isArray(condition.any)) {
+    return condition.any.flatMap(columnsOf);
+  }
+  if ('all' in condition && Array.isArray(condition.all)) {
+    return condition.all.flatMap(columnsOf);
+  }
+  if ('not' in condition && isCondition(condition.not)) {
+    return columnsOf(condition.not);
+  }
+  return Object.keys(condition);
+}
+
 function isCondition(value: unknown): value is Condition {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import type { Condition } from '../config/mapping-condition.ts';
 import type { Flag } from '../config/mapping-value.ts';
-import { compileCondition } from './condition.ts';
+import { columnsOf, compileCondition } from './condition.ts';
 import { compileAs, type Read } from './expression.ts';
 import type { Path } from './problems.ts';
 import { resolveName, type Scope } from './scope.ts';
@@ -31,22 +31,4 @@ export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
 
 function isCondition(flag: Flag): flag is Condition {
   return typeof flag === 'object' && !Array.isArray(flag);
-}
-
-/** The columns that a condition looks at. */
-function columnsOf(condition: Condition): readonly string[] {
-  if ('any' in condition && Array.isArray(condition.any)) {
-    return condition.any.flatMap(columnsOf);
-  }
-  if ('all' in condition && Array.isArray(condition.all)) {
-    return condition.all.flatMap(columnsOf);
-  }
-  if ('not' in condition && isNested(condition.not)) {
-    return columnsOf(condition.not);
-  }
-  return Object.keys(condition);
-}
-
-function isNested(value: unknown): value is Condition {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

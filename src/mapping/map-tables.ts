@@ -4,7 +4,7 @@ import type { Binding, ColumnReport } from './bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
 import type { Grouper } from './grouping/grouper.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
-import { SqliteScratch } from './grouping/sqlite-scratch.ts';
+import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
 import { mapRecord } from './map-record.ts';
 import { alignmentOf, cellsBySlot } from './read-row.ts';
 import type { RecordRows } from './record-rows.ts';
@@ -37,7 +37,7 @@ export async function* mapTables(
 ): AsyncIterable<readonly Mapped[]> {
   let scratch: RowScratch | undefined;
   const grouper = mapping.grouping.open((kind) => {
-    scratch = (options.openScratch ?? ((one) => new SqliteScratch(one)))(kind);
+    scratch = (options.openScratch ?? openSqliteScratch)(kind);
     return scratch;
   });
   try {
@@ -46,9 +46,8 @@ export async function* mapTables(
       const binding = mapping.bind(table.header, table.file);
       options.onTable?.(binding.report, table.file);
       grouper.startTable();
-      const keyTrusted = mapping.grouping.trustsKey(binding);
       for await (const batch of table.batches) {
-        const rows = batch.map((row, index) => sourceRow(mapping, binding, row, seq + index, keyTrusted));
+        const rows = batch.map((row, index) => sourceRow(mapping, binding, row, seq + index));
         seq += batch.length;
         const mapped = mapAll(mapping, grouper.add(rows));
         if (mapped.length > 0) {
@@ -74,16 +73,10 @@ function mapAll(mapping: CompiledMapping, records: readonly RecordRows[]): reado
   return records.map((record) => mapRecord(mapping.mapper, record));
 }
 
-function sourceRow(
-  mapping: CompiledMapping,
-  binding: Binding,
-  row: Row,
-  seq: number,
-  keyTrusted: boolean,
-): SourceRow {
+function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: number): SourceRow {
   const cells = cellsBySlot(row, binding);
   const { table } = binding;
-  const misaligned = misalignment(mapping, binding, row, cells, keyTrusted);
+  const misaligned = misalignment(mapping, binding, row, cells);
   return { table, seq, line: row.line, cells, misaligned };
 }
 
@@ -92,7 +85,6 @@ function misalignment(
   binding: Binding,
   row: Row,
   cells: readonly (string | undefined)[],
-  keyTrusted: boolean,
 ): Misalignment | undefined {
   const alignment = alignmentOf(row, binding);
   const ragged = alignment === 'long' || (alignment === 'short' && mapping.shortRows !== 'pad');
@@ -106,7 +98,6 @@ function misalignment(
       message: `the row has ${row.cells.length} cells under ${binding.width} headers: is there a delimiter too many or too few, or a quote left out?`,
       line: row.line,
     },
-    keyTrusted,
     cells: row.cells.map((cell) => cell.trim()),
   };
 }

@@ -6,13 +6,13 @@ export interface BoundTable {
   readonly file: number;
   /** The header behind each slot; undefined where this file has no such column. */
   readonly headers: readonly (string | undefined)[];
+  /** The slots that the first column serves: nothing can have shifted what stands there. */
+  readonly firstSlots: ReadonlySet<number>;
 }
 
 /** Why the cells of a row cannot be trusted to stand under their headers. */
 export interface Misalignment {
   readonly reason: Reason;
-  /** Whether its key can be trusted all the same: it stands in the first column, which nothing can shift. */
-  readonly keyTrusted: boolean;
   /** All cells as they stand, trimmed: they may name the record that the row belongs to. */
   readonly cells: readonly string[];
 }

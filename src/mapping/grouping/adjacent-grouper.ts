@@ -16,6 +16,7 @@ const MOST_UNPLACED = 1000;
  */
 export class AdjacentGrouper implements Grouper {
   readonly #key: Read;
+  readonly #trusted: (row: SourceRow) => boolean;
   readonly #head: Test | undefined;
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
@@ -24,9 +25,13 @@ export class AdjacentGrouper implements Grouper {
   #nextFault: Reason | undefined;
   #out: RecordRows[] = [];
 
-  /** @param head tells the row that describes a record; a block without one is only a part. */
-  constructor(key: Read, head: Test | undefined) {
+  /**
+   * @param trusted tells whether the key of a misaligned row can be trusted
+   * @param head tells the row that describes a record; a block without one is only a part
+   */
+  constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined) {
     this.#key = key;
+    this.#trusted = trusted;
     this.#head = head;
   }
 
@@ -57,7 +62,7 @@ export class AdjacentGrouper implements Grouper {
     const read = this.#key(row, 0);
     const key = typeof read === 'string' ? read : undefined;
     const { misaligned } = row;
-    const certain = misaligned === undefined || misaligned.keyTrusted || key === this.#current?.key;
+    const certain = misaligned === undefined || this.#trusted(row) || key === this.#current?.key;
     if (key === undefined || !certain) {
       this.#unplaced.push(row);
       if (this.#unplaced.length > MOST_UNPLACED) {

@@ -6,17 +6,17 @@ import type { Grouper } from './grouper.ts';
 import { spansOf, strayRecord } from './record.ts';
 
 /** Every row is a record. `key` reads what identifies it, for rows of which only the first cell can be trusted. */
-export function rowGrouper(key: Read): Grouper {
+export function rowGrouper(key: Read, trusted: (row: SourceRow) => boolean): Grouper {
   return {
     startTable: () => undefined,
-    add: (rows) => rows.map((row) => recordOf(row, key)),
+    add: (rows) => rows.map((row) => recordOf(row, key, trusted)),
     end: () => [],
   };
 }
 
-function recordOf(row: SourceRow, key: Read): RecordRows {
+function recordOf(row: SourceRow, key: Read, trusted: (row: SourceRow) => boolean): RecordRows {
   if (row.misaligned !== undefined) {
-    const named = row.misaligned.keyTrusted ? key(row, 0) : undefined;
+    const named = trusted(row) ? key(row, 0) : undefined;
     const known = named === undefined || named instanceof Unreadable ? null : String(named);
     return strayRecord([row], row.misaligned.reason, known);
   }

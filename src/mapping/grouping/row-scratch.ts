@@ -17,6 +17,16 @@ export interface RowLinks {
   readonly stray: boolean;
 }
 
+/** A row that says nothing of others: a record of its own. */
+export const UNLINKED: RowLinks = {
+  belongs: null,
+  names: [],
+  wants: [],
+  silent: false,
+  alone: false,
+  stray: false,
+};
+
 /** How rows refer to each other. */
 export type LinkKind = 'key' | 'parent' | 'children';
 

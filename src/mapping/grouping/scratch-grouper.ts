@@ -110,3 +110,18 @@ export function finishKeyed(gathered: GatheredRecord, head: Test | undefined): R
     torn: false,
   };
 }
+
+/** A record whose rows refer to each other. */
+export function finishReferred({ head, members, fault, spans, counted }: GatheredRecord): RecordRows {
+  return {
+    head,
+    rows: head === undefined ? members : [head, ...members],
+    children: members,
+    childOptions: undefined,
+    fault,
+    key: null,
+    spans,
+    counted,
+    torn: false,
+  };
+}

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
+import { StateError } from '../../model/errors.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { BoundTable, SourceRow } from '../source-row.ts';
 import { keyMissing, neighbourMisaligned } from './reasons.ts';
@@ -15,14 +16,23 @@ const reasonSchema = z.object({
 });
 const misalignedSchema = z.object({
   reason: reasonSchema,
-  keyTrusted: z.boolean(),
   cells: z.array(z.string()),
 });
+
 /**
  * A scratch in SQLite. Without a path the database is a temporary one: SQLite keeps it in memory while it is small
  * and in an unnamed file when it grows, which is gone with the process.
+ * @throws StateError when it cannot be written.
  */
-export class SqliteScratch implements RowScratch {
+export function openSqliteScratch(kind: LinkKind, path = ''): RowScratch {
+  try {
+    return new SqliteScratch(kind, path);
+  } catch (error) {
+    throw asStateError(error);
+  }
+}
+
+class SqliteScratch implements RowScratch {
   readonly #database: DatabaseSync;
   readonly #kind: LinkKind;
   readonly #tables: BoundTable[] = [];
@@ -33,7 +43,7 @@ export class SqliteScratch implements RowScratch {
   #chargeStatement: StatementSync | undefined;
   #strays = false;
 
-  constructor(kind: LinkKind, path = '') {
+  constructor(kind: LinkKind, path: string) {
     this.#kind = kind;
     this.#database = new DatabaseSync(path);
     this.#database.exec(SCHEMA);
@@ -49,6 +59,14 @@ export class SqliteScratch implements RowScratch {
   }
 
   add(row: SourceRow, links: RowLinks): void {
+    try {
+      this.#insert(row, links);
+    } catch (error) {
+      throw asStateError(error);
+    }
+  }
+
+  #insert(row: SourceRow, links: RowLinks): void {
     const { belongs, names, wants, silent, alone, stray } = links;
     this.#insertRow.run(
       row.seq,
@@ -71,6 +89,14 @@ export class SqliteScratch implements RowScratch {
   }
 
   *members(): Iterable<Member> {
+    try {
+      yield* this.#resolved();
+    } catch (error) {
+      throw asStateError(error);
+    }
+  }
+
+  *#resolved(): Iterable<Member> {
     this.#database.exec(RESOLVE[this.#kind]);
     this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
     if (this.#strays) {
@@ -192,4 +218,15 @@ function reasonOf(read: z.infer<typeof reasonSchema>): Reason {
 function cellsOf(stored: SQLOutputValue | undefined): readonly (string | undefined)[] {
   const read: unknown = JSON.parse(String(stored));
   return Array.isArray(read) ? read.map((cell) => (typeof cell === 'string' ? cell : undefined)) : [];
+}
+
+/** A full disk and the like are no bug of ours; anything else is passed on as it is. */
+function asStateError(error: unknown): unknown {
+  const fromSqlite = error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
+  return fromSqlite
+    ? new StateError(`The rows could not be kept on disk while they were grouped: ${error.message}.`, {
+        cause: error,
+        hint: 'Is the disk of temporary files full? TMPDIR or SQLITE_TMPDIR names another.',
+      })
+    : error;
 }

@@ -1,0 +1,42 @@
+import type { Test } from '../condition.ts';
+import type { Expression } from '../expression.ts';
+import type { Scope } from '../scope.ts';
+import { AdjacentGrouper } from './adjacent-grouper.ts';
+import { type Grouping, inFirstColumn } from './grouping.ts';
+import { UNLINKED } from './row-scratch.ts';
+import { finishKeyed, ScratchGrouper } from './scratch-grouper.ts';
+
+/** Rows with the same value are a record, and follow each other. */
+export function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefined): Grouping {
+  return {
+    kind: 'adjacent',
+    open: () => new AdjacentGrouper(by.read, inFirstColumn(scope.columns, by.sources), head),
+  };
+}
+
+/** Rows with the same value are a record, wherever they stand; those that meet `alone` are records of their own. */
+export function byKeyAnywhere(
+  scope: Scope,
+  by: Expression,
+  { head, alone }: { readonly head: Test | undefined; readonly alone: Test | undefined },
+): Grouping {
+  const trusted = inFirstColumn(scope.columns, by.sources);
+  return {
+    kind: 'anywhere',
+    open: (openScratch) =>
+      new ScratchGrouper(
+        openScratch('key'),
+        (row) => {
+          const key = by.read(row, 0);
+          const certain = row.misaligned === undefined || trusted(row);
+          if (typeof key !== 'string' || !certain) {
+            return { ...UNLINKED, stray: true };
+          }
+          return row.misaligned === undefined && alone?.(row, 0) === true
+            ? { ...UNLINKED, alone: true }
+            : { ...UNLINKED, belongs: key };
+        },
+        (gathered) => finishKeyed(gathered, head),
+      ),
+  };
+}

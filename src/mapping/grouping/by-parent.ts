@@ -1,0 +1,30 @@
+import type { Value } from '../../config/mapping-value.ts';
+import { compileAs } from '../expression.ts';
+import type { Scope } from '../scope.ts';
+import type { Grouping } from './grouping.ts';
+import { compileNames } from './names.ts';
+import { UNLINKED } from './row-scratch.ts';
+import { finishReferred, ScratchGrouper } from './scratch-grouper.ts';
+
+/** A row that names a parent belongs to the row of that name; one that names none is a record. */
+export function byParent(scope: Scope, parent: string, names: readonly Value[]): Grouping {
+  const reference = compileAs(scope, ['group', 'parent'], parent, 'text');
+  const namesOf = compileNames(scope, names);
+  return {
+    kind: 'parent',
+    open: (openScratch) =>
+      new ScratchGrouper(
+        openScratch('parent'),
+        (row) => {
+          if (row.misaligned !== undefined) {
+            return { ...UNLINKED, stray: true };
+          }
+          const named = reference.read(row, 0);
+          return typeof named === 'string'
+            ? { ...UNLINKED, belongs: named }
+            : { ...UNLINKED, names: namesOf(row) };
+        },
+        finishReferred,
+      ),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Columns } from '../columns.ts';
+import type { SourceRow } from '../source-row.ts';
+import type { Grouper } from './grouper.ts';
+import type { OpenScratch } from './row-scratch.ts';
+
+/** How the rows of a source become records. */
+export interface Grouping {
+  readonly kind: 'row' | 'adjacent' | 'anywhere' | 'starts' | 'parent' | 'children';
+  /** Gathers a source; the scratch, where one is needed, is opened and left to the caller to dispose of. */
+  readonly open: (openScratch: OpenScratch) => Grouper;
+}
+
+/**
+ * Whether the cells of some columns can be trusted in a misaligned row: all of them, of those the file has, stand in
+ * the first column, which nothing can have shifted.
+ */
+export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: SourceRow) => boolean {
+  const slots = [...names].map((name) => columns.declared.get(name)?.slot ?? -1);
+  return ({ table }) => {
+    const found = slots.filter((slot) => table.headers[slot] !== undefined);
+    return found.length > 0 && found.every((slot) => table.firstSlots.has(slot));
+  };
+}

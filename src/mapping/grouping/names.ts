@@ -1,0 +1,14 @@
+import type { Value } from '../../config/mapping-value.ts';
+import { compileAs } from '../expression.ts';
+import type { Scope } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
+
+/** Compiles the names by which other rows may refer to a row. */
+export function compileNames(scope: Scope, names: readonly Value[]): (row: SourceRow) => readonly string[] {
+  const reads = names.map((name, index) => compileAs(scope, ['group', 'names', index], name, 'text').read);
+  return (row) =>
+    reads.flatMap((read) => {
+      const name = read(row, 0);
+      return typeof name === 'string' ? [name] : [];
+    });
+}

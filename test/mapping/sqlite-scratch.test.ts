@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { compileMapping } from '../../src/mapping/compile-mapping.ts';
+import type { OpenScratch, RowScratch } from '../../src/mapping/grouping/row-scratch.ts';
+import { openSqliteScratch } from '../../src/mapping/grouping/sqlite-scratch.ts';
+import { mapTables } from '../../src/mapping/map-tables.ts';
+import { StateError } from '../../src/model/errors.ts';
+import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
+
+const spec = mappingOf(`
+import: products
+columns: { id: Id }
+group: { by: id, rows: anywhere }
+product: { url: id, title: id }
+variants: { pricing: { price: 1 } }
+`);
+
+async function run(openScratch: OpenScratch) {
+  const found = [];
+  const tables = [table(['Id'], [['b'], ['a'], ['c']])];
+  for await (const batch of mapTables(compileMapping(spec, CONTEXT), tables, { openScratch })) {
+    found.push(...batch.map(({ key }) => key));
+  }
+  return found;
+}
+
+describe('the scratch for rows that may stand anywhere', () => {
+  it('is closed when the source has been mapped', async () => {
+    const opened: RowScratch[] = [];
+    const keys = await run((kind) => {
+      const scratch = openSqliteScratch(kind);
+      opened.push(scratch);
+      return scratch;
+    });
+    expect(keys).toEqual(['b', 'a', 'c']);
+    expect(() => [...(opened[0]?.members() ?? [])]).toThrow('database is not open');
+  });
+
+  it('says so when it cannot be written', async () => {
+    await expect(run((kind) => openSqliteScratch(kind, '/dev/full'))).rejects.toThrow(StateError);
+  });
+});
