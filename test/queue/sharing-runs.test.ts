@@ -1,0 +1,167 @@
+import { Redis } from 'ioredis';
+import { expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { describeWithRedis } from '../support/redis.ts';
+import { delay, errorAnswer } from '../support/store/faults.ts';
+import { openShop, until } from './workers-setup.ts';
+
+const API_KEY = 'marked-key-d41d8cd98f00b204';
+
+/** Everything that Redis holds, whatever its type. */
+async function contentOf(url: string): Promise<string> {
+  const client = new Redis(url);
+  const parts: string[] = [];
+  for (const key of await client.keys('*')) {
+    // The serialised form holds values of any type; compressed strings are read as they are.
+    const dump = await client.dumpBuffer(key);
+    parts.push(key, dump?.toString('latin1') ?? '');
+    const type = await client.type(key);
+    if (type === 'hash') parts.push(JSON.stringify(await client.hgetall(key)));
+    if (type === 'string') parts.push((await client.get(key)) ?? '');
+    if (type === 'stream') parts.push(JSON.stringify(await client.xrange(key, '-', '+')));
+  }
+  client.disconnect();
+  return parts.join('\n');
+}
+
+describeWithRedis('workers that share a run', () => {
+  it('send 2 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
+    await using shop = await openShop({ products: 2_000, store: { latencyMs: 5, apiKey: API_KEY } });
+    const { store, workspace } = shop;
+    const workers = await Promise.all([shop.worker(), shop.worker()]);
+
+    const followed = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
+    expect(followed.json()).toMatchObject({
+      status: 'done',
+      rows: 2_000,
+      new: 2_000,
+      applied: 2_000,
+      unsent: 0,
+      requests: 2_000,
+      error: null,
+    });
+    expect(followed.code).toBe(0);
+    expect(followed.stderr).toContain(`Run ${followed.json()['run']} of nightly, store main.`);
+    expect(store.figures()).toMatchObject({ requests: 2_000, duplicates: 0, maxOverlap: 1 });
+    expect(store.shop.products.size).toBe(2_000);
+    expect(store.violations).toEqual([]);
+
+    const kept = await contentOf(shop.redis.url);
+    expect(kept).toContain('product-1999');
+    expect(kept).not.toContain(API_KEY);
+
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    const ended = await Promise.all(workers.map((worker) => worker.ended));
+    for (const { code, stdout, stderr } of ended) {
+      expect(code).toBe(0);
+      expect(stdout).toBe('');
+      expect(stderr).not.toContain(API_KEY);
+      const lines = stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(lines).toContainEqual(expect.objectContaining({ msg: 'ready', stores: ['main'] }));
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          msg: 'shard ended',
+          run: followed.json()['run'],
+          job: 'nightly',
+          shard: expect.any(Number),
+        }),
+      );
+      expect(lines.filter(({ level }) => level > 30)).toEqual([]);
+    }
+
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
+      unchanged: 2_000,
+      requests: 0,
+    });
+  });
+
+  it('delete last what a mirror no longer has', async () => {
+    await using shop = await openShop({
+      products: 700,
+      job: { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0 }' },
+    });
+    const { store, workspace } = shop;
+    await Promise.all([shop.worker(), shop.worker()]);
+    await workspace.storeferry('enqueue', 'nightly', '--follow');
+    store.forget();
+
+    const changed = manyProducts(600).map((product) => ({ ...product, price: '1.00' }));
+    await workspace.write('catalog.csv', shopifyCatalog(changed));
+    store.misbehave({ does: delay(3), method: 'POST' });
+    const second = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
+    expect(second.json()).toMatchObject({
+      status: 'done',
+      changed: 600,
+      removed: 100,
+      deleted: 100,
+      applied: 600,
+    });
+    const methods = store.requests.map(({ method }) => method);
+    expect(methods.indexOf('DELETE')).toBe(600);
+    const lastUpsert = store.requests.findLast(({ method }) => method === 'POST');
+    const firstDelete = store.requests.find(({ method }) => method === 'DELETE');
+    expect(firstDelete?.startedAt).toBeGreaterThanOrEqual(lastUpsert?.endedAt ?? 0);
+    expect(store.shop.products.size).toBe(600);
+  });
+
+  it('take a job once, however often it is enqueued, and refuse it to a process of its own', async () => {
+    await using shop = await openShop({ products: 600, store: { latencyMs: 30 } });
+    const { store, workspace } = shop;
+    const first = await workspace.storeferry('enqueue', 'nightly');
+    expect(first.code).toBe(0);
+    expect(first.stderr).toContain('Enqueued nightly.');
+    expect(first.stderr).toContain('No worker is there to take it');
+    const waiting = await workspace.storeferry('enqueue', 'nightly');
+    expect(waiting.stderr).toContain('nightly is waiting or running already.');
+
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await following.printed('waiting or running already');
+    await Promise.all([shop.worker(), shop.worker()]);
+    await until(() => store.requests.length > 50);
+    const [refused, running] = await Promise.all([
+      workspace.storeferry('run', 'nightly', '--json'),
+      workspace.storeferry('enqueue', 'nightly'),
+    ]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('The job nightly is already running');
+    expect(running.stderr).toContain('nightly is waiting or running already.');
+
+    expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 600, requests: 600 });
+    expect(store.figures()).toMatchObject({ requests: 600, maxOverlap: 1, duplicates: 0 });
+    const again = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
+    expect(again.json()).toMatchObject({ status: 'done', unchanged: 600, requests: 0 });
+  });
+
+  it('wait with a second job on the same store until the first has finished', async () => {
+    await using shop = await openShop({ products: 600, store: { latencyMs: 20 } });
+    const { store, workspace } = shop;
+    await workspace.write(
+      'jobs/other.yaml',
+      'import: products\nstore: main\nsource: { path: other.csv }\nmapping: shopify-products\n',
+    );
+    await workspace.write('other.csv', shopifyCatalog(manyProducts(100, 5_001)));
+    await Promise.all([shop.worker(), shop.worker()]);
+    const first = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await until(() => store.requests.length > 20);
+    const second = await workspace.storeferry('enqueue', 'other', '--follow', '--json');
+    expect(second.json()).toMatchObject({ status: 'done', applied: 100 });
+    expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 600 });
+    const isOther = (key: string | null) => Number(key?.replace('product-', '')) > 5_000;
+    const order = store.requests.map(({ key }) => isOther(key));
+    expect(order.indexOf(true)).toBe(600);
+  });
+
+  it('end as run does when the store refuses some', async () => {
+    await using shop = await openShop({ products: 100 });
+    const { store, workspace } = shop;
+    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-7', 'product-8'] });
+    await shop.worker();
+    const followed = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
+    expect(followed.code).toBe(3);
+    expect(followed.json()).toMatchObject({ status: 'done-with-rejects', applied: 98, rejected: 2 });
+    expect(followed.json()['rejectsFile']).toMatch(/rejects\.csv$/);
+  });
+});

@@ -1,0 +1,76 @@
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { type RedisServer, type RedisServerOptions, startRedis } from '../support/redis.ts';
+import { type Store, type StoreOptions, startStore } from '../support/store.ts';
+import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
+
+/** Short enough for a test to see a killed worker's work taken over, long enough for a busy machine. */
+export const LEASE_MS = 1_200;
+
+export interface Shop extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly store: Store;
+  readonly workspace: Workspace;
+  /** Starts a worker and waits until it takes work. */
+  worker(): Promise<RunningCommand>;
+}
+
+export interface ShopOptions {
+  readonly products: number;
+  readonly store?: StoreOptions;
+  readonly redis?: RedisServerOptions;
+  /** Further lines of the job. */
+  readonly job?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A store, a Redis and a workspace with a catalog of so many products. */
+export async function openShop({ products, job, env, ...options }: ShopOptions): Promise<Shop> {
+  const [redis, store] = await Promise.all([
+    startRedis(options.redis),
+    startStore({ seed: 1, ...options.store }),
+  ]);
+  const workspace = await makeWorkspace(
+    catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(products)), job),
+    { STORE_API_KEY: store.apiKey, REDIS_URL: redis.url, STOREFERRY_LEASE_MS: String(LEASE_MS), ...env },
+  );
+  return {
+    redis,
+    store,
+    workspace,
+    async worker() {
+      const running = workspace.start('worker');
+      await running.printed('"ready"');
+      return running;
+    },
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await store.close();
+      await redis.stop();
+    },
+  };
+}
+
+/** Resolves when the condition holds; looks often enough to strike in the middle of a run. */
+export async function until(condition: () => boolean, withinMs = 20_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('did not come about in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** The one of the workers that coordinates the run that begins next. */
+export function coordinator(workers: readonly RunningCommand[]): Promise<RunningCommand> {
+  return Promise.any(
+    workers.map(async (worker) => {
+      await worker.printed('"run begun"');
+      return worker;
+    }),
+  );
+}
+
+/** Requests beyond the first for their key. */
+export function resent({ requests }: Store): number {
+  const keys = new Set(requests.map(({ key }) => key));
+  return requests.length - keys.size;
+}
