@@ -1,4 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { StateError } from '../model/errors.ts';
 
 /**
  * What bodies have in common, the most frequent last. A body of 1 KB shrinks to a third with it and to a half
@@ -29,8 +30,15 @@ export function encodeBody(body: string): Buffer {
   return Buffer.concat([Buffer.of(FORMAT), deflateRawSync(body, OPTIONS)]);
 }
 
-/** Gives the request body back. Throws a RangeError when the bytes have a format that a newer version wrote. */
+/** Gives the request body back. StateError when the bytes are damaged or have a format that a newer version wrote. */
 export function decodeBody(stored: Uint8Array): string {
-  if (stored[0] !== FORMAT) throw new RangeError(`body format ${stored[0]}, expected ${FORMAT}`);
-  return inflateRawSync(stored.subarray(1), OPTIONS).toString();
+  try {
+    if (stored[0] !== FORMAT) throw new RangeError(`format ${stored[0]}, expected ${FORMAT}`);
+    return inflateRawSync(stored.subarray(1), OPTIONS).toString();
+  } catch (error) {
+    throw new StateError(`A request body in the ledger cannot be read: ${String(error)}.`, {
+      hint: 'If a newer Storeferry has worked here, update this one; otherwise `run --resend` writes all bodies anew.',
+      cause: error,
+    });
+  }
 }

@@ -6,12 +6,12 @@ export async function* inChunks(
 ): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of content) {
-    const piecesBytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    pieces.push(piecesBytes);
-    bytes += piecesBytes.length;
+  for await (const given of content) {
+    const piece = typeof given === 'string' ? Buffer.from(given) : given;
+    pieces.push(piece);
+    bytes += piece.length;
     if (bytes >= CHUNK_BYTES) {
-      yield pieces.length === 1 ? piecesBytes : Buffer.concat(pieces);
+      yield pieces.length === 1 ? piece : Buffer.concat(pieces);
       pieces = [];
       bytes = 0;
     }

@@ -13,7 +13,7 @@ export async function pollForLock(
     const attempt = await locks.tryAcquire(name, holder, options);
     if (!('heldBy' in attempt)) {
       if (!signal.aborted) return attempt;
-      await attempt.leave();
+      await (options.together === true ? attempt.leave() : attempt.release());
       continue;
     }
     if (!told) onWait(attempt.heldBy);

@@ -1,7 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, it } from 'vitest';
+import { StateError } from '../../src/model/errors.ts';
+import { openSqliteState } from '../../src/state/sqlite.ts';
+import { itAgreesWithPlainMaps } from './model-suite.ts';
+import { applied, bodyOf, range, sampleRun, TARGET, upsert } from './samples.ts';
+import { startChild } from './start-child.ts';
 import { describeState } from './state-suite.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeferry-state-'));
@@ -9,7 +18,154 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let opened = 0;
 const freshFolder = () => join(root, `${++opened}`, '.storeferry');
+const fresh = async () => ({ kind: 'sqlite', folder: freshFolder() }) as const;
 
 describe('the embedded state', () => {
-  describeState(async () => ({ kind: 'sqlite', folder: freshFolder() }));
+  describeState(fresh);
+  itAgreesWithPlainMaps(fresh, 15);
+
+  it('belongs to its user alone', async () => {
+    const folder = freshFolder();
+    await using _state = await openSqliteState(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps everything when it is closed and opened again', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(run);
+      await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+    }
+    await using state = await openSqliteState(folder);
+    expect(await state.runs.get('run-1')).toEqual(run);
+    expect(await state.ledger(TARGET).bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
+  });
+
+  it('merges a journal that grew large without waiting for a reader', async () => {
+    const folder = freshFolder();
+    await using state = await openSqliteState(folder);
+    const run = sampleRun();
+    await state.runs.create(run);
+    for (let shard = 0; shard < 34; shard++) {
+      const results = range(500).map((index) => applied(upsert(index, `key-${shard}-${index}`), index));
+      await state.runs.record(run, shard, results, 500);
+    }
+    const database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+    const left = Number(database.prepare('SELECT count(*) AS rows FROM journal').get()?.['rows']);
+    database.close();
+    expect(left).toBe(500);
+    expect(await state.ledger(TARGET).count('nightly')).toBe(17_000);
+  });
+
+  it('keeps no body that no mark needs', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(run);
+      for (const fingerprint of ['one', 'two', 'three']) {
+        const results = range(20).map((index) =>
+          applied(upsert(index % 10, `key-${index % 10}`, { fingerprint })),
+        );
+        await state.runs.record(run, 1, results, 20);
+        if (fingerprint !== 'two') await state.ledger(TARGET).count('nightly');
+      }
+    }
+    const database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+    expect(database.prepare('SELECT count(*) AS rows FROM bodies').get()?.['rows']).toBe(10);
+    database.close();
+  });
+
+  it('answers calls that were made before it was closed, and refuses later ones', async () => {
+    const state = await openSqliteState(freshFolder());
+    const before = state.runs.list({ limit: 1 });
+    await state[Symbol.asyncDispose]();
+    expect(await before).toEqual([]);
+    await expect(state.runs.list({ limit: 1 })).rejects.toThrow(StateError);
+  });
+
+  it('does not keep a process from ending that forgot to close it', async () => {
+    const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite.ts');
+    const source = `const { openSqliteState } = await import(${JSON.stringify(module)});
+      const state = await openSqliteState(${JSON.stringify(freshFolder())});
+      await state.runs.list({ limit: 1 });`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { timeout: 10_000 });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('is created by one of several processes that open it at the same moment', async () => {
+    const folder = freshFolder();
+    const states = await Promise.all(range(4).map(() => openSqliteState(folder)));
+    await states[0]?.runs.create(sampleRun());
+    for (const state of states) {
+      expect(await state.runs.list({ limit: 5 })).toHaveLength(1);
+      await state[Symbol.asyncDispose]();
+    }
+  });
+
+  it('refuses a damaged database and says what to do', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'state.db'), 'This is not a database. '.repeat(100));
+    const opening = openSqliteState(folder);
+    await expect(opening).rejects.toThrow(StateError);
+    await expect(opening).rejects.toThrow(/state\.db is damaged/);
+    await expect(opening).rejects.toMatchObject({ hint: expect.stringContaining('move it aside') });
+  });
+
+  it('refuses a database of a newer version and leaves it as it is', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, 'state.db');
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    const before = readFileSync(file);
+    await expect(openSqliteState(folder)).rejects.toThrow(/version 99/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('refuses a folder that it cannot create', async () => {
+    const file = join(root, 'a file');
+    writeFileSync(file, '');
+    await expect(openSqliteState(join(file, '.storeferry'))).rejects.toThrow(StateError);
+  });
+
+  it('writes nothing by halves when the disk is full', async () => {
+    const folder = freshFolder();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(sampleRun());
+    }
+    const output = await outputOnSmallDisk(join(import.meta.dirname, 'fill-disk.ts'), folder);
+    const { recorded, error, hint } = JSON.parse(output);
+    expect(error).toBe('StateError');
+    expect(hint).toContain('Make room');
+    await using state = await openSqliteState(folder);
+    expect(recorded).toBeGreaterThan(0);
+    expect((await state.runs.tally('run-1')).applied).toBe(recorded);
+    expect(await state.ledger(TARGET).count('nightly')).toBe(recorded);
+  });
+
+  it('keeps the locks of a process that is stopped', async () => {
+    const opening = await fresh();
+    await using child = startChild(opening, 'hold', 'target');
+    await child.saying('held');
+    child.kill('SIGSTOP');
+    await using state = await openSqliteState(opening.folder);
+    const attempt = await state.locks.tryAcquire('target', { job: 'nightly', run: 'run-1' });
+    expect(attempt).toEqual({ heldBy: { job: 'of-child', run: 'run-of-child' } });
+    expect(readdirSync(join(opening.folder, 'locks')).length).toBeGreaterThan(0);
+  });
 });
+
+/** Runs a script for which no file may grow beyond 400 KB: to SQLite a full disk. */
+async function outputOnSmallDisk(script: string, ...args: string[]): Promise<string> {
+  const command = `trap '' XFSZ; ulimit -f 400; exec "$@"`;
+  const child = spawn('bash', ['-c', command, 'bash', process.execPath, script, ...args]);
+  child.stderr.pipe(process.stderr);
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  return output;
+}

@@ -41,8 +41,7 @@ export function describeState(fresh: () => Promise<Opening>): void {
 
   beforeEach(async () => {
     opening = await fresh();
-    state = await openAs(opening);
-    other = await openAs(opening);
+    [state, other] = await Promise.all([openAs(opening), openAs(opening)]);
   });
   afterEach(async () => {
     await state[Symbol.asyncDispose]();

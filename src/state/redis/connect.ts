@@ -32,9 +32,9 @@ export async function connectRedis({
     lastError = error;
   });
   try {
-    await Promise.race([single.connect(), rejectAfter(patienceMs)]);
+    await withPatience(single.connect(), patienceMs);
     const info = await single.info('cluster');
-    if (!info.includes('cluster_enabled:1')) return connection(single, address);
+    if (!info.includes('cluster_enabled:1')) return connection(single, address, (answer) => answer);
   } catch (error) {
     single.disconnect();
     throw asStateError(lastError ?? error, address);
@@ -44,26 +44,30 @@ export async function connectRedis({
   const cluster = new Cluster([{ host, port }], { redisOptions, lazyConnect: true });
   cluster.on('error', () => {});
   try {
-    await Promise.race([cluster.connect(), rejectAfter(patienceMs)]);
-    return connection(cluster, address);
+    await withPatience(cluster.connect(), patienceMs);
+    return connection(cluster, address, (answer) => withPatience(answer, patienceMs));
   } catch (error) {
     cluster.disconnect();
     throw asStateError(error, address);
   }
 }
 
-function connection(client: Redis | Cluster, address: string): RedisConnection {
+function connection(
+  client: Redis | Cluster,
+  address: string,
+  limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
+): RedisConnection {
   return {
     client,
     async ask(answer) {
       try {
-        return await answer;
+        return await limited(answer);
       } catch (error) {
         throw asStateError(error, address);
       }
     },
     async close() {
-      await client.quit().catch(() => client.disconnect());
+      await limited(client.quit()).catch(() => client.disconnect());
     },
   };
 }
@@ -79,12 +83,12 @@ function parseUrl(text: string) {
     );
   }
   return {
-    host: url.hostname || '127.0.0.1',
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
     port: Number(url.port || 6379),
     db: Number(url.pathname.slice(1) || 0),
     ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
     ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
-    ...(url.protocol === 'rediss:' ? { tls: { servername: url.hostname } } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
 }
 
@@ -99,10 +103,17 @@ function manners(patienceMs: number) {
   } satisfies RedisOptions;
 }
 
-function rejectAfter(ms: number): Promise<never> {
-  return new Promise((_, reject) => {
-    setTimeout(() => reject(new Error('no answer')), ms).unref();
+/** `commandTimeout` does not count while a Cluster has no node, nor the readiness check of a connection at all. */
+async function withPatience<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), ms);
   });
+  try {
+    return await Promise.race([answer, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Errors of ioredis carry the command with its arguments, AUTH and bodies among them: only the message is kept. */

@@ -7,16 +7,14 @@ export const OUTCOME_LETTERS = {
 } as const;
 export type OutcomeLetter = (typeof OUTCOME_LETTERS)[keyof typeof OUTCOME_LETTERS];
 
-/** Arguments an outcome: letter, operation, rows, key, mark, payload (body, refusal or reason), changed id. */
-export const ARGUMENTS_PER_OUTCOME = 7;
-
 /**
  * `Runs.record` in one step: nobody sees a mark without its outcome, and nothing is written without the lock that
  * the fence was given for. An outcome replaces an earlier one of its operation, sums included. A call that Redis
  * gets twice, since the connection broke before its answer, counts its requests once: each process numbers its calls.
  *
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, and the lock if there is a fence.
- * ARGV: token, job, shard, requests, process, number of the call, then the outcomes.
+ * ARGV: token, job, shard, requests, process, number of the call; then for each outcome its letter, operation, rows,
+ * key, mark, payload (body, refusal or reason) and changed id.
  */
 export const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

@@ -39,6 +39,8 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   worker.on('message', (answer: SqliteAnswer) => {
     const call = waiting.get(answer.number);
     waiting.delete(answer.number);
+    // An idle thread does not keep the process from ending.
+    if (waiting.size === 0) worker.unref();
     if ('error' in answer) call?.reject(raise(answer.error));
     else call?.resolve(answer.value);
   });
@@ -52,6 +54,7 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
       last += 1;
       const number = last;
       return new Promise((resolve, reject) => {
+        if (waiting.size === 0) worker.ref();
         waiting.set(number, { resolve, reject });
         worker.postMessage({ number, method, args });
       });
@@ -60,6 +63,7 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
       if (closed) return;
       closed = true;
       const gone = new Promise((resolve) => worker.once('exit', resolve));
+      worker.ref();
       worker.postMessage('close');
       await gone;
     },

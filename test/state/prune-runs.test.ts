@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RUN_STATUSES } from '../../src/model/run.ts';
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { openState } from '../../src/state/open-state.ts';
+import { pruneRuns, RUNS_KEPT, runsToPrune } from '../../src/state/prune-runs.ts';
+import { range, sampleRun } from './samples.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'storeferry-prune-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe('the runs to prune', () => {
+  it('are those behind the newest 20, never one under way', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...RUN_STATUSES), { maxLength: 40 }), (statuses) => {
+        const runs = statuses.map((status, index) => sampleRun({ id: `run-${index}`, status }));
+        const pruned = new Set(runsToPrune(runs).map(({ id }) => id));
+        for (const [index, { id, status }] of runs.entries()) {
+          expect(pruned.has(id)).toBe(index >= RUNS_KEPT && status !== 'running');
+        }
+      }),
+    );
+  });
+
+  it('are removed with their files, those of other jobs excepted', async () => {
+    await using state = await openState({ redisUrl: '', dir: join(root, '.storeferry') });
+    const artifacts = folderArtifacts(join(root, 'artifacts'));
+    for (const index of range(5)) {
+      for (const job of ['nightly', 'weekly']) {
+        const run = sampleRun({ id: `${job}-${index}`, job, startedAt: index, status: 'done' });
+        await state.runs.create(run);
+        await artifacts.run(run.id).write('summary.json', ['{}']);
+      }
+    }
+    expect((await pruneRuns(state, artifacts, 'nightly', 3)).sort()).toEqual(['nightly-0', 'nightly-1']);
+    const left = (await state.runs.list({ limit: 50 })).map(({ id }) => id);
+    expect(left).toHaveLength(8);
+    expect(left).not.toContain('nightly-0');
+    expect(await artifacts.run('nightly-1').exists('summary.json')).toBe(false);
+    expect(await artifacts.run('nightly-2').exists('summary.json')).toBe(true);
+    expect(await pruneRuns(state, artifacts, 'nightly', 3)).toEqual([]);
+  });
+});
