@@ -7,6 +7,7 @@ import type { Path } from './problems.ts';
 import type { RecordRows } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 import type { SourceRow } from './source-row.ts';
+import { slugify } from './transforms/slug.ts';
 
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;
@@ -98,7 +99,7 @@ function whenBlank(
       return undefined;
     case 'reject':
       return new Unreadable(
-        `${scope.field.split('.').at(-1)}-missing`,
+        `${slugify(scope.field.split('.').at(-1) ?? '')}-missing`,
         `${scope.field} is blank`,
         row?.line,
         row === undefined ? undefined : headerOf(scope, sources, row),
@@ -167,12 +168,10 @@ function compileOverRows(
     source.order === undefined
       ? undefined
       : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
-  const transforms: { path: Path; transform: Transform }[] = [
-    ...(isPipeline(value) ? transformsOf(value) : []).map((transform, index) => ({
-      path: [...path, index + 1],
-      transform,
-    })),
-  ];
+  const transforms = (isPipeline(value) ? transformsOf(value) : []).map((transform, index) => ({
+    path: [...path, index + 1],
+    transform,
+  }));
   const sources = new Set(lists.flatMap((list) => [...list.sources]));
   // The gathered list stands in for a cell: transforms are applied to it as to one.
   let gathered: Cell;

@@ -124,10 +124,16 @@ function compileSale(
     spec.during === undefined ? undefined : compileAs(scope, [...path, 'during'], spec.during, 'date[]').read;
   return (row) => {
     const price = sale(row, 0);
-    if (price === undefined || (when !== undefined && !when(row, 0))) {
+    if (price === undefined) {
+      return undefined;
+    }
+    if (!(price instanceof Unreadable) && when !== undefined && !when(row, 0)) {
       return undefined;
     }
     const amount = amountOf(price, 'sale price');
+    if (amount instanceof Unreadable) {
+      return amount;
+    }
     const both = during?.(row, 0);
     if (both instanceof Unreadable) {
       return both;

@@ -73,6 +73,26 @@ describe('rows that may stand anywhere', () => {
     ]);
   });
 
+  it('that are misaligned and alone keep their key where the first column says it', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { handle: Handle, price: Price }
+group: { by: handle, rows: anywhere }
+product: { url: handle, title: handle }
+variants: { pricing: { price: price } }
+`);
+    const { mapped } = await mapAll(spec, [
+      table(
+        ['Handle', 'Price'],
+        [
+          ['a', '1', 'x'],
+          ['b', '1'],
+        ],
+      ),
+    ]);
+    expect(mapped.map(brief)).toEqual(['rejected a row-too-long (1 row)', 'record b (1 row)']);
+  });
+
   it('keep the cells of columns that only one of the files has', async () => {
     const { mapped } = await mapAll(mapping(), [
       table(HEADER, [A1], 0),

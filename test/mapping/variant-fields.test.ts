@@ -87,6 +87,12 @@ describe('prices', () => {
       'price-negative',
     ],
     [
+      'a sale price that is none rejects, flag or not',
+      flagged,
+      { regular: '9', sale: 'x', flag: 'No' },
+      'not-a-number',
+    ],
+    [
       'a date that is none rejects',
       sale,
       { regular: '9', sale: '7', from: '31.02.2026', to: '' },

@@ -2,7 +2,7 @@ import type { Test } from '../condition.ts';
 import type { Expression } from '../expression.ts';
 import type { Scope } from '../scope.ts';
 import { AdjacentGrouper } from './adjacent-grouper.ts';
-import { type Grouping, inFirstColumn } from './grouping.ts';
+import { type Grouping, inFirstColumn, trustedKey } from './grouping.ts';
 import { UNLINKED } from './row-scratch.ts';
 import { finishKeyed, ScratchGrouper } from './scratch-grouper.ts';
 
@@ -18,9 +18,11 @@ export function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefin
 export function byKeyAnywhere(
   scope: Scope,
   by: Expression,
+  key: Expression,
   { head, alone }: { readonly head: Test | undefined; readonly alone: Test | undefined },
 ): Grouping {
   const trusted = inFirstColumn(scope.columns, by.sources);
+  const keyOf = trustedKey(scope, key);
   return {
     kind: 'anywhere',
     open: (openScratch) =>
@@ -36,7 +38,7 @@ export function byKeyAnywhere(
             ? { ...UNLINKED, alone: true }
             : { ...UNLINKED, belongs: key };
         },
-        (gathered) => finishKeyed(gathered, head),
+        (gathered) => finishKeyed(gathered, head, keyOf),
       ),
   };
 }

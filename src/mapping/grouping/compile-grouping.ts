@@ -6,7 +6,7 @@ import { byChildren } from './by-children.ts';
 import { byKeyAdjacent, byKeyAnywhere } from './by-key.ts';
 import { byParent } from './by-parent.ts';
 import { byStart } from './by-start.ts';
-import { type Grouping, inFirstColumn } from './grouping.ts';
+import { type Grouping, trustedKey } from './grouping.ts';
 import { rowGrouper } from './row-grouper.ts';
 
 /** Compiles the grouping. `key` is what identifies a record: the url of a product, the id of a contact. */
@@ -17,7 +17,7 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
   if (spec?.by !== undefined) {
     const by = compileAs(scope, ['group', 'by'], spec.by, 'text');
     return spec.rows === 'anywhere'
-      ? byKeyAnywhere(scope, by, { head, alone: test('alone') })
+      ? byKeyAnywhere(scope, by, key, { head, alone: test('alone') })
       : byKeyAdjacent(scope, by, head);
   }
   if (spec?.starts !== undefined) {
@@ -29,5 +29,5 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
   if (spec?.children !== undefined) {
     return byChildren(scope, { ...spec, children: spec.children }, head);
   }
-  return { kind: 'row', open: () => rowGrouper(key.read, inFirstColumn(scope.columns, key.sources)) };
+  return { kind: 'row', open: () => rowGrouper(trustedKey(scope, key)) };
 }

@@ -1,4 +1,7 @@
+import { Unreadable } from '../cell.ts';
 import type { Columns } from '../columns.ts';
+import type { Expression } from '../expression.ts';
+import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
 import type { OpenScratch } from './row-scratch.ts';
@@ -19,5 +22,14 @@ export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: 
   return ({ table }) => {
     const found = slots.filter((slot) => table.headers[slot] !== undefined);
     return found.length > 0 && found.every((slot) => table.firstSlots.has(slot));
+  };
+}
+
+/** Reads the key of a misaligned row, where it can be trusted; null otherwise. */
+export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow) => string | null {
+  const trusted = inFirstColumn(columns, key.sources);
+  return (row) => {
+    const read = trusted(row) ? key.read(row, 0) : undefined;
+    return read === undefined || read instanceof Unreadable ? null : String(read);
   };
 }

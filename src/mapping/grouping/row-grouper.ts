@@ -1,24 +1,20 @@
-import { Unreadable } from '../cell.ts';
-import type { Read } from '../expression.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
 import { spansOf, strayRecord } from './record.ts';
 
-/** Every row is a record. `key` reads what identifies it, for rows of which only the first cell can be trusted. */
-export function rowGrouper(key: Read, trusted: (row: SourceRow) => boolean): Grouper {
+/** Every row is a record. `keyOf` reads the key of a misaligned row, where it can be trusted. */
+export function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
   return {
     startTable: () => undefined,
-    add: (rows) => rows.map((row) => recordOf(row, key, trusted)),
+    add: (rows) => rows.map((row) => recordOf(row, keyOf)),
     end: () => [],
   };
 }
 
-function recordOf(row: SourceRow, key: Read, trusted: (row: SourceRow) => boolean): RecordRows {
+function recordOf(row: SourceRow, keyOf: (misaligned: SourceRow) => string | null): RecordRows {
   if (row.misaligned !== undefined) {
-    const named = trusted(row) ? key(row, 0) : undefined;
-    const known = named === undefined || named instanceof Unreadable ? null : String(named);
-    return strayRecord([row], row.misaligned.reason, known);
+    return strayRecord([row], row.misaligned.reason, keyOf(row));
   }
   const rows = [row];
   return {

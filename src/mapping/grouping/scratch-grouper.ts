@@ -67,6 +67,7 @@ export class ScratchGrouper implements Grouper {
     return this.#finish({
       head: readable ? members.find(({ role }) => role === 'head')?.row : undefined,
       members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
+      misaligned: members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row])),
       fault: charge?.reason ?? misaligned,
       spans: spansOf(distinct(members)),
       counted: new Set(members.flatMap(({ counted, row }) => (counted ? [row.seq] : []))).size,
@@ -83,10 +84,19 @@ function distinct(members: readonly Member[]): readonly SourceRow[] {
 export interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'> {
   readonly head: SourceRow | undefined;
   readonly members: readonly SourceRow[];
+  /** Rows of the record whose cells cannot be trusted. */
+  readonly misaligned: readonly SourceRow[];
 }
 
-/** A record whose rows share a key. More than one row that describes it is refused: which one is right? */
-export function finishKeyed(gathered: GatheredRecord, head: Test | undefined): RecordRows {
+/**
+ * A record whose rows share a key. More than one row that describes it is refused: which one is right?
+ * @param keyOf the key of a misaligned row, where that can be trusted
+ */
+export function finishKeyed(
+  gathered: GatheredRecord,
+  head: Test | undefined,
+  keyOf: (misaligned: SourceRow) => string | null,
+): RecordRows {
   const { members, fault, spans, counted } = gathered;
   const described = head === undefined ? members.slice(0, 1) : members.filter((row) => head(row, 0));
   const second = described[1];
@@ -104,7 +114,7 @@ export function finishKeyed(gathered: GatheredRecord, head: Test | undefined): R
             message: `lines ${described[0]?.line} and ${second.line} both describe this record`,
             line: second.line,
           }),
-    key: null,
+    key: gathered.misaligned.map(keyOf).find((key) => key !== null) ?? null,
     spans,
     counted,
     torn: false,
