@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-import { runCommandLine } from './program.ts';
-import { processTerminal } from './terminal.ts';
+import { enableCompileCache } from 'node:module';
+
+enableCompileCache();
+const { runCommandLine } = await import('./program.ts');
+const { processTerminal } = await import('./terminal.ts');
 
 process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());

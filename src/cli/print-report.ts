@@ -48,7 +48,8 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
     return;
   }
   const { run, plan } = report;
-  if (plan !== null && (run.status === 'planned' || run.status === 'stopped')) {
+  const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
+  if (plan !== null && onlyPlanned) {
     terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width }));
     if (rejectsFile !== null) terminal.out(`Rejects file: ${rejectsFile}\n`);
     return;

@@ -65,7 +65,7 @@ export function openFiles(dir: string, shippedDir: string): WorkspaceFiles {
   const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
   if (!exists('stores.yaml') && !exists('jobs')) {
     throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
-      hint: 'Name the workspace with -C DIR, or make one with `storeferry init`.',
+      hint: 'Name the workspace with -C DIR.',
     });
   }
   const file = once((path: string) => readYaml(join(dir, path), path));

@@ -1,10 +1,10 @@
 import { InterruptedError, LockedError, SafetyLimitError, StoreferryError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunStatus } from '../model/run.ts';
+import { pruneRuns } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
-import { pruneOldRuns } from './prune-old-runs.ts';
 import { type RunReport, readRunReport } from './run-report.ts';
 import { writeRunRejects } from './write-rejects.ts';
 
@@ -14,18 +14,15 @@ function isClosed(status: RunStatus): boolean {
 }
 
 function statusOf(
-  run: Run,
-  plan: Plan | null,
-  unsent: number,
-  rejected: number,
+  { run, plan, totals, unsentDeletes, refusedDeletes }: RunReport,
   failure: unknown,
 ): RunStatus {
   if (failure instanceof InterruptedError) return 'interrupted';
   if (failure instanceof SafetyLimitError) return 'stopped';
   if (failure !== null || plan === null) return 'failed';
-  if (run.kind === 'plan' && !run.approved) return 'planned';
-  if (unsent > 0) return 'failed';
-  return rejected > 0 ? 'done-with-rejects' : 'done';
+  if (run.kind === 'plan') return 'planned';
+  if (totals.unsent + unsentDeletes > 0) return 'failed';
+  return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
 }
 
 function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
@@ -51,7 +48,7 @@ export async function finishStep(
   const before = await readRunReport(context, { ...run, status: 'running' }, plan);
   const { rejected } = before.totals;
   const unsent = before.totals.unsent + before.unsentDeletes;
-  const status = statusOf(run, plan, unsent, rejected, failure);
+  const status = statusOf(before, failure);
   if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
   const ended = await context.state.runs.update(run.id, {
     step: 'finish',
@@ -62,7 +59,7 @@ export async function finishStep(
   });
   if (isClosed(status)) {
     await discardPlan(context, ended);
-    await pruneOldRuns(context, ended.job);
+    await pruneRuns(context.state, context.artifacts, ended.job);
   }
   if (failure !== null && !(failure instanceof StoreferryError)) throw failure;
   return await readRunReport(context, ended, plan);

@@ -1,3 +1,4 @@
+import type { CsvLimits } from '../csv/csv-limits.ts';
 import { type CsvTable, readCsv } from '../csv/read-csv.ts';
 import { compileMapping } from '../mapping/compile-mapping.ts';
 import { mapTables } from '../mapping/map-tables.ts';
@@ -5,6 +6,7 @@ import type { PlanSource } from '../model/plan.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Snapshot, SnapshotFile } from '../source/snapshot.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { definedOnly } from './defined-only.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** A staged source, and how it is to be read. */
@@ -22,14 +24,23 @@ export async function openSnapshotFile(
   { name, stored }: SnapshotFile,
   file: number,
 ): Promise<CsvTable> {
-  const source = snapshot.readAs ?? request.job.source;
+  const { source: written } = request.job;
+  const source = snapshot.readAs ?? written;
   const { csv } = request.mapping.spec;
   return await readCsv(await folder.read(stored), {
     name,
     file,
     encoding: source.encoding ?? csv?.encoding,
     delimiter: source.delimiter ?? delimiterCharacter(csv?.delimiter),
+    quotes: snapshot.readAs === undefined ? written.quotes : 'standard',
+    limits: csvLimits(written.limits),
   });
+}
+
+/** The limits of the job that concern CSV; those left out keep their defaults. */
+function csvLimits(limits: ImportRequest['job']['source']['limits']): Partial<CsvLimits> {
+  const { rowBytes, cellBytes, rows, columns } = limits ?? {};
+  return definedOnly({ rowBytes, cellBytes, rows, columns });
 }
 
 const NAMED_DELIMITERS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { Transform } from 'node:stream';
+import { pipeline, Transform } from 'node:stream';
 import { readCsv } from '../csv/read-csv.ts';
-import { SourceError } from '../model/errors.ts';
+import { SourceError, StoreferryError } from '../model/errors.ts';
 import type { Row } from '../model/row.ts';
 
 /** A small CSV file beside the source: a lookup table or a crosswalk. */
@@ -22,10 +22,14 @@ export async function readSideTable(path: string, name: string): Promise<SideTab
       done(null, chunk);
     },
   });
-  const file = createReadStream(path);
-  file.on('error', (cause) => {
-    hashed.destroy(new SourceError(`The file ${name} cannot be read.`, { place: { file: name }, cause }));
+  // pipeline() closes the file when reading ends early, and hands its errors on to the reader.
+  const input = pipeline(createReadStream(path), hashed, () => {});
+  const unreadable = (cause: unknown) =>
+    cause instanceof StoreferryError
+      ? cause
+      : new SourceError(`The file ${name} cannot be read.`, { place: { file: name }, cause });
+  const table = await readCsv(input, { name }).catch((cause: unknown) => {
+    throw unreadable(cause);
   });
-  const table = await readCsv(file.pipe(hashed), { name });
   return { header: table.header, digest: () => hash.copy().digest('hex'), rows: () => table.batches() };
 }

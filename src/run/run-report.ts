@@ -4,7 +4,7 @@ import { ReasonTally } from '../model/reason-tally.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { REJECTS_FILE } from '../report/rejects-index.ts';
-import { runTotals, unsentDeletes } from '../report/run-totals.ts';
+import { refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
 import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
@@ -16,6 +16,8 @@ export interface RunReport {
   readonly totals: RunTotals;
   /** Planned deletes without a final outcome. */
   readonly unsentDeletes: number;
+  /** Deletes that the store refused; they are in no total. */
+  readonly refusedDeletes: number;
   /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
@@ -38,6 +40,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     plan,
     totals: runTotals(plan, tally),
     unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
+    refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
     refusals: refusals.groups(),
     unsentReasons: await runs.unsentReasons(run.id),
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),

@@ -1,19 +1,27 @@
 import type { Run } from '../model/run.ts';
 import { type Snapshot, saveSnapshot } from '../source/snapshot.ts';
+import type { SourceLimits } from '../source/source-limits.ts';
 import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { RunContext } from './context.ts';
+import { definedOnly } from './defined-only.ts';
 import { digestOf } from './digest.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** Copies the source into the run's folder and gives the snapshot. */
 export type Stage = (context: RunContext, request: ImportRequest, folder: RunFolder) => Promise<Snapshot>;
 
+function sourceLimits({ source }: ImportRequest['job']): Partial<SourceLimits> {
+  const { bytes, ratio, fileCount } = source.limits ?? {};
+  return definedOnly({ bytes, ratio, fileCount });
+}
+
 /** Stages the job's own source. */
 export const stageJobSource: Stage = (context, { job }, folder) =>
   stageSource(job.source, {
     workspaceDir: context.workspaceDir,
     folder,
+    limits: sourceLimits(job),
     signal: context.signal,
     onProgress: ({ bytes }) =>
       context.onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),

@@ -1,10 +1,12 @@
+import { existsSync, globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { REFERENCES, readDocument, withReference } from './reference.ts';
+import { REFERENCES, readDocument, schemaFile, schemaText, withReference } from './reference.ts';
 
 /** The fenced blocks of a document that begin with a comment naming a file. */
 function filesIn(document: string): Record<string, string> {
@@ -26,6 +28,22 @@ describe('the documents', () => {
       expect(withReference(document, name)).toBe(document);
     },
   );
+
+  it.each(SCHEMA_NAMES)('have the schema of %s as it is now (npm run docs)', (name) => {
+    expect(readDocument(schemaFile(name))).toBe(schemaText(name));
+  });
+
+  it('are named by every shipped YAML file, for editors', () => {
+    const root = join(import.meta.dirname, '..', '..');
+    const files = globSync(['stores.yaml', 'jobs/*.yaml', 'mappings/*.yaml'], { cwd: root });
+    const pattern = /^# yaml-language-server: \$schema=(\S+)\n/;
+    const wrong = files.filter((file) => {
+      const schema = pattern.exec(readDocument(file))?.[1] ?? 'none';
+      return !existsSync(join(root, dirname(file), schema));
+    });
+    expect(files.length).toBeGreaterThan(8);
+    expect(wrong).toEqual([]);
+  });
 
   it('name every dependency with its reason', () => {
     const readme = readDocument('README.md');

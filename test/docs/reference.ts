@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SchemaName } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
 import { referenceMarkdown } from '../../src/config/reference-markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -25,7 +25,17 @@ export function withReference(document: string, name: SchemaName): string {
   return `${document.slice(0, from + begin.length)}\n${referenceMarkdown(name).trim()}\n\n${document.slice(to)}`;
 }
 
+/** Where the JSON Schema of a kind of file is kept, for editors. */
+export function schemaFile(name: SchemaName): string {
+  return `docs/schemas/${name}.schema.json`;
+}
+
+export function schemaText(name: SchemaName): string {
+  return `${JSON.stringify(schemaFor(name), null, 2)}\n`;
+}
+
 if (import.meta.main) {
+  for (const name of SCHEMA_NAMES) writeFileSync(join(ROOT, schemaFile(name)), schemaText(name));
   for (const { file, name } of REFERENCES) {
     writeFileSync(join(ROOT, file), withReference(readDocument(file), name));
   }

@@ -45,7 +45,7 @@ async function setup() {
       name: mapping,
       import: 'products',
       store: 'main',
-      source: { path: fileURLToPath(new URL(file, DATA_FOLDER)) },
+      source: { path: fileURLToPath(new URL(file, DATA_FOLDER)), quotes: 'standard' },
       mapping,
       params: {},
       mode: 'upsert',
