@@ -16,7 +16,7 @@ describe('an import job', () => {
       name: 'nightly',
       import: 'products',
       store: 'main',
-      source: { path: 'in.csv' },
+      source: { path: 'in.csv', quotes: 'standard' },
       mapping: 'goods',
       params: {},
       mode: 'upsert',
