@@ -32,7 +32,6 @@ export class Columns {
   readonly captures: ReadonlyMap<string, number>;
   /** Columns used nowhere else, by header; filled only where a contact mapping wants them as properties. */
   readonly rest = new Map<string, number>();
-  /** For messages: the header of a slot in the file last opened. */
   #slots = 0;
 
   constructor(specs: Readonly<Record<string, ColumnSpec>>) {

@@ -47,6 +47,27 @@ describe('rows of one key that must follow each other', () => {
     ]);
   });
 
+  it.each(['adjacent', 'anywhere'])(
+    'are refused in pieces when there is no end to them (%s)',
+    async (how) => {
+      const endless = mappingOf(`
+import: products
+columns: { handle: Handle, price: Price }
+group: { by: handle, rows: ${how} }
+product: { url: handle, title: handle }
+variants: { pricing: { price: price } }
+`);
+      const rows = Array.from({ length: 45_000 }, () => ['a', '1']);
+      const { mapped } = await mapAll(endless, [table(['Handle', 'Price'], [...rows, ['b', '1']], 0, 1000)]);
+      expect(mapped.map(brief)).toEqual([
+        'rejected a too-many-rows (20000 rows)',
+        'rejected a too-many-rows (20000 rows)',
+        'rejected a too-many-rows (5000 rows)',
+        'record b (1 row)',
+      ]);
+    },
+  );
+
   it('are torn when a later block does not begin like a product', async () => {
     const { mapped } = await mapAll(mapping(), [
       table(HEADER, [

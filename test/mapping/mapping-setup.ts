@@ -61,26 +61,6 @@ export async function mapAll(
   return { mapped, reports };
 }
 
-/** What becomes of CSV text without quoted line breaks. */
-export async function mapCsv(
-  spec: MappingSpec,
-  csv: string,
-  context: Partial<MappingContext> = {},
-): Promise<readonly Mapped[]> {
-  const { header, rows } = await parseCsv(csv, ',');
-  const { mapped } = await mapAll(
-    spec,
-    [
-      table(
-        header,
-        rows.map(({ cells }) => cells),
-      ),
-    ],
-    context,
-  );
-  return mapped;
-}
-
 /** CSV text as rows, for the mappings' own tests. */
 export const parseCsv: ParseCsv = async (text, delimiter) => {
   const { data } = Papa.parse<string[]>(text.trim(), { delimiter });

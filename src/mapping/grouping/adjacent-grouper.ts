@@ -4,7 +4,7 @@ import type { Read } from '../expression.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
-import { keyMissing, neighbourMisaligned } from './reasons.ts';
+import { keyMissing, MOST_ROWS, neighbourMisaligned, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';
 
 /** More rows than this that cannot be placed are not kept until the next that can. */
@@ -78,11 +78,16 @@ export class AdjacentGrouper implements Grouper {
 
   /** The block of the key: the current one, or a new one. */
   #blockOf(key: string): Block {
-    if (this.#current?.key === key) {
-      return this.#current;
+    const current = this.#current;
+    if (current?.key === key && current.size < MOST_ROWS) {
+      return current;
+    }
+    const tooMany = current?.key === key ? tooManyRows(current.firstLine) : undefined;
+    if (tooMany !== undefined) {
+      current?.charge(tooMany);
     }
     this.#flush();
-    const block = new Block(key, this.#nextFault);
+    const block = new Block(key, tooMany ?? this.#nextFault);
     this.#nextFault = undefined;
     this.#current = block;
     return block;
@@ -161,6 +166,14 @@ class Block {
     } else {
       this.#fault ??= reason;
     }
+  }
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  get firstLine(): number {
+    return this.#all[0]?.line ?? 0;
   }
 
   charge(reason: Reason): void {

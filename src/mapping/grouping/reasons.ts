@@ -1,5 +1,17 @@
 import type { Reason } from '../../model/reason.ts';
 
+/** More rows than this are no product and no contact: the key of the mapping must be wrong. */
+export const MOST_ROWS = 20_000;
+
+/** Why a record is rejected that has more rows than fit. */
+export function tooManyRows(line: number): Reason {
+  return {
+    code: 'too-many-rows',
+    message: `the record goes on for more than ${MOST_ROWS} rows; is this the column that tells records apart?`,
+    line,
+  };
+}
+
 /** Why a record is rejected whose neighbour in the file cannot be placed. */
 export function neighbourMisaligned(line: number): Reason {
   return {

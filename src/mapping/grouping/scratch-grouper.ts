@@ -1,7 +1,9 @@
+import type { Reason } from '../../model/reason.ts';
 import type { Test } from '../condition.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
+import { MOST_ROWS, tooManyRows } from './reasons.ts';
 import { spansOf } from './record.ts';
 import type { Member, RowLinks, RowScratch } from './row-scratch.ts';
 
@@ -36,8 +38,8 @@ export class ScratchGrouper implements Grouper {
 
   *end(): Iterable<readonly RecordRows[]> {
     let batch: RecordRows[] = [];
-    for (const members of this.#records()) {
-      batch.push(this.#gathered(members));
+    for (const { members, tooMany } of this.#records()) {
+      batch.push(this.#gathered(members, tooMany));
       if (batch.length === BATCH) {
         yield batch;
         batch = [];
@@ -46,21 +48,27 @@ export class ScratchGrouper implements Grouper {
     yield batch;
   }
 
-  *#records(): Iterable<readonly Member[]> {
+  /** Members by record; a record without end comes in pieces, all of which are at fault. */
+  *#records(): Iterable<{ readonly members: readonly Member[]; readonly tooMany: Reason | undefined }> {
     let members: Member[] = [];
+    let tooMany: Reason | undefined;
     for (const member of this.#scratch.members()) {
-      if (members[0] !== undefined && members[0].record !== member.record) {
-        yield members;
+      const [first] = members;
+      const next = first !== undefined && first.record !== member.record;
+      if (next || members.length >= MOST_ROWS) {
+        tooMany ??= next ? undefined : tooManyRows(first?.row.line ?? member.row.line);
+        yield { members, tooMany };
         members = [];
+        tooMany = next ? undefined : tooMany;
       }
       members.push(member);
     }
     if (members.length > 0) {
-      yield members;
+      yield { members, tooMany };
     }
   }
 
-  #gathered(members: readonly Member[]): RecordRows {
+  #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {
     const charge = members[0] === undefined ? undefined : this.#scratch.chargeOf(members[0].record);
     const misaligned = members.find(({ row }) => row.misaligned !== undefined)?.row.misaligned?.reason;
     const readable = charge?.keyKnown ?? true;
@@ -68,7 +76,7 @@ export class ScratchGrouper implements Grouper {
       head: readable ? members.find(({ role }) => role === 'head')?.row : undefined,
       members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
       misaligned: members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row])),
-      fault: charge?.reason ?? misaligned,
+      fault: tooMany ?? charge?.reason ?? misaligned,
       spans: spansOf(distinct(members)),
       counted: new Set(members.flatMap(({ counted, row }) => (counted ? [row.seq] : []))).size,
     });

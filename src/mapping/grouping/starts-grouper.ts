@@ -3,7 +3,7 @@ import type { Test } from '../condition.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
-import { neighbourMisaligned, nothingToContinue } from './reasons.ts';
+import { MOST_ROWS, neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';
 
 /** What is known of a misaligned row: whether it begins a record. */
@@ -56,10 +56,21 @@ export class StartsGrouper implements Grouper {
     } else if (this.#all.length === 0) {
       this.#out.push(strayRecord([row], nothingToContinue(row.line)));
     } else {
+      this.#splitWhenFull();
       this.#all.push(row);
       if (this.#rows.length > 0) {
         this.#rows.push(row);
       }
+    }
+  }
+
+  /** A record without end is rejected piece by piece, so that it need not be kept whole. */
+  #splitWhenFull(): void {
+    if (this.#all.length >= MOST_ROWS) {
+      const fault = tooManyRows(this.#all[0]?.line ?? 0);
+      this.#fault ??= fault;
+      this.#flush();
+      this.#fault = fault;
     }
   }
 
