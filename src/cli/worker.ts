@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.ts';
 /** A worker waits for Redis as long as a run's leases are of no use any more anyway. */
 const PATIENCE_MS = 10 * 60_000;
 /** Longer than requests under way are let end; without Redis nothing can be handed back. */
-const CLOSE_WITHIN_MS = 10_000;
+const CLOSE_WITHIN_MS = 7_000;
 
 /** Takes runs and shards until it is told to stop; then hands back what is under way and ends with 0. */
 export async function worker({ terminal, directory }: Invocation): Promise<number> {

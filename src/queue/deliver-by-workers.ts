@@ -5,7 +5,7 @@ import type { Queues } from './open-queues.ts';
 import { beginRound, type ShardRound } from './shard-round.ts';
 
 const POLL_MS = 100;
-/** Workers see within a quarter of a second that a run ends, and let requests under way end for five seconds. */
+/** Workers soon see that a run ends, and let requests under way end for five seconds. */
 const QUIET_WITHIN_MS = 8_000;
 
 /**

@@ -9,7 +9,7 @@ import type { RunJobData, RunJobResult } from './job-types.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */
-const HELD_MS = 2_000;
+const HELD_MS = 1_000;
 const PROGRESS_EVERY_MS = 10_000;
 
 export interface RunProcessorOptions {

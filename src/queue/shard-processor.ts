@@ -1,19 +1,18 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { ImportJob } from '../config/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import { InterruptedError, LockedError, StateError } from '../model/errors.ts';
+import { LockedError, StateError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { shardDeliverer } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
 import type { ShardJobData, ShardJobResult } from './job-types.ts';
-import { maySend } from './run-activity.ts';
+import { maySend, runEndings } from './run-endings.ts';
 import { failureOf } from './shard-failure.ts';
 import { tryLockShard } from './shard-locks.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** A shard that another process holds is looked at again after this: its holder may have died. */
-const HELD_MS = 2_000;
-const STATUS_POLL_MS = 250;
+const HELD_MS = 1_000;
 
 /** Where a worker finds the configuration a run was begun with. */
 export interface RunConfiguration {
@@ -31,6 +30,7 @@ export interface ShardProcessorOptions {
 export function shardProcessor({ context, configurationOf, log }: ShardProcessorOptions) {
   const { runs, locks } = context.state;
   const deliverShard = shardDeliverer();
+  const endings = runEndings(runs);
 
   /** Gives undefined when another process holds the shard. */
   const deliver = async (
@@ -43,7 +43,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     const target = { store: run.store, baseUrl: run.baseUrl, resource: job.import };
     await using lock = await tryLockShard(locks, target, run, shard);
     if (lock === undefined) return undefined;
-    using ending = watchForEnd(context, run);
+    using ending = endings.watch(run.id);
     const own = { ...context, onEvent: () => {}, signal: AbortSignal.any([signal, ending.signal]) };
     try {
       await deliverShard(own, { run, job, store, lock }, shard);
@@ -82,8 +82,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
       }
       const failure = failureOf(error);
       log.error({ ...ids, ...failure }, 'shard failed');
-      // The other workers learn it from the run, sooner than from whoever waits for this shard.
-      await runs.update(run.id, { error: failure.message });
+      await endings.end(run.id, failure.message);
       return failure;
     }
   };
@@ -96,18 +95,4 @@ function refuseOtherStore(run: Run, store: StoreConfig): void {
     `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
     { hint: 'Give all workers the same stores.yaml and environment, then enqueue the job again.' },
   );
-}
-
-/** Aborts when the run ends, or is about to. */
-function watchForEnd({ state }: RunContext, { id }: Run): Disposable & { readonly signal: AbortSignal } {
-  const ending = new AbortController();
-  const watch = setInterval(async () => {
-    // Without an answer nothing is known; the lock says when to stop then.
-    const answer = await state.runs.get(id).then(
-      (run) => ({ run }),
-      () => null,
-    );
-    if (answer !== null && !maySend(answer.run)) ending.abort(new InterruptedError(`The run ${id} ends.`));
-  }, STATUS_POLL_MS);
-  return { signal: ending.signal, [Symbol.dispose]: () => clearInterval(watch) };
 }

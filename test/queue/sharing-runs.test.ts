@@ -25,7 +25,7 @@ async function contentOf(url: string): Promise<string> {
 }
 
 describeWithRedis('workers that share a run', () => {
-  it('send 2 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
+  it.concurrent('send 2 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
     await using shop = await openShop({ products: 2_000, store: { latencyMs: 5, apiKey: API_KEY } });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
@@ -78,7 +78,7 @@ describeWithRedis('workers that share a run', () => {
     });
   });
 
-  it('delete last what a mirror no longer has', async () => {
+  it.concurrent('delete last what a mirror no longer has', async () => {
     await using shop = await openShop({
       products: 700,
       job: { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0 }' },
@@ -107,7 +107,7 @@ describeWithRedis('workers that share a run', () => {
     expect(store.shop.products.size).toBe(600);
   });
 
-  it('take a job once, however often it is enqueued, and refuse it to a process of its own', async () => {
+  it.concurrent('take a job once, however often it is enqueued, and refuse it to a process of its own', async () => {
     await using shop = await openShop({ products: 600, store: { latencyMs: 30 } });
     const { store, workspace } = shop;
     const first = await workspace.storeferry('enqueue', 'nightly');
@@ -135,7 +135,7 @@ describeWithRedis('workers that share a run', () => {
     expect(again.json()).toMatchObject({ status: 'done', unchanged: 600, requests: 0 });
   });
 
-  it('wait with a second job on the same store until the first has finished', async () => {
+  it.concurrent('wait with a second job on the same store until the first has finished', async () => {
     await using shop = await openShop({ products: 600, store: { latencyMs: 20 } });
     const { store, workspace } = shop;
     await workspace.write(
@@ -154,7 +154,7 @@ describeWithRedis('workers that share a run', () => {
     expect(order.indexOf(true)).toBe(600);
   });
 
-  it('end as run does when the store refuses some', async () => {
+  it.concurrent('end as run does when the store refuses some', async () => {
     await using shop = await openShop({ products: 100 });
     const { store, workspace } = shop;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-7', 'product-8'] });

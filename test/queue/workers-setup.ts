@@ -3,8 +3,8 @@ import { type RedisServer, type RedisServerOptions, startRedis } from '../suppor
 import { type Store, type StoreOptions, startStore } from '../support/store.ts';
 import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
 
-/** Short enough for a test to see a killed worker's work taken over, long enough for a busy machine. */
-export const LEASE_MS = 1_200;
+/** Short enough for a test to see a silent worker's work taken over, long enough for a busy machine. */
+export const SHORT_LEASE_MS = 1_500;
 
 export interface Shop extends AsyncDisposable {
   readonly redis: RedisServer;
@@ -20,18 +20,23 @@ export interface ShopOptions {
   readonly redis?: RedisServerOptions;
   /** Further lines of the job. */
   readonly job?: Readonly<Record<string, string>>;
-  readonly env?: Readonly<Record<string, string>>;
+  /** Whether the work of a silent worker is taken over within seconds. */
+  readonly shortLeases?: true;
 }
 
 /** A store, a Redis and a workspace with a catalog of so many products. */
-export async function openShop({ products, job, env, ...options }: ShopOptions): Promise<Shop> {
+export async function openShop({ products, job, ...options }: ShopOptions): Promise<Shop> {
   const [redis, store] = await Promise.all([
     startRedis(options.redis),
     startStore({ seed: 1, ...options.store }),
   ]);
   const workspace = await makeWorkspace(
     catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(products)), job),
-    { STORE_API_KEY: store.apiKey, REDIS_URL: redis.url, STOREFERRY_LEASE_MS: String(LEASE_MS), ...env },
+    {
+      STORE_API_KEY: store.apiKey,
+      REDIS_URL: redis.url,
+      ...(options.shortLeases ? { STOREFERRY_LEASE_MS: String(SHORT_LEASE_MS) } : {}),
+    },
   );
   return {
     redis,

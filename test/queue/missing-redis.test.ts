@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { describeWithRedis } from '../support/redis.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+import { openShop, resent, until } from './workers-setup.ts';
+
+describe('without a Redis', () => {
+  const files = catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1)));
+
+  it.concurrent('worker and enqueue say what to set, and end as wrong usage', async () => {
+    await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
+    for (const command of [['worker'], ['enqueue', 'nightly']]) {
+      const { code, stderr } = await workspace.storeferry(...command);
+      expect(code).toBe(2);
+      expect(stderr).toContain('Set REDIS_URL');
+    }
+  });
+
+  it.concurrent('that answers, they say so instead of waiting', async () => {
+    await using workspace = await makeWorkspace(files, {
+      STORE_API_KEY: 'key',
+      REDIS_URL: 'redis://127.0.0.1:1',
+    });
+    for (const command of [['worker'], ['enqueue', 'nightly', '--follow', '--json']]) {
+      const { code, stderr } = await workspace.storeferry(...command);
+      expect(code).toBe(1);
+      expect(stderr).toContain('Redis at 127.0.0.1:1 cannot be reached');
+    }
+  });
+});
+
+describeWithRedis('when Redis is restarted', () => {
+  it.concurrent('in the middle of a run, workers and whoever follows it go on', async () => {
+    await using shop = await openShop({ products: 1_000, store: { latencyMs: { min: 10, max: 20 } } });
+    const { redis, store, workspace } = shop;
+    const workers = await Promise.all([shop.worker(), shop.worker()]);
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await until(() => store.requests.length > 200);
+    await redis.restart();
+    expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 1_000, unsent: 0 });
+    expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
+    for (const worker of workers) worker.process.kill('SIGTERM');
+    for (const worker of workers) expect((await worker.ended).code).toBe(0);
+  });
+
+  it.concurrent('after longer than any lease, workers take the run up again', async () => {
+    await using shop = await openShop({
+      products: 1_000,
+      store: { latencyMs: { min: 10, max: 20 } },
+      shortLeases: true,
+    });
+    const { redis, store, workspace } = shop;
+    await Promise.all([shop.worker(), shop.worker()]);
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await until(() => store.requests.length > 200);
+    await redis.kill();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const sentBefore = store.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(store.requests.length).toBe(sentBefore);
+    await redis.restart();
+    expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 1_000, unsent: 0 });
+    expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
+    expect(resent(store)).toBeLessThanOrEqual(2 * 2 * 16);
+  });
+
+  it.concurrent('that does not come back, a worker still ends when told to', async () => {
+    await using shop = await openShop({ products: 1_000, store: { latencyMs: 20 } });
+    const { redis, store, workspace } = shop;
+    const worker = await shop.worker();
+    await workspace.storeferry('enqueue', 'nightly');
+    await until(() => store.requests.length > 50);
+    await redis.kill();
+    worker.process.kill('SIGTERM');
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain('without handing back');
+  });
+});
