@@ -6,7 +6,11 @@ import { decodeBody, encodeBody } from '../../src/state/body-codec.ts';
 describe('a body in the ledger', () => {
   it('comes back as it was', () => {
     const bodies = fc.oneof(fc.string({ unit: 'binary' }), fc.json());
-    fc.assert(fc.property(bodies, (body) => expect(decodeBody(encodeBody(body))).toBe(body.toWellFormed())));
+    fc.assert(
+      fc.property(bodies, (body) => {
+        expect(decodeBody(encodeBody(body))).toBe(body.toWellFormed());
+      }),
+    );
     const large = JSON.stringify(
       Array.from({ length: 5_000 }, (_, variant) => ({ sku: `S-${variant * 7919}` })),
     );

@@ -115,10 +115,10 @@ describeWithRedis('the shared state', () => {
 
   it('keeps a lock as long as it is renewed, and lets it run out once it is left', async () => {
     const opening = fresh();
-    await using state = await openRedisState({ ...opening, leaseMs: 300 });
-    await using other = await openRedisState({ ...opening, leaseMs: 300 });
+    await using state = await openRedisState({ ...opening, leaseMs: 700 });
+    await using other = await openRedisState({ ...opening, leaseMs: 700 });
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(lock.isHeld()).toBe(true);
     await lock.leave();
     expect(await other.locks.tryAcquire('target', HOLDER)).toEqual({ heldBy: HOLDER });
