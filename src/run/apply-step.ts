@@ -10,6 +10,7 @@ import { readShard } from '../plan/read-shard.ts';
 import { judgeRejectsWhileApplying } from '../plan/safety-limits.ts';
 import type { Lock, OperationResult } from '../state/state.ts';
 import type { RunContext } from './context.ts';
+import { spareSharedIds } from './spare-shared-ids.ts';
 
 /** A planned run on its way to the store. */
 export interface Delivery {
@@ -42,7 +43,9 @@ export async function applyStep(
   if (deletes.length === 0) return;
   const { applied, rejected } = await context.state.runs.tally(run.id);
   const planned = upserts.reduce((sum, { operations }) => sum + operations, 0);
-  if (applied + rejected === planned) await deliver(context, delivery, deletes);
+  if (applied + rejected < planned) return;
+  await spareSharedIds(context, delivery, deletes);
+  await deliver(context, delivery, deletes);
 }
 
 type ShardOperation = Operation & { readonly shard: number };

@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+/** A store that takes urls for the same whatever their case, as many do. */
+async function startCaselessStore() {
+  const ids = new Map<string, number>();
+  const deleted: string[] = [];
+  const server = createServer(async (request, response) => {
+    const answer = (body: object) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(body));
+    };
+    if (request.method === 'DELETE') {
+      deleted.push(request.url ?? '');
+      return answer({ success: true, message: '' });
+    }
+    const body = await json(request);
+    const url =
+      typeof body === 'object' && body !== null && 'url' in body ? String(body.url).toLowerCase() : '';
+    ids.set(url, ids.get(url) ?? ids.size + 1);
+    answer({ id: ids.get(url), url });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    deleted,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+it('does not delete a product that the store has only renamed', async () => {
+  await using store = await startCaselessStore();
+  const products = manyProducts(30);
+  await using workspace = await makeWorkspace(
+    catalogWorkspace(store.baseUrl, shopifyCatalog(products), { mode: 'mirror' }),
+    { STORE_API_KEY: 'key' },
+  );
+  await workspace.storeferry('run', 'nightly');
+  const renamed = products
+    .filter(({ handle }) => handle !== 'product-9')
+    .map((product) => (product.handle === 'product-7' ? { ...product, handle: 'Product-7' } : product));
+  await workspace.write('catalog.csv', shopifyCatalog(renamed));
+  await workspace.write(
+    'jobs/nightly.yaml',
+    'import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: shopify-products\nmode: mirror\nsafety: { maxDeletes: 50% }\n',
+  );
+  const second = await workspace.storeferry('run', 'nightly', '--json');
+  expect(second.json()).toMatchObject({ status: 'done', new: 1, removed: 2, deleted: 2, requests: 2 });
+  expect(store.deleted).toEqual(['/api/site/products/9']);
+
+  const third = await workspace.storeferry('run', 'nightly', '--json');
+  expect(third.json()).toMatchObject({ status: 'done', removed: 0, requests: 0 });
+});
