@@ -6,7 +6,11 @@ import { referenceMarkdown } from '../../src/config/reference-markdown.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Which document holds which reference, between `<!-- reference:NAME -->` and `<!-- end -->`. */
-export const REFERENCES: readonly { readonly file: string; readonly name: SchemaName }[] = [
+export const REFERENCES: readonly {
+  readonly file: string;
+  readonly name: Parameters<typeof referenceMarkdown>[0];
+}[] = [
+  { file: 'README.md', name: 'environment' },
   { file: 'README.md', name: 'stores' },
   { file: 'README.md', name: 'job' },
   { file: 'docs/mappings.md', name: 'mapping' },
@@ -17,7 +21,7 @@ export function readDocument(file: string): string {
 }
 
 /** The document with its reference made anew from the schema. */
-export function withReference(document: string, name: SchemaName): string {
+export function withReference(document: string, name: Parameters<typeof referenceMarkdown>[0]): string {
   const begin = `<!-- reference:${name} -->\n`;
   const from = document.indexOf(begin);
   const to = document.indexOf('<!-- end -->', from);
