@@ -199,13 +199,12 @@ describeWithRedis('the shared state', () => {
       await expectAdvice(opening, /127\.0\.0\.1:1 cannot be reached/, 'REDIS_URL');
     });
 
-    it('an address of another kind', async () => {
-      await expectAdvice(
-        openRedisState({ url: 'http://:geheim-1@host', prefix: 'test' }),
-        /form redis:/,
-        'rediss',
-      );
-    });
+    it.each(['http://:geheim-1@host', 'geheim-1', 'redis://:geheim-1%@host', 'redis://:geheim-1@host/name'])(
+      'the address %s, which is of another kind',
+      async (url) => {
+        await expectAdvice(openRedisState({ url, prefix: 'test' }), /form redis:/, 'rediss');
+      },
+    );
 
     it('a wrong password, and shows none', async () => {
       await using own = await startRedis({ aof: false, password: 'right-password' });

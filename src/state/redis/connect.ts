@@ -74,7 +74,10 @@ function connection(
 
 function parseUrl(text: string) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol)) {
+  const username = decoded(url?.username);
+  const password = decoded(url?.password);
+  const known = url !== undefined && ['redis:', 'rediss:'].includes(url.protocol);
+  if (!known || !/^\/?\d*$/.test(url.pathname) || username === undefined || password === undefined) {
     throw new StateError(
       'REDIS_URL is not an address of the form redis://[user:password@]host[:port][/number].',
       {
@@ -86,10 +89,19 @@ function parseUrl(text: string) {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
     port: Number(url.port || 6379),
     db: Number(url.pathname.slice(1) || 0),
-    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
-    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    ...(username === '' ? {} : { username }),
+    ...(password === '' ? {} : { password }),
     ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
+}
+
+/** Undefined when a % stands for nothing. */
+function decoded(part = ''): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 function manners(patienceMs: number) {
