@@ -26,7 +26,7 @@ export const settingsSchema = z.object({
       ARTIFACTS_EXPECTED,
     )
     .default('.storeferry/artifacts')
-    .describe('Where the files of runs live: a folder, shared by all workers, or `s3://bucket/prefix`.'),
+    .describe('Where the files of runs live: a folder, shared by all workers.'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 
