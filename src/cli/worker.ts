@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { openWorkspace } from '../config/workspace.ts';
+import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { startWorker } from '../queue/start-worker.ts';
+import type { WorkerLog } from '../queue/worker-log.ts';
 import { requireRedis } from './enqueue.ts';
 import { interruptSignal } from './interrupt.ts';
 import { importRequest, openContext } from './open-context.ts';
@@ -19,22 +20,25 @@ const CLOSE_WITHIN_MS = 7_000;
 export async function worker({ terminal, directory }: Invocation): Promise<number> {
   const secrets = new Set<string>();
   const log = logger(terminal, secrets);
+  logWarningsOfLibraries(log);
   const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
   requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   const open = await openContext(directory, () => {}, stop, { patienceMs: PATIENCE_MS });
+  const end = async (): Promise<void> => {
+    await open[Symbol.asyncDispose]();
+  };
   const { workspace, context } = open;
-  const redisUrl = requireRedis(open.redisUrl);
   log.level = workspace.settings().logLevel;
 
   /** The files as they are now: who edits a job need not restart the workers. */
-  const workspaceNow = () => openWorkspace(directory, process.env);
-  const remember = (of: ReturnType<typeof workspaceNow>) => {
-    for (const secret of of.secrets()) secrets.add(secret);
+  const workspaceNow = (): Workspace => openWorkspace(directory, process.env);
+  const remember = (read: Workspace): void => {
+    for (const secret of read.secrets()) secrets.add(secret);
   };
   const stores = workspace.storeNames();
   remember(workspace);
   const running = await startWorker({
-    redisUrl,
+    redisUrl: requireRedis(open.redisUrl),
     context,
     stores,
     requestFor: async ({ job, resend }) => {
@@ -51,12 +55,15 @@ export async function worker({ terminal, directory }: Invocation): Promise<numbe
     },
     log,
     lockDurationMs: open.leaseMs,
+  }).catch(async (error: unknown) => {
+    await end();
+    throw error;
   });
   log.info({ stores, workspace: workspace.dir }, 'ready');
   if (!stop.aborted) {
     await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
   }
-  const closed = running.close().then(() => open[Symbol.asyncDispose]());
+  const closed = running.close().then(end);
   const inTime = await Promise.race([closed.then(() => true), sleep(CLOSE_WITHIN_MS, false, { ref: false })]);
   if (!inTime) {
     log.warn({}, 'stopped without handing back what was under way; other workers will take it over');
@@ -64,6 +71,16 @@ export async function worker({ terminal, directory }: Invocation): Promise<numbe
   }
   log.info('stopped');
   return 0;
+}
+
+/** What libraries print themselves would be no JSON; each thing is said once. */
+function logWarningsOfLibraries(log: WorkerLog): void {
+  const said = new Set<unknown>();
+  console.warn = (message: unknown) => {
+    if (said.has(message)) return;
+    said.add(message);
+    log.warn({}, String(message));
+  };
 }
 
 /** JSON lines on standard error; secrets are taken out wherever they turn up. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PlannedShard } from '../model/plan.ts';
 import { type DeliverShards, type Delivery, judgeRejected } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Queues } from './open-queues.ts';
@@ -17,8 +18,8 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards) => {
     const { run, lock } = delivery;
     const signal = AbortSignal.any([context.signal, lock.lost]);
-    const numbers = shards.map(({ number }) => number);
-    const round = await beginRound(queues.shards(delivery.store.name), run.id, numbers, context.newRunId());
+    const open = await unfinished(context, run.id, shards);
+    const round = await beginRound(queues.shards(delivery.store.name), run.id, open, context.newRunId());
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -28,11 +29,27 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
       }
     } catch (error) {
-      const quiet = !signal.aborted && (await stopWorkers(context, delivery, round, error));
+      const quiet =
+        !signal.aborted && (await stopWorkers(context, delivery, round, error).catch(() => false));
       if (!quiet) await lock.leave();
       throw error;
     }
   };
+}
+
+/** The numbers of the shards that are not done with: a run that is continued has done with most. */
+async function unfinished(
+  context: RunContext,
+  run: string,
+  shards: readonly PlannedShard[],
+): Promise<readonly number[]> {
+  const open: number[] = [];
+  for (const { number, operations } of shards) {
+    const outcomes = await context.state.runs.outcomes(run, number);
+    const final = [...outcomes.values()].filter((kind) => kind !== 'unsent').length;
+    if (final < operations) open.push(number);
+  }
+  return open;
 }
 
 async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<void> {

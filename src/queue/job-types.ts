@@ -18,8 +18,7 @@ export interface ShardJobData {
 }
 
 /** Why a run cannot go on after a shard. */
-export const SHARD_FAILURES = ['unauthorized', 'store-unavailable', 'safety-limit', 'failed'] as const;
-export type ShardFailure = (typeof SHARD_FAILURES)[number];
+export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
 
 /**
  * How a shard ended. Shard jobs never fail for good: the truth about operations is in the state, and this tells

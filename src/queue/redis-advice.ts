@@ -1,17 +1,13 @@
 import type { Queues } from './open-queues.ts';
 
-/** What about this Redis could lose runs: sentences for the log. Empty when all is well. */
-export async function redisAdvice({ runs }: Queues): Promise<readonly string[]> {
+/**
+ * What about this Redis could lose runs, as a sentence for the log; null when all is well. BullMQ itself warns of an
+ * eviction policy.
+ */
+export async function redisAdvice({ runs }: Queues): Promise<string | null> {
   const client = await runs.getBackend().client;
   const info = await client.info();
-  const setting = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const policy = setting('maxmemory_policy') ?? 'noeviction';
-  const advice: string[] = [];
-  if (policy !== 'noeviction') {
-    advice.push(`Redis may drop keys when it is full: set maxmemory-policy to noeviction, not ${policy}.`);
-  }
-  if (setting('aof_enabled') === '0') {
-    advice.push('Redis loses what it was told last when it dies: set appendonly to yes.');
-  }
-  return advice;
+  return /^aof_enabled:0/m.test(info)
+    ? 'Redis forgets what it was told last when it dies: set appendonly to yes.'
+    : null;
 }

@@ -37,19 +37,21 @@ export async function beginRound(
   );
   let out: readonly string[] = ids;
 
-  const jobsOf = async (wanted: readonly string[]): Promise<readonly ShardJob[]> => {
+  const endedAmong = async (wanted: readonly string[]): Promise<readonly ShardJob[]> => {
     const jobs = await Promise.all(wanted.map(async (id) => (await queue.getJob(id)) ?? vanished(id)));
     return jobs.filter((job) => job.finishedOn !== undefined);
   };
 
   return {
     async look() {
-      const ended = await jobsOf(out.slice(0, LOOKED_AT));
-      // One that was told to stop ended because of another, whichever is seen first.
-      if (!ended.every(isDelivered)) throw causeAmong(await jobsOf(out));
-      const gone = new Set(ended.map(({ id }) => id));
-      out = out.filter((id) => !gone.has(id));
-      return out.length;
+      for (;;) {
+        const ended = await endedAmong(out.slice(0, LOOKED_AT));
+        if (ended.length === 0) return out.length;
+        // One that was told to stop ended because of another, whichever is seen first.
+        if (!ended.every(isDelivered)) throw causeAmong(await endedAmong(out));
+        const gone = new Set(ended.map(({ id }) => id));
+        out = out.filter((id) => !gone.has(id));
+      }
     },
     async withdraw() {
       const jobs = await Promise.all(out.map((id) => queue.getJob(id)));

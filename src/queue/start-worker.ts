@@ -47,7 +47,8 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   const queues = openQueues({ redisUrl, patient: true, onError });
   try {
     await checkArtifacts(context, queues, log);
-    for (const advice of await redisAdvice(queues)) log.warn({}, advice);
+    const advice = await redisAdvice(queues);
+    if (advice !== null) log.warn({}, advice);
   } catch (error) {
     await queues[Symbol.asyncDispose]();
     throw error;

@@ -25,29 +25,29 @@ async function contentOf(url: string): Promise<string> {
 }
 
 describeWithRedis('workers that share a run', () => {
-  it.concurrent('send 2 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
-    await using shop = await openShop({ products: 2_000, store: { latencyMs: 5, apiKey: API_KEY } });
+  it('send 12 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
+    await using shop = await openShop({ products: 12_000, store: { latencyMs: 5, apiKey: API_KEY } });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
 
     const followed = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
     expect(followed.json()).toMatchObject({
       status: 'done',
-      rows: 2_000,
-      new: 2_000,
-      applied: 2_000,
+      rows: 12_000,
+      new: 12_000,
+      applied: 12_000,
       unsent: 0,
-      requests: 2_000,
+      requests: 12_000,
       error: null,
     });
     expect(followed.code).toBe(0);
     expect(followed.stderr).toContain(`Run ${followed.json()['run']} of nightly, store main.`);
-    expect(store.figures()).toMatchObject({ requests: 2_000, duplicates: 0, maxOverlap: 1 });
-    expect(store.shop.products.size).toBe(2_000);
+    expect(store.figures()).toMatchObject({ requests: 12_000, duplicates: 0, maxOverlap: 1 });
+    expect(store.shop.products.size).toBe(12_000);
     expect(store.violations).toEqual([]);
 
     const kept = await contentOf(shop.redis.url);
-    expect(kept).toContain('product-1999');
+    expect(kept).toContain('product-11999');
     expect(kept).not.toContain(API_KEY);
 
     for (const worker of workers) worker.process.kill('SIGTERM');
@@ -73,7 +73,7 @@ describeWithRedis('workers that share a run', () => {
     }
 
     expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
-      unchanged: 2_000,
+      unchanged: 12_000,
       requests: 0,
     });
   });
@@ -128,6 +128,12 @@ describeWithRedis('workers that share a run', () => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('The job nightly is already running');
     expect(running.stderr).toContain('nightly is waiting or running already.');
+    const watching = workspace.start('enqueue', 'nightly', '--follow');
+    await watching.printed('Run ');
+    watching.process.kill('SIGINT');
+    const watched = await watching.ended;
+    expect(watched.code).toBe(130);
+    expect(watched.stderr).toContain('the workers go on');
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 600, requests: 600 });
     expect(store.figures()).toMatchObject({ requests: 600, maxOverlap: 1, duplicates: 0 });
@@ -138,12 +144,13 @@ describeWithRedis('workers that share a run', () => {
   it.concurrent('wait with a second job on the same store until the first has finished', async () => {
     await using shop = await openShop({ products: 600, store: { latencyMs: 20 } });
     const { store, workspace } = shop;
+    await Promise.all([shop.worker(), shop.worker()]);
+    // Workers read the workspace when a run begins, so a new job is no reason to restart them.
     await workspace.write(
       'jobs/other.yaml',
       'import: products\nstore: main\nsource: { path: other.csv }\nmapping: shopify-products\n',
     );
     await workspace.write('other.csv', shopifyCatalog(manyProducts(100, 5_001)));
-    await Promise.all([shop.worker(), shop.worker()]);
     const first = workspace.start('enqueue', 'nightly', '--follow', '--json');
     await until(() => store.requests.length > 20);
     const second = await workspace.storeferry('enqueue', 'other', '--follow', '--json');
