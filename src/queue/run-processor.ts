@@ -5,6 +5,7 @@ import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { importRun } from '../run/import-run.ts';
+import { jobSignal } from './job-signal.ts';
 import type { RunJobData, RunJobResult } from './job-types.ts';
 import type { WorkerLog } from './worker-log.ts';
 
@@ -27,7 +28,7 @@ export function runProcessor({ context, requestFor, deliver, log }: RunProcessor
     cancelled: AbortSignal | undefined,
   ): Promise<RunJobResult> => {
     const { job } = queued.data;
-    const signal = AbortSignal.any([context.signal, ...(cancelled === undefined ? [] : [cancelled])]);
+    const signal = jobSignal(context.signal, cancelled);
     const own = { ...context, signal, onEvent: logEvents(log, job, context.clock) };
     try {
       const request = await requestFor(queued.data);

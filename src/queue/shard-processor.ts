@@ -5,6 +5,7 @@ import { LockedError, StateError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { shardDeliverer } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
+import { jobSignal } from './job-signal.ts';
 import type { ShardJobData, ShardJobResult } from './job-types.ts';
 import { maySend, runEndings } from './run-endings.ts';
 import { failureOf } from './shard-failure.ts';
@@ -64,7 +65,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     if (!maySend(run)) return { status: 'obsolete' };
     const ids = { run: run.id, job: run.job, shard };
     const startedAt = context.clock();
-    const signal = AbortSignal.any([context.signal, ...(cancelled === undefined ? [] : [cancelled])]);
+    const signal = jobSignal(context.signal, cancelled);
     try {
       const result = await deliver(run, shard, signal);
       if (result === undefined) {

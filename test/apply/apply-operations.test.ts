@@ -348,6 +348,20 @@ describe('applying operations, told to stop', () => {
     expect(results).toHaveLength(store.figures().requests);
   });
 
+  it('sends no request that is not permitted, a retry included', async () => {
+    const { store, apply, requests } = await setup({
+      store: { faults: [{ does: errorAnswer(503), probability: 0.2 }] },
+    });
+    const lost = new LockedError('lost');
+    let asked = 0;
+    const permit = () => {
+      if (++asked > 40) throw lost;
+    };
+    await expect(apply(products(500), { permit })).rejects.toBe(lost);
+    expect(store.figures().requests).toBe(40);
+    expect(requests()).toBe(40);
+  });
+
   it('records what was sent when the operations cannot be read any further', async () => {
     const { store, apply, results } = await setup();
     const reading = apply(

@@ -21,8 +21,11 @@ describe('without a Redis', () => {
       STORE_API_KEY: 'key',
       REDIS_URL: 'redis://127.0.0.1:1',
     });
-    for (const command of [['worker'], ['enqueue', 'nightly', '--follow', '--json']]) {
-      const { code, stderr } = await workspace.storeferry(...command);
+    const ended = await Promise.all([
+      workspace.storeferry('worker'),
+      workspace.storeferry('enqueue', 'nightly', '--follow', '--json'),
+    ]);
+    for (const { code, stderr } of ended) {
       expect(code).toBe(1);
       expect(stderr).toContain('Redis at 127.0.0.1:1 cannot be reached');
     }

@@ -108,8 +108,10 @@ describeWithRedis('workers that share a run', () => {
   });
 
   it.concurrent('take a job once, however often it is enqueued, and refuse it to a process of its own', async () => {
-    await using shop = await openShop({ products: 600, store: { latencyMs: 30 } });
+    await using shop = await openShop({ products: 600 });
     const { store, workspace } = shop;
+    // So slow that the run is surely still under way when the others come.
+    store.misbehave({ does: delay(1_000) });
     const first = await workspace.storeferry('enqueue', 'nightly');
     expect(first.code).toBe(0);
     expect(first.stderr).toContain('Enqueued nightly.');
@@ -120,7 +122,7 @@ describeWithRedis('workers that share a run', () => {
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
     await following.printed('waiting or running already');
     await Promise.all([shop.worker(), shop.worker()]);
-    await until(() => store.requests.length > 50);
+    await until(() => store.requests.length > 0);
     const [refused, running] = await Promise.all([
       workspace.storeferry('run', 'nightly', '--json'),
       workspace.storeferry('enqueue', 'nightly'),
@@ -134,6 +136,7 @@ describeWithRedis('workers that share a run', () => {
     const watched = await watching.ended;
     expect(watched.code).toBe(130);
     expect(watched.stderr).toContain('the workers go on');
+    store.behave();
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 600, requests: 600 });
     expect(store.figures()).toMatchObject({ requests: 600, maxOverlap: 1, duplicates: 0 });
@@ -142,9 +145,10 @@ describeWithRedis('workers that share a run', () => {
   });
 
   it.concurrent('wait with a second job on the same store until the first has finished', async () => {
-    await using shop = await openShop({ products: 600, store: { latencyMs: 20 } });
+    await using shop = await openShop({ products: 600 });
     const { store, workspace } = shop;
-    await Promise.all([shop.worker(), shop.worker()]);
+    const workers = await Promise.all([shop.worker(), shop.worker()]);
+    store.misbehave({ does: delay(500) });
     // Workers read the workspace when a run begins, so a new job is no reason to restart them.
     await workspace.write(
       'jobs/other.yaml',
@@ -152,9 +156,11 @@ describeWithRedis('workers that share a run', () => {
     );
     await workspace.write('other.csv', shopifyCatalog(manyProducts(100, 5_001)));
     const first = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    await until(() => store.requests.length > 20);
-    const second = await workspace.storeferry('enqueue', 'other', '--follow', '--json');
-    expect(second.json()).toMatchObject({ status: 'done', applied: 100 });
+    await until(() => store.requests.length > 0);
+    const second = workspace.start('enqueue', 'other', '--follow', '--json');
+    await Promise.any(workers.map((worker) => worker.printed('run waits for its store')));
+    store.behave();
+    expect((await second.ended).json()).toMatchObject({ status: 'done', applied: 100 });
     expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 600 });
     const isOther = (key: string | null) => Number(key?.replace('product-', '')) > 5_000;
     const order = store.requests.map(({ key }) => isOther(key));
