@@ -25,20 +25,22 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
       return [];
     }
     const fits = fitting(scope, name, expected);
-    return [named.kind === 'column' ? { slots: [named.slot], fits } : { slots: named.family.slots, fits }];
+    const words = typeof expected === 'string' ? '' : ` (${expected.join(', ')})`;
+    const slots = named.kind === 'column' ? [named.slot] : named.family.slots;
+    return [{ slots, fits, words }];
   });
   if (checks.length === 0) {
     return () => undefined;
   }
   return (cells, table, line) => {
-    for (const { slots, fits } of checks) {
+    for (const { slots, fits, words } of checks) {
       for (const slot of slots.values()) {
         const text = cleanCell(cells[slot]);
         if (text !== undefined && !fits(text)) {
           const column = table.headers[slot];
           return {
             code: 'cell-unexpected',
-            message: `${scope.quote(text)} is not what stands in this column: has the row shifted?`,
+            message: `${scope.quote(text)} is not what stands in this column${words}: has the row shifted?`,
             line,
             ...(column === undefined ? {} : { column }),
           };

@@ -1,3 +1,4 @@
+import { MappingError } from '../model/errors.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './bind-table.ts';
@@ -15,6 +16,8 @@ export interface Table {
   readonly header: readonly string[];
   /** Index of the file within the snapshot. */
   readonly file: number;
+  /** What messages call the file. */
+  readonly name?: string | undefined;
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
@@ -43,7 +46,7 @@ export async function* mapTables(
   try {
     let seq = 0;
     for await (const table of tables) {
-      const binding = mapping.bind(table.header, table.file);
+      const binding = bind(mapping, table);
       options.onTable?.(binding.report, table.file);
       grouper.startTable();
       for await (const batch of table.batches) {
@@ -58,6 +61,18 @@ export async function* mapTables(
     yield* rest(mapping, grouper);
   } finally {
     scratch?.[Symbol.dispose]();
+  }
+}
+
+function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding {
+  try {
+    return mapping.bind(header, file);
+  } catch (error) {
+    if (!(error instanceof MappingError) || name === undefined) {
+      throw error;
+    }
+    const { message, hint } = error;
+    throw new MappingError(message, { place: { file: name }, hint, cause: error });
   }
 }
 

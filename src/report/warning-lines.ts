@@ -75,6 +75,6 @@ function duplicates({ duplicates: found, resource }: Plan): string[] {
     .map(({ key, line }) => `${printable(key)}${line === null ? '' : ` (line ${line})`}`);
   const same = identical > 0 ? `, ${grouped(identical)} of them identical and skipped` : '';
   return [
-    `${counted(keys, field)} ${keys === 1 ? 'stands' : 'stand'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; others by \`duplicates: ${policy}\`: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,
+    `${counted(keys, field)} ${keys === 1 ? 'stands' : 'stand'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; the job says \`duplicates: ${policy}\`. They are: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,
   ];
 }

@@ -98,6 +98,6 @@ async function* openTables(reading: SnapshotReading, opened: CsvTable[]) {
   for (const [index, file] of reading.snapshot.files.entries()) {
     using table = await openSnapshotFile(reading, file, index);
     opened.push(table);
-    yield { header: table.header, file: index, batches: table.batches() };
+    yield { header: table.header, file: index, name: file.name, batches: table.batches() };
   }
 }

@@ -16,7 +16,7 @@ export function tooManyRows(line: number): Reason {
 export function neighbourMisaligned(line: number): Reason {
   return {
     code: 'neighbour-misaligned',
-    message: `line ${line} is misaligned, and may belong to this record: correct it first`,
+    message: `line ${line} cannot be placed, and may belong to this product: correct that line first`,
     line,
   };
 }
@@ -25,7 +25,7 @@ export function neighbourMisaligned(line: number): Reason {
 export function keyMissing(line: number, column: string | undefined): Reason {
   return {
     code: 'key-missing',
-    message: 'the row does not say which record it belongs to',
+    message: 'the row does not say which product it belongs to: the cell that names it is blank',
     line,
     ...(column === undefined ? {} : { column }),
   };
@@ -35,7 +35,7 @@ export function keyMissing(line: number, column: string | undefined): Reason {
 export function nothingToContinue(line: number): Reason {
   return {
     code: 'nothing-to-continue',
-    message: 'the row continues a record, but none stands before it',
+    message: 'the row continues the product above it, but none stands there',
     line,
   };
 }

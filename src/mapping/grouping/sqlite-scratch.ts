@@ -163,6 +163,8 @@ class SqliteScratch implements RowScratch {
   #placeStrays(): void {
     const database = this.#database;
     const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
+    // That a row of the record is misaligned says more than that the record lacks this row.
+    const explain = database.prepare('INSERT OR REPLACE INTO charges VALUES (?, ?, ?)');
     const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
     const recordOf = z.object({ record: z.number() }).optional();
     const before = database.prepare(
@@ -192,10 +194,10 @@ class SqliteScratch implements RowScratch {
       const near = [previous, next].filter((one) => one !== undefined);
       const home = inside ? previous : near.find((one) => records.has(one));
       for (const record of records) {
-        charge.run(record, JSON.stringify(reason), 1);
+        explain.run(record, JSON.stringify(reason), 1);
       }
       if (home !== undefined) {
-        charge.run(home, JSON.stringify(reason), 1);
+        explain.run(home, JSON.stringify(reason), 1);
         join.run(home, seq);
         continue;
       }

@@ -103,6 +103,14 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
             stray.table.headers[slot],
           );
         }
+        if (list.length > 0) {
+          return new Unreadable(
+            'option-name-missing',
+            `the product lists values for option ${number}, which has no name`,
+            head?.line,
+            head?.table.headers[slot],
+          );
+        }
         continue;
       }
       const differing = variants.find((row) => (cleanCell(row.cells[slot]) ?? name) !== name);

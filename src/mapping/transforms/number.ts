@@ -42,7 +42,7 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
       ? undefined
       : new Unreadable(
           'number-ambiguous',
-          `${quote(text)} can be read in two ways; the mapping must say which sign is the decimal one`,
+          `${quote(text)} can be read in two ways: write it without a thousands sign, or say in the mapping which sign is the decimal one`,
         );
   }
   if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {

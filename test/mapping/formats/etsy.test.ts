@@ -100,4 +100,17 @@ describe('etsy-products', () => {
 
     expect(products.map(({ key }) => key)).toEqual(['陶器の花瓶', 'керамическая-ваза', 'ceramique-dete']);
   });
+
+  test('rejects variations whose name is missing instead of dropping them', async () => {
+    const { products, rejected } = await map(
+      'TITLE,PRICE,VARIATION 1 NAME,VARIATION 1 VALUES',
+      'Mug,10,,"S,L"',
+      'Cap,10,Size,"S,L"',
+    );
+
+    expect(products.map(({ key }) => key)).toEqual(['cap']);
+    expect(rejected.map(({ reason }) => [reason.code, reason.line, reason.column])).toEqual([
+      ['option-name-missing', 2, 'VARIATION 1 NAME'],
+    ]);
+  });
 });

@@ -172,4 +172,19 @@ describe('google-merchant-products', () => {
       [],
     ]);
   });
+
+  test('does not import a group without the row that a comma without quotes has shifted', async () => {
+    const { products, rejected } = await map([
+      'id,title,description,link,image_link,price,sale_price,availability,item_group_id,color',
+      'A-1,Shirt,Soft,https://shop.example/1,https://img.example/1.jpg,20.00 EUR,,in stock,SHIRT,Red',
+      'A-2,Shirt,Soft, warm,https://shop.example/2,https://img.example/2.jpg,20.00 EUR,,in stock,SHIRT,Blue',
+      'A-3,Shirt,Soft,https://shop.example/3,https://img.example/3.jpg,20.00 EUR,,in stock,SHIRT,Green',
+      'B,Cap,Soft, warm,https://shop.example/4,https://img.example/4.jpg,,10.00 EUR,in stock,,',
+      'C,Cap,Soft,https://shop.example/5,https://img.example/5.jpg,10.00 EUR,,in stock,,',
+      'D,Cap,Soft,www.shop.example/6,https://img.example/6.jpg,10.00 EUR,,in stock,,',
+    ]);
+
+    expect(products.map(({ key }) => key)).toEqual(['D']);
+    expect(rejected.map(({ reason }) => [reason.code, reason.line])).toContainEqual(['cell-unexpected', 5]);
+  });
 });

@@ -304,4 +304,38 @@ describe('magento-products', () => {
     expect(products[0]?.body.variants).toHaveLength(200);
     expect(rows).toBe(201);
   });
+
+  test('does not leave out as invisible what a cell too many has shifted', async () => {
+    const { products, skipped, rejected } = await mapText(
+      'magento-products',
+      [
+        'sku,product_type,name,weight,product_online,visibility,price,qty,use_config_qty',
+        'A,simple,Mug,,1,1,"Catalog, Search",10,',
+        'B,simple,Jug,1,1,"Catalog, Search",10,5,',
+        'C,simple,Cap,1,1,"Catalog, Search",10,5,',
+      ].join('\n'),
+    );
+
+    expect(products.map(({ body }) => body.title)).toEqual(['Cap']);
+    expect(skipped).toEqual([]);
+    expect(rejected.map(({ reason }) => [reason.code, reason.line])).toEqual([
+      ['cell-unexpected', 2],
+      ['neighbour-misaligned', 2],
+    ]);
+  });
+
+  test('says of a configurable product that the row of its simple one is misaligned, not that it is missing', async () => {
+    const text = csvText(header, [
+      simple('S-L'),
+      simple('S-M'),
+      configurable('SHIRT', 'sku=S-L,size=L|sku=S-M,size=M'),
+    ]);
+    const { products, rejected } = await mapText(
+      'magento-products',
+      text.replace('Simple S-M', 'Simple, S-M'),
+    );
+
+    expect(products).toEqual([]);
+    expect(rejected.map(({ reason }) => reason.line)).toEqual([3]);
+  });
 });

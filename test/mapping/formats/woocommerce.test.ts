@@ -57,4 +57,18 @@ describe('woocommerce-products', () => {
     expect(rejected.map(({ key }) => key)).toEqual([null]);
     expect(rows).toBe(2);
   });
+
+  test('makes no product of a variation that does not name its parent, in a file that has no such column either', async () => {
+    const blank = await map(
+      'ID,Type,Name,Regular price,Parent',
+      '1,variation,Tee - S,10,',
+      '2,simple,Cap,5,',
+    );
+    const missing = await map('ID,Type,Name,Regular price', '1,variation,Tee - S,10', '2,simple,Cap,5');
+
+    for (const { products, skipped } of [blank, missing]) {
+      expect(products.map(({ key }) => key)).toEqual(['cap']);
+      expect(skipped.map(({ reason }) => reason.line)).toEqual([2]);
+    }
+  });
 });
