@@ -36,6 +36,12 @@ export abstract class StoreferryError extends Error {
   }
 }
 
+/** All that an error says to people, in one text: where, what, and what to do. */
+export function explainError({ place, message, hint }: StoreferryError): string {
+  const where = place === undefined ? '' : `${formatPlace(place)}: `;
+  return `${where}${message}${hint === undefined ? '' : ` ${hint}`}`;
+}
+
 /** Wrong command line, or an action that does not fit the state of things. */
 export class UsageError extends StoreferryError {
   readonly code = 'usage';

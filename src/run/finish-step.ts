@@ -1,4 +1,10 @@
-import { InterruptedError, LockedError, SafetyLimitError, StoreferryError } from '../model/errors.ts';
+import {
+  explainError,
+  InterruptedError,
+  LockedError,
+  SafetyLimitError,
+  StoreferryError,
+} from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import { pruneRuns } from '../state/prune-runs.ts';
@@ -26,7 +32,7 @@ function statusOf(
 }
 
 function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
-  if (failure instanceof StoreferryError) return failure.message;
+  if (failure instanceof StoreferryError) return explainError(failure);
   if (failure !== null)
     return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
   return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
