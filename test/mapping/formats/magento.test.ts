@@ -338,4 +338,17 @@ describe('magento-products', () => {
     expect(products).toEqual([]);
     expect(rejected.map(({ reason }) => reason.line)).toEqual([3]);
   });
+
+  test('keeps no quantity back when a cell too many stands before it', async () => {
+    const { products, rejected } = await mapText(
+      'magento-products',
+      [
+        'sku,product_type,name,price,url_key,qty,is_in_stock,manage_stock,related_skus',
+        'A,simple,Mug,10,mug,,25,1,1',
+      ].join('\n'),
+    );
+
+    expect(products).toEqual([]);
+    expect(rejected.map(({ reason }) => [reason.line, reason.column])).toEqual([[2, 'is_in_stock']]);
+  });
 });

@@ -71,4 +71,29 @@ describe('woocommerce-products', () => {
       expect(skipped.map(({ reason }) => reason.line)).toEqual([2]);
     }
   });
+
+  test('does not import a product without the variation whose description has a comma without quotes', async () => {
+    const { products, rejected } = await map(
+      'ID,Type,SKU,Name,Published,Description,Tax status,In stock?,Regular price,Parent,Attribute 1 name,Attribute 1 value(s)',
+      '1,simple,C,Cap,1,,taxable,1,5,,,',
+      '2,variable,T,Tee,1,,taxable,1,,,Size,"S, M"',
+      '3,variation,T-S,Tee,1,Soft, warm,taxable,1,10,T,Size,S',
+      '4,variation,T-M,Tee,1,,taxable,1,10,T,Size,M',
+      '5,simple,J,Jug,1,,taxable,1,5,,,',
+    );
+
+    expect(products.map(({ key }) => key)).toEqual(['cap', 'jug']);
+    expect(rejected.map(({ key, rows, reason }) => [key, rows, reason.line])).toEqual([['tee', 3, 4]]);
+  });
+
+  test('does not import a product without the variation whose row lacks a cell', async () => {
+    const { products } = await map(
+      'ID,Type,SKU,Name,Published,Description,In stock?,Stock,Regular price,Parent,Attribute 1 name,Attribute 1 value(s)',
+      '2,variable,T,Tee,1,Soft,1,,,,Size,"S, M"',
+      '3,variation,T-S,Tee,1,1,7,10,T,Size,S',
+      '4,variation,T-M,Tee,1,,1,7,10,T,Size,M',
+    );
+
+    expect(products).toEqual([]);
+  });
 });
