@@ -49,6 +49,9 @@ const common = {
     .describe(
       'Per column, a pattern (RE2 syntax) or words that every whole cell fits unless blank; a row with another is misaligned.',
     ),
+  misaligned: conditionSchema
+    .exactOptional()
+    .describe('A row that meets this has shifted, like one with a cell that `expect` does not.'),
   params: z
     .record(
       z.string().min(1),

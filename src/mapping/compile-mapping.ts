@@ -6,7 +6,7 @@ import { Columns } from './columns.ts';
 import { compileCondition } from './condition.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
-import { compileExpectations, type Expectations } from './expectations.ts';
+import { compileExpectations, compileShifted, type Expectations } from './expectations.ts';
 import { compileAs } from './expression.ts';
 import { compileField } from './field.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
@@ -44,6 +44,8 @@ export interface CompiledMapping {
   /** Resolves the columns of a file; throws MappingError where a required one is not there, or one repeats. */
   readonly bind: (header: readonly string[], file: number) => Binding;
   readonly expectations: Expectations;
+  /** Rows that the mapping says have shifted. */
+  readonly shifted: Expectations;
   readonly grouping: Grouping;
   readonly mapper: RecordMapper;
 }
@@ -121,6 +123,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     reason,
   }));
   const expectations = compileExpectations(scope, spec.expect ?? {});
+  const shifted = compileShifted(scope, spec.misaligned);
   const required = new Set([...(spec.required ?? []), ...requiredByGroup(spec)]);
   checkUse(scope, spec);
   const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
@@ -134,6 +137,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
         except: typeof rest === 'object' ? rest.except : [],
       }),
     expectations,
+    shifted,
     grouping,
     mapper: { key, keyField, skips, notes: scope.notes, build },
   };

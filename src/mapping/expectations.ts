@@ -1,5 +1,7 @@
+import type { Condition } from '../config/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
+import { compileCondition } from './condition.ts';
 import { cleanCell } from './read-cell.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
@@ -49,6 +51,22 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
     }
     return undefined;
   };
+}
+
+/** Compiles the condition that only a row which has shifted meets. */
+export function compileShifted(scope: Scope, condition: Condition | undefined): Expectations {
+  if (condition === undefined) {
+    return () => undefined;
+  }
+  const test = compileCondition(scope, ['misaligned'], condition);
+  return (cells, table, line) =>
+    test({ table, seq: 0, line, cells, misaligned: undefined }, 0)
+      ? {
+          code: 'row-shifted',
+          message: 'the cells of this row do not fit together: has the row shifted?',
+          line,
+        }
+      : undefined;
 }
 
 function fitting(

@@ -103,7 +103,10 @@ function misalignment(
 ): Misalignment | undefined {
   const alignment = alignmentOf(row, binding);
   const ragged = alignment === 'long' || (alignment === 'short' && mapping.shortRows !== 'pad');
-  const unexpected = ragged ? undefined : mapping.expectations(cells, binding.table, row.line);
+  const unexpected = ragged
+    ? undefined
+    : (mapping.expectations(cells, binding.table, row.line) ??
+      mapping.shifted(cells, binding.table, row.line));
   if (!ragged && unexpected === undefined) {
     return undefined;
   }

@@ -6,13 +6,14 @@ export function isBlank(cell: string | undefined): boolean {
   return cell === undefined || cell === '' || cell.trim() === '';
 }
 
-/** How a row's cells stand to its header. Surplus blank cells do not count. */
+/**
+ * How a row's cells stand to its header. A cell too many counts even when it is blank: where the last columns are
+ * often blank, that is all that shows of a comma without quotes.
+ */
 export function alignmentOf(row: Row, binding: Binding): 'whole' | 'short' | 'long' {
   const { cells } = row;
-  for (let index = binding.width; index < cells.length; index++) {
-    if (!isBlank(cells[index])) {
-      return 'long';
-    }
+  if (cells.length > binding.width) {
+    return 'long';
   }
   for (const index of binding.surplus) {
     if (!isBlank(cells[index])) {

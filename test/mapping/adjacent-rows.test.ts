@@ -121,8 +121,8 @@ describe('a row whose cell count is wrong', () => {
     ).toEqual(['record a (1 row)', 'rejected b row-too-short (1 row)', 'record c (1 row)']);
   });
 
-  it('counts as whole when its surplus cells are blank', async () => {
-    expect(await outcome([['a', 'A', 'S', '1', '', ' ']])).toEqual(['record a (1 row)']);
+  it('is too long when its surplus cells are blank, for that may be all that shows of a comma', async () => {
+    expect(await outcome([['a', 'A', 'S', '1', '', ' ']])).toEqual(['rejected a row-too-long (1 row)']);
   });
 
   it('counts as whole when it is short and the format is known to write short rows', async () => {

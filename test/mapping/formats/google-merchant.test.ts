@@ -185,6 +185,6 @@ describe('google-merchant-products', () => {
     ]);
 
     expect(products.map(({ key }) => key)).toEqual(['D']);
-    expect(rejected.map(({ reason }) => [reason.code, reason.line])).toContainEqual(['cell-unexpected', 5]);
+    expect(rejected.map(({ reason }) => [reason.code, reason.line])).toContainEqual(['row-too-long', 5]);
   });
 });

@@ -58,18 +58,30 @@ describe('woocommerce-products', () => {
     expect(rows).toBe(2);
   });
 
-  test('makes no product of a variation that does not name its parent, in a file that has no such column either', async () => {
-    const blank = await map(
-      'ID,Type,Name,Regular price,Parent',
-      '1,variation,Tee - S,10,',
-      '2,simple,Cap,5,',
+  test('makes no product of variations where the file has no column for their parent', async () => {
+    const { products, skipped } = await map(
+      'ID,Type,Name,Regular price',
+      '1,variation,Tee - S,10',
+      '2,simple,Cap,5',
     );
-    const missing = await map('ID,Type,Name,Regular price', '1,variation,Tee - S,10', '2,simple,Cap,5');
 
-    for (const { products, skipped } of [blank, missing]) {
-      expect(products.map(({ key }) => key)).toEqual(['cap']);
-      expect(skipped.map(({ reason }) => reason.line)).toEqual([2]);
-    }
+    expect(products.map(({ key }) => key)).toEqual(['cap']);
+    expect(skipped.map(({ reason }) => reason.line)).toEqual([2]);
+  });
+
+  test('does not import a product without the variation whose parent has shifted into another cell', async () => {
+    const { products, rejected } = await map(
+      'ID,Type,SKU,Name,In stock?,Regular price,Weight (kg),Parent,Attribute 1 name,Attribute 1 value(s)',
+      '1,simple,C,Cap,1,5,,,,',
+      '2,variable,T,Tee,1,,,,Size,"S, M"',
+      '3,variation,T-S,Tee,1,10,T,,Size,S',
+      '4,variation,T-M,Tee,1,10,,T,Size,M',
+    );
+
+    expect(products.map(({ key }) => key)).toEqual(['cap']);
+    expect(rejected.map(({ key, rows, reason }) => [key, rows, reason.code])).toEqual([
+      ['tee', 3, 'row-shifted'],
+    ]);
   });
 
   test('does not import a product without the variation whose description has a comma without quotes', async () => {
