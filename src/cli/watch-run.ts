@@ -37,7 +37,10 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
     if (now - shownAt < (terminal.interactive ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
     shownAt = now;
     const shown = { ...event, ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(event.total) };
-    if (!terminal.interactive) return line(progressLine(shown));
+    if (!terminal.interactive) {
+      line(progressLine(shown));
+      return;
+    }
     terminal.err(`${ERASE_LINE}${formatProgress(shown, terminal.width - 1)}`);
     drawn = true;
   };
@@ -47,15 +50,18 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
     onEvent(event) {
       switch (event.type) {
         case 'waiting':
-          return line(`Waiting for ${holderText(event.heldBy)}, which writes to the same store.`);
+          line(`Waiting for ${holderText(event.heldBy)}, which writes to the same store.`);
+          break;
         case 'begun':
-          return line(
+          line(
             `${event.continued ? 'Continuing run' : 'Run'} ${event.run.id} of ${event.run.job}, store ${event.run.store}.`,
           );
+          break;
         case 'progress':
-          return progress(event);
+          progress(event);
+          break;
         default:
-          return event satisfies never;
+          event satisfies never;
       }
     },
   };

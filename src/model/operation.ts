@@ -33,7 +33,6 @@ export interface DeleteProduct extends FromRecord {
 
 /** One planned request. */
 export type Operation = UpsertProduct | UpdateContact | DeleteProduct;
-export type UpsertOperation = UpsertProduct | UpdateContact;
 
 /** The most operations a shard holds. */
 export const SHARD_SIZE = 500;

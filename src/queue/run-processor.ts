@@ -1,5 +1,5 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
+import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
 import type { DeliverShards } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -54,7 +54,7 @@ export function runProcessor({ context, requestFor, deliver, log }: RunProcessor
       }
       if (error instanceof StoreferryError) {
         log.error({ job, reason: error.message }, 'run could not begin');
-        return { run: null, error: error.message };
+        return { run: null, error: explainError(error) };
       }
       throw error;
     }

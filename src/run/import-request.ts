@@ -1,6 +1,5 @@
 import type { ImportJob } from '../config/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import type { RunKind } from '../model/run.ts';
 import type { MappingSource } from './open-mapping.ts';
 
 /** What an import needs to know of the workspace: read and validated at the edge. */
@@ -10,10 +9,4 @@ export interface ImportRequest {
   readonly mapping: MappingSource;
   /** Ignore fingerprints: send every record, whatever the ledger says. */
   readonly resend: boolean;
-}
-
-/** What tells a run from a plan or a retry, decided by the command. */
-export interface RunPurpose {
-  readonly kind: Extract<RunKind, 'run' | 'plan' | 'retry'>;
-  readonly retryOf: string | null;
 }

@@ -82,7 +82,7 @@ describe('the documents', () => {
     const files = filesIn(readDocument('docs/mappings.md'));
     await using workspace = await makeWorkspace({
       ...files,
-      'stores.yaml': 'main: { baseUrl: "https://shop.example", apiKey: "${KEY}" }\n',
+      'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
       'jobs/list.yaml': 'import: products\nstore: main\nsource: { path: list.csv }\nmapping: price-list\n',
     });
     const { code, stdout } = await workspace.storeferry('check');
