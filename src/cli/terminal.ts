@@ -14,8 +14,17 @@ export interface Terminal {
 
 const WIDTH_ELSEWHERE = 100;
 
+/** A reader that has gone, as in `| head`, must not end a run in its middle. */
+function outliveReader(stream: NodeJS.WriteStream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  });
+}
+
 /** The terminal of this process; `NO_COLOR` and pipes are respected. */
 export function processTerminal(): Terminal {
+  outliveReader(process.stdout);
+  outliveReader(process.stderr);
   return {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),

@@ -3,7 +3,7 @@ import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { applyStep, type DeliverShards } from './apply-step.ts';
 import type { RunContext } from './context.ts';
-import { continueOrBegin } from './continue-run.ts';
+import { supersedeOthers } from './continue-run.ts';
 import { finishStep } from './finish-step.ts';
 import type { ImportRequest } from './import-request.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
@@ -11,15 +11,18 @@ import type { RunReport } from './run-report.ts';
 
 /**
  * Applies exactly the plan of a planned or stopped run. Rejects with UsageError when there is nothing to approve, or
- * when another run of the job has begun since: the plan describes a store that is no more.
+ * when another run of the job has begun since: the plan describes a store that is no more. The same when the job
+ * now writes to another store.
  */
 export async function approveRun(
   context: RunContext,
   request: ImportRequest,
-  planned: Run,
+  known: Run,
   deliver: DeliverShards,
 ): Promise<RunReport> {
-  await using _job = await lockJob(context, planned);
+  await using _job = await lockJob(context, known);
+  // Read again: another process may have approved it before the lock was free.
+  const planned = (await context.state.runs.get(known.id)) ?? known;
   const plan = await readPlan(context.artifacts.run(planned.id));
   if (planned.status !== 'planned' && planned.status !== 'stopped') {
     throw new UsageError(whyNot(planned), { hint: `Plan it anew: storeferry plan ${planned.job}` });
@@ -29,7 +32,8 @@ export async function approveRun(
       hint: `Plan it anew: storeferry plan ${planned.job}`,
     });
   }
-  let run = await context.state.runs.update(planned.id, {
+  refuseOtherStore(planned, request);
+  const run = await context.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,
     approved: true,
     status: 'running',
@@ -39,7 +43,7 @@ export async function approveRun(
   });
   let failure: unknown = null;
   try {
-    run = await continueOrBegin(context, run);
+    await supersedeOthers(context, run);
     context.onEvent({ type: 'begun', run, continued: false });
     await using lock = await lockTarget(context, run, request.job.import);
     await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);
@@ -49,9 +53,19 @@ export async function approveRun(
   return await finishStep(context, request, run, plan, failure);
 }
 
+/** Outcomes go into the ledger of the store the plan was made for, so nothing of it may be sent to another one. */
+function refuseOtherStore({ id, job, store, baseUrl, resource }: Run, request: ImportRequest): void {
+  const same = store === request.store.name && baseUrl === request.store.baseUrl;
+  if (same && resource === request.job.import) return;
+  throw new UsageError(
+    `The plan ${id} was made for ${resource} of ${store} (${baseUrl}); the job now writes ${request.job.import} of ${request.store.name} (${request.store.baseUrl}).`,
+    { hint: `Plan it anew: storeferry plan ${job}` },
+  );
+}
+
 function whyNot({ id, job, status }: Run): string {
   return status === 'superseded'
-    ? `Another run of ${job} has begun since ${id} was planned.`
+    ? `Another run or plan of ${job} has begun since ${id} was planned.`
     : `The run ${id} is ${status}: only a planned or stopped run can be approved.`;
 }
 

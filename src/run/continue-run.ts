@@ -31,25 +31,33 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
     (run) => run.id !== begun.id,
   );
   const unfinished = others.filter(mayContinue);
-  const same = unfinished.find((run) => run.digest === begun.digest);
-  for (const run of unfinished) {
-    if (run !== same) await supersede(context, run);
-  }
-  await supersedePlans(context, begun);
-  for (const run of others) {
-    if (run.status === 'stopped') await discardPlan(context, run);
-  }
+  // The oldest: a younger one of the same digest died before it could hand over to it.
+  const same = unfinished.findLast((run) => run.digest === begun.digest);
+  await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
-  await context.state.runs.remove(begun.id);
   await context.artifacts.remove(begun.id);
+  await context.state.runs.remove(begun.id);
   return context.state.runs.update(same.id, { status: 'running', error: null, finishedAt: null });
 }
 
-/** Plans of the job that wait for approval lapse when it is planned again or begins to send. */
+/** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
+export async function supersedeOthers(context: RunContext, by: Run, but?: Run): Promise<void> {
+  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
+  for (const run of runs) {
+    if (run.id === by.id || run.id === but?.id) continue;
+    if (mayContinue(run)) await supersede(context, run);
+    else if (run.kind !== 'plan') await discardPlan(context, run);
+  }
+  await supersedePlans(context, by);
+}
+
+/** Plans of the job that wait for approval lapse when it is planned again or begins to send; failed ones are emptied. */
 export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
   const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
   for (const run of runs) {
-    if (run.id !== by.id && run.status === 'planned') await supersede(context, run);
+    if (run.id === by.id || run.kind !== 'plan') continue;
+    if (run.status === 'planned' || run.status === 'stopped') await supersede(context, run);
+    else if (run.status !== 'running') await discardPlan(context, run);
   }
 }
 

@@ -55,6 +55,11 @@ export async function retryRun(
 const LOOK_BACK = 50;
 
 async function refuseUnlessLatest(context: RunContext, rejected: Run): Promise<void> {
+  if (rejected.kind === 'plan') {
+    throw new UsageError(`${rejected.id} is a plan: nothing of it was sent, so there is nothing to retry.`, {
+      hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
+    });
+  }
   const runs = await context.state.runs.list({ job: rejected.job, limit: LOOK_BACK });
   const latest = runs.find(
     ({ id, kind, status, retryOf }) =>

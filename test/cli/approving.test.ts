@@ -1,0 +1,98 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { unauthorized } from '../support/store/faults.ts';
+import { startStore } from '../support/store.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+async function setup(count: number) {
+  const store = await startStore({ seed: 1 });
+  const workspace = await makeWorkspace(
+    catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(count))),
+    { STORE_API_KEY: store.apiKey },
+  );
+  return {
+    store,
+    workspace,
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await store.close();
+    },
+  };
+}
+
+describe('approving a plan', () => {
+  it('applies that plan, not the unfinished run of the same source', async () => {
+    await using night = await setup(60);
+    const { store, workspace } = night;
+    store.misbehave({ does: unauthorized, from: 30 });
+    const failed = await workspace.storeferry('run', 'nightly', '--json');
+    expect(failed.code).toBe(1);
+    store.behave();
+
+    const plan = await workspace.storeferry('plan', 'nightly', '--json');
+    const approved = await workspace.storeferry('approve', String(plan.json()['run']), '--json');
+    expect(approved.json()).toMatchObject({
+      run: plan.json()['run'],
+      status: 'done',
+      operations: plan.json()['operations'],
+      applied: plan.json()['operations'],
+      unsent: 0,
+    });
+    expect(store.shop.products.size).toBe(60);
+  });
+
+  it('is refused when the job has come to write to another store, and nothing is sent there', async () => {
+    await using night = await setup(5);
+    const other = await startStore({ seed: 2 });
+    const { store, workspace } = night;
+    const plan = await workspace.storeferry('plan', 'nightly', '--json');
+    await workspace.write('stores.yaml', `main:\n  baseUrl: ${other.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`);
+    const approved = await workspace.storeferry('approve', String(plan.json()['run']));
+    expect(approved.code).toBe(2);
+    expect(approved.stderr).toContain(store.baseUrl);
+    expect(other.figures().requests).toBe(0);
+    await other.close();
+  });
+});
+
+describe('plans', () => {
+  it('that stopped or failed leave no copy of the source once the job is planned again', async () => {
+    await using night = await setup(3);
+    const { workspace } = night;
+    const header = shopifyCatalog([]);
+    await workspace.write('catalog.csv', header);
+    const stopped = await workspace.storeferry('plan', 'nightly', '--json');
+    expect(stopped.code).toBe(4);
+    await workspace.write('catalog.csv', `${header}"unclosed,x\n`);
+    const broken = await workspace.storeferry('plan', 'nightly', '--json');
+    expect(broken.code).toBe(1);
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(3)));
+    await workspace.storeferry('plan', 'nightly');
+
+    const artifacts = join(workspace.dir, '.storeferry', 'artifacts');
+    for (const { run } of [stopped.json(), broken.json()]) {
+      const kept = await readdir(join(artifacts, String(run))).catch(() => []);
+      expect(kept.filter((name) => /^(source|shard|snapshot)/.test(name))).toEqual([]);
+    }
+    const late = await workspace.storeferry('approve', String(stopped.json()['run']));
+    expect(late.code).toBe(2);
+    const retried = await workspace.storeferry('retry', String(stopped.json()['run']));
+    expect(retried.code).toBe(2);
+    expect(retried.stderr).toContain('is a plan');
+  });
+});
+
+describe('a reader that goes away', () => {
+  it('does not end a run in its middle', async () => {
+    await using night = await setup(100);
+    const { store, workspace } = night;
+    store.misbehave({ does: { kind: 'delay', ms: 10 } });
+    const running = workspace.start('run', 'nightly');
+    running.process.stderr?.destroy();
+    running.process.stdout?.destroy();
+    expect((await running.ended).code).toBe(0);
+    expect(store.shop.products.size).toBe(100);
+  });
+});
