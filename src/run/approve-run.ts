@@ -71,10 +71,11 @@ function whyNot({ id, job, status }: Run): string {
 
 const LOOK_BACK = 200;
 
-/** Whether a run that may send has begun after this one; other plans have not. */
+/** Whether a run that may send has begun after this one; plans, and runs whose source could not be read, have not. */
 async function begunSince(context: RunContext, planned: Run): Promise<boolean> {
   const runs = await context.state.runs.list({ job: planned.job, limit: LOOK_BACK });
   return runs.some(
-    ({ id, kind, startedAt }) => id !== planned.id && kind !== 'plan' && startedAt > planned.startedAt,
+    ({ id, kind, digest, startedAt }) =>
+      id !== planned.id && kind !== 'plan' && digest !== null && startedAt > planned.startedAt,
   );
 }

@@ -63,10 +63,8 @@ export async function finishStep(
     finishedAt: context.clock(),
     totals: before.totals,
   });
-  if (isClosed(status)) {
-    await discardPlan(context, ended);
-    await pruneRuns(context.state, context.artifacts, ended.job);
-  }
+  if (isClosed(status)) await discardPlan(context, ended);
+  await pruneRuns(context.state, context.artifacts, ended.job);
   if (failure !== null && !(failure instanceof StoreferryError)) throw failure;
   return await readRunReport(context, ended, plan);
 }

@@ -62,8 +62,9 @@ async function refuseUnlessLatest(context: RunContext, rejected: Run): Promise<v
   }
   const runs = await context.state.runs.list({ job: rejected.job, limit: LOOK_BACK });
   const latest = runs.find(
-    ({ id, kind, status, retryOf }) =>
+    ({ id, kind, digest, status, retryOf }) =>
       kind !== 'plan' &&
+      digest !== null &&
       (id === rejected.id ||
         !(
           kind === 'retry' &&

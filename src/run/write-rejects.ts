@@ -1,8 +1,11 @@
+import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
 import type { Run } from '../model/run.ts';
 import { readRejections } from '../plan/read-rejections.ts';
 import { writeRejects } from '../report/rejects-file.ts';
+import { REJECTS_FILE, UNTOUCHED_FILE } from '../report/rejects-index.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
+import type { RunFolder } from '../state/artifacts.ts';
 import type { RunContext } from './context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { openSnapshotFile } from './read-snapshot.ts';
@@ -12,6 +15,7 @@ export async function writeRunRejects(context: RunContext, request: ImportReques
   const folder = context.artifacts.run(run.id);
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined) return;
+  await keepCorrections(folder);
   await writeRejects({
     folder,
     sources: snapshot.files.map((file, index) => ({
@@ -21,6 +25,16 @@ export async function writeRunRejects(context: RunContext, request: ImportReques
     rejections: refused(context, run),
     formatRow,
   });
+}
+
+const CORRECTED_FILE = 'rejects-corrected.csv';
+
+/** A run that is continued writes its rejects anew: what somebody has corrected in the meantime is kept beside them. */
+async function keepCorrections(folder: RunFolder): Promise<void> {
+  if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
+  const corrected = await buffer(await folder.read(REJECTS_FILE));
+  if (corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)))) return;
+  await folder.write(CORRECTED_FILE, [corrected]);
 }
 
 async function* refused(context: RunContext, run: Run) {
