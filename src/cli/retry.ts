@@ -1,4 +1,5 @@
 import type { RejectsEdits } from '../report/compare-rejects.ts';
+import { counted } from '../report/words.ts';
 import { deliverHere } from '../run/apply-step.ts';
 import { retryRun } from '../run/retry-run.ts';
 import { importRequest, knownRun } from './open-context.ts';
@@ -30,9 +31,9 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
     err('The column storeferry_line is gone, so what was edited cannot be shown.\n');
     return;
   }
-  err(`${edits.editedCells} cells edited in ${edits.editedRows} of ${edits.rows} rows`);
-  err(edits.deletedRows > 0 ? `, ${edits.deletedRows} rows taken out` : '');
-  err(edits.addedRows > 0 ? `, ${edits.addedRows} rows added\n` : '\n');
+  err(`${counted(edits.editedCells, 'cell')} edited in ${edits.editedRows} of ${counted(edits.rows, 'row')}`);
+  err(edits.deletedRows > 0 ? `, ${counted(edits.deletedRows, 'row')} taken out` : '');
+  err(edits.addedRows > 0 ? `, ${counted(edits.addedRows, 'row')} added\n` : '\n');
   for (const { line, column, old, new: now } of edits.cells.slice(0, CELLS_SHOWN)) {
     err(
       personal

@@ -1,30 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
-import { makeWorkspace } from '../support/workspace.ts';
-
-async function setup(count: number) {
-  const store = await startStore({ seed: 1 });
-  const workspace = await makeWorkspace(
-    catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(count))),
-    { STORE_API_KEY: store.apiKey },
-  );
-  return {
-    store,
-    workspace,
-    async [Symbol.asyncDispose]() {
-      await workspace[Symbol.asyncDispose]();
-      await store.close();
-    },
-  };
-}
 
 describe('approving a plan', () => {
   it('applies that plan, not the unfinished run of the same source', async () => {
-    await using night = await setup(60);
+    await using night = await setupNightly(60);
     const { store, workspace } = night;
     store.misbehave({ does: unauthorized, from: 30 });
     const failed = await workspace.storeferry('run', 'nightly', '--json');
@@ -44,7 +28,7 @@ describe('approving a plan', () => {
   });
 
   it('is refused when the job has come to write to another store, and nothing is sent there', async () => {
-    await using night = await setup(5);
+    await using night = await setupNightly(5);
     const other = await startStore({ seed: 2 });
     const { store, workspace } = night;
     const plan = await workspace.storeferry('plan', 'nightly', '--json');
@@ -59,7 +43,7 @@ describe('approving a plan', () => {
 
 describe('plans', () => {
   it('that stopped or failed leave no copy of the source once the job is planned again', async () => {
-    await using night = await setup(3);
+    await using night = await setupNightly(3);
     const { workspace } = night;
     const header = shopifyCatalog([]);
     await workspace.write('catalog.csv', header);
@@ -86,7 +70,7 @@ describe('plans', () => {
 
 describe('a reader that goes away', () => {
   it('does not end a run in its middle', async () => {
-    await using night = await setup(100);
+    await using night = await setupNightly(100);
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 10 } });
     const running = workspace.start('run', 'nightly');

@@ -1,32 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer, resetAfter, unauthorized } from '../support/store/faults.ts';
-import { startStore } from '../support/store.ts';
-import { makeWorkspace } from '../support/workspace.ts';
 
 const MIRROR = { mode: 'mirror' };
 
-async function setup(count: number, job: Readonly<Record<string, string>> = {}) {
-  const store = await startStore({ seed: 1 });
-  const catalog = shopifyCatalog(manyProducts(count));
-  const workspace = await makeWorkspace(catalogWorkspace(store.baseUrl, catalog, job), {
-    STORE_API_KEY: store.apiKey,
-  });
-  return {
-    store,
-    workspace,
-    async [Symbol.asyncDispose]() {
-      await workspace[Symbol.asyncDispose]();
-      await store.close();
-    },
-  };
-}
-
 describe('a nightly catalog', () => {
   it('sends 500 products once, nothing when nothing changed, and then only what did', async () => {
-    await using night = await setup(500, MIRROR);
+    await using night = await setupNightly(500, MIRROR);
     const { store, workspace } = night;
 
     const first = await workspace.storeferry('run', 'nightly', '--json');
@@ -95,7 +78,7 @@ describe('a nightly catalog', () => {
   });
 
   it('stops on half a file before anything is sent, and applies exactly that plan once approved', async () => {
-    await using night = await setup(100, MIRROR);
+    await using night = await setupNightly(100, MIRROR);
     const { store, workspace } = night;
     await workspace.storeferry('run', 'nightly');
     store.forget();
@@ -113,7 +96,7 @@ describe('a nightly catalog', () => {
   });
 
   it('refuses to approve a plan once another run of the job has begun', async () => {
-    await using night = await setup(100, MIRROR);
+    await using night = await setupNightly(100, MIRROR);
     const { workspace } = night;
     await workspace.storeferry('run', 'nightly');
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(50)));
@@ -127,7 +110,7 @@ describe('a nightly catalog', () => {
   });
 
   it('plans without a single request, and leaves nothing that a run would continue', async () => {
-    await using night = await setup(20);
+    await using night = await setupNightly(20);
     const { store, workspace } = night;
     const plan = await workspace.storeferry('plan', 'nightly', '--json');
     expect(plan.code).toBe(0);
@@ -140,7 +123,7 @@ describe('a nightly catalog', () => {
   });
 
   it('applies all others when some answers are 503, resets after applying, or 422', async () => {
-    await using night = await setup(300);
+    await using night = await setupNightly(300);
     const { store, workspace } = night;
     store.misbehave({ does: errorAnswer(503, 'Busy'), probability: 0.05 });
     store.misbehave({ does: resetAfter, probability: 0.05 });
@@ -166,7 +149,7 @@ describe('a nightly catalog', () => {
   });
 
   it('is continued after SIGKILL without sending again what was acknowledged', async () => {
-    await using night = await setup(400);
+    await using night = await setupNightly(400);
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const killed = workspace.start('run', 'nightly', '--json');
@@ -183,7 +166,7 @@ describe('a nightly catalog', () => {
   });
 
   it('ends cleanly on SIGINT, says how to go on, and goes on', async () => {
-    await using night = await setup(400);
+    await using night = await setupNightly(400);
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const running = workspace.start('run', 'nightly');
@@ -200,7 +183,7 @@ describe('a nightly catalog', () => {
   });
 
   it('ends at once when the key is wrong, and rejects no row', async () => {
-    await using night = await setup(200);
+    await using night = await setupNightly(200);
     const { store, workspace } = night;
     store.misbehave({ does: unauthorized, from: 60 });
     const run = await workspace.storeferry('run', 'nightly', '--json');
@@ -211,7 +194,7 @@ describe('a nightly catalog', () => {
   });
 
   it('refuses a second run of a job that is running', async () => {
-    await using night = await setup(200);
+    await using night = await setupNightly(200);
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 100 } });
     const running = workspace.start('run', 'nightly');
@@ -224,7 +207,7 @@ describe('a nightly catalog', () => {
   });
 
   it('sends everything again with --resend', async () => {
-    await using night = await setup(30);
+    await using night = await setupNightly(30);
     const { store, workspace } = night;
     await workspace.storeferry('run', 'nightly');
     const again = await workspace.storeferry('run', 'nightly', '--resend', '--json');
@@ -235,14 +218,14 @@ describe('a nightly catalog', () => {
 
 describe('wrong usage', () => {
   it('ends with 2 and names the nearest job', async () => {
-    await using night = await setup(1);
+    await using night = await setupNightly(1);
     const result = await night.workspace.storeferry('run', 'nightli');
     expect(result.code).toBe(2);
     expect(result.stderr).toContain('nightly');
   });
 
   it('ends with 2 for an unknown option', async () => {
-    await using night = await setup(1);
+    await using night = await setupNightly(1);
     expect((await night.workspace.storeferry('run', 'nightly', '--jsno')).code).toBe(2);
   });
 });

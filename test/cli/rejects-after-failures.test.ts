@@ -1,30 +1,12 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
-import { startStore } from '../support/store.ts';
-import { makeWorkspace } from '../support/workspace.ts';
-
-async function setup(count: number) {
-  const store = await startStore({ seed: 3 });
-  const catalog = shopifyCatalog(manyProducts(count));
-  const workspace = await makeWorkspace(catalogWorkspace(store.baseUrl, catalog), {
-    STORE_API_KEY: store.apiKey,
-  });
-  return {
-    store,
-    workspace,
-    async [Symbol.asyncDispose]() {
-      await workspace[Symbol.asyncDispose]();
-      await store.close();
-    },
-  };
-}
 
 describe('the rejects of a run', () => {
   it('can still be retried when a later night could not read its source', async () => {
-    await using night = await setup(20);
+    await using night = await setupNightly(20);
     const { store, workspace } = night;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-5'] });
     const run = await workspace.storeferry('run', 'nightly', '--json');
@@ -37,7 +19,7 @@ describe('the rejects of a run', () => {
   });
 
   it('are kept as corrected when the run is continued', async () => {
-    await using night = await setup(40);
+    await using night = await setupNightly(40);
     const { store, workspace } = night;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-1'] });
     store.misbehave({ does: unauthorized, from: 30 });

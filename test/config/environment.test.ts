@@ -5,7 +5,7 @@ import { loadEnvironment } from '../../src/config/environment.ts';
 import { readSettings } from '../../src/config/settings.ts';
 import { folder, problemsOf } from './support.ts';
 
-function settings(variables: Readonly<Record<string, string>>, dir = '/work/shop') {
+function settings(variables: Readonly<Record<string, string>>, dir = '/srv/shop') {
   return readSettings({ get: (name) => variables[name] }, dir);
 }
 
@@ -47,13 +47,13 @@ describe('the settings', () => {
   it('have defaults', () => {
     expect(settings({})).toEqual({
       redisUrl: undefined,
-      artifactsUrl: '/work/shop/.storeferry/artifacts',
+      artifactsUrl: '/srv/shop/.storeferry/artifacts',
       logLevel: 'info',
     });
   });
 
   it.each([
-    ['files', '/work/shop/files'],
+    ['files', '/srv/shop/files'],
     ['/mnt/shared', '/mnt/shared'],
     ['file:///mnt/a%20b', '/mnt/a b'],
     ['s3://bucket/prefix', 's3://bucket/prefix'],
