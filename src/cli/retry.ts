@@ -1,4 +1,5 @@
 import type { RejectsEdits } from '../report/compare-rejects.ts';
+import { printable, shortened } from '../report/printable.ts';
 import { counted } from '../report/words.ts';
 import { deliverHere } from '../run/apply-step.ts';
 import { retryRun } from '../run/retry-run.ts';
@@ -37,8 +38,8 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
   for (const { line, column, old, new: now } of edits.cells.slice(0, CELLS_SHOWN)) {
     err(
       personal
-        ? `  line ${line}, ${column}\n`
-        : `  line ${line}, ${column}: ${shown(old)} -> ${shown(now)}\n`,
+        ? `  line ${printable(line)}, ${printable(column)}\n`
+        : `  line ${printable(line)}, ${printable(column)}: ${shown(old)} -> ${shown(now)}\n`,
     );
   }
   if (edits.editedCells > CELLS_SHOWN) err(`  and ${edits.editedCells - CELLS_SHOWN} more\n`);
@@ -46,7 +47,7 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
 
 const LONGEST = 60;
 
+/** A cell of the user's file: escape sequences in it must not act on the terminal. */
 function shown(cell: string): string {
-  const text = cell.replaceAll(/\s+/g, ' ');
-  return `'${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}'`;
+  return `'${shortened(printable(cell).replaceAll(/\s+/g, ' '), LONGEST)}'`;
 }

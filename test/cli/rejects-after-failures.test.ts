@@ -35,4 +35,19 @@ describe('the rejects of a run', () => {
     const kept = await readFile(join(dirname(rejects), 'rejects-corrected.csv'), 'utf8');
     expect(kept).toContain('9.50');
   });
+
+  it('show what was corrected without letting a cell act on the terminal', async () => {
+    await using night = await setupNightly(20);
+    const { store, workspace } = night;
+    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-5'] });
+    const run = await workspace.storeferry('run', 'nightly', '--json');
+    const rejects = join(workspace.dir, String(run.json()['rejectsFile']));
+    const text = await readFile(rejects, 'utf8');
+    await writeFile(rejects, text.replace(',Product 5,', ',Product \u001b[31mfive,'));
+    store.behave();
+
+    const retry = await workspace.storeferry('retry', String(run.json()['run']));
+    expect(retry.stderr).toContain("'Product 5' -> 'Product [31mfive'");
+    expect(retry.stderr + retry.stdout).not.toContain('\u001b');
+  });
 });
