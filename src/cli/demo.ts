@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
+import { REJECTS_FILE } from '../report/rejects-index.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import type { Invocation } from './program.ts';
 
@@ -101,7 +102,7 @@ async function latestRejects(dir: string): Promise<Rejects> {
   const folder = join(dir, '.storeferry', 'artifacts');
   const found = await Promise.all(
     (await readdir(folder)).map(async (run) => {
-      const path = join(folder, run, 'rejects.csv');
+      const path = join(folder, run, REJECTS_FILE);
       const written = await stat(path).catch(() => null);
       return written === null ? [] : [{ run, path, at: written.mtimeMs }];
     }),
