@@ -1,7 +1,7 @@
 import { deliverHere } from '../run/apply-step.ts';
 import { approveRun } from '../run/approve-run.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest, knownRun } from './open-context.ts';
-import type { Invocation } from './program.ts';
 import { runCommand } from './run-command.ts';
 
 /** Applies the plan of a planned or stopped run. */

@@ -4,8 +4,8 @@ import { openWorkspace } from '../config/workspace.ts';
 import { checkMapping } from '../mapping/compile-mapping.ts';
 import { runMappingTests } from '../mapping/run-mapping-tests.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import type { Invocation } from './invocation.ts';
 import { parseCsvText } from './parse-csv-text.ts';
-import type { Invocation } from './program.ts';
 
 const EXIT_CONFIGURATION = 2;
 

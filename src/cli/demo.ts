@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { REJECTS_FILE } from '../report/rejects-index.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import type { Invocation } from './program.ts';
+import type { Invocation } from './invocation.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = process.argv[1] ?? '';

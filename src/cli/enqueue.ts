@@ -5,9 +5,9 @@ import { openQueues } from '../queue/open-queues.ts';
 import { readStoredReport } from '../run/run-report.ts';
 import { followRun } from './follow-run.ts';
 import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest, newRunId, openContext } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
-import type { Invocation } from './program.ts';
 import { watchRun } from './watch-run.ts';
 
 interface EnqueueOptions {

@@ -1,6 +1,6 @@
 import { planRun } from '../run/plan-run.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest } from './open-context.ts';
-import type { Invocation } from './program.ts';
 import type { RunCommandOptions } from './run.ts';
 import { runCommand } from './run-command.ts';
 

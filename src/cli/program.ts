@@ -1,16 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';
 import type { Terminal } from './terminal.ts';
 import { packageVersion } from './version.ts';
 
 const EXIT_USAGE = 2;
-
-/** What every command is given besides its own arguments. */
-export interface Invocation {
-  readonly terminal: Terminal;
-  /** The workspace folder, as given to -C. */
-  readonly directory: string;
-}
 
 function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ storeferry ${line}`).join('\n')}\n`;

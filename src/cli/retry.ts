@@ -3,8 +3,8 @@ import { printable, shortened } from '../report/printable.ts';
 import { counted } from '../report/words.ts';
 import { deliverHere } from '../run/apply-step.ts';
 import { retryRun } from '../run/retry-run.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest, knownRun } from './open-context.ts';
-import type { Invocation } from './program.ts';
 import { runCommand } from './run-command.ts';
 import type { Terminal } from './terminal.ts';
 

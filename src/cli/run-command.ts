@@ -1,9 +1,9 @@
 import type { RunContext } from '../run/context.ts';
 import type { RunReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
-import type { Invocation } from './program.ts';
 import { watchRun } from './watch-run.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { deliverHere } from '../run/apply-step.ts';
 import { importRun } from '../run/import-run.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest } from './open-context.ts';
-import type { Invocation } from './program.ts';
 import { runCommand } from './run-command.ts';
 
 export interface RunCommandOptions {

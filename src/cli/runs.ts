@@ -2,8 +2,8 @@ import { relative } from 'node:path';
 import { runsText, runText } from '../report/runs-text.ts';
 import { readStoredReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
 import { knownRun, openContext } from './open-context.ts';
-import type { Invocation } from './program.ts';
 
 /** Lists the latest runs, or shows one. */
 export async function runs(

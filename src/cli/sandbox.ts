@@ -1,6 +1,6 @@
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import { interruptSignal } from './interrupt.ts';
-import type { Invocation } from './program.ts';
+import type { Invocation } from './invocation.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;

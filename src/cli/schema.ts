@@ -1,6 +1,6 @@
 import { SCHEMA_NAMES, schemaFor } from '../config/json-schema.ts';
 import { UsageError } from '../model/errors.ts';
-import type { Invocation } from './program.ts';
+import type { Invocation } from './invocation.ts';
 
 /** Prints the JSON Schema of a kind of file. */
 export async function schema({ terminal }: Invocation, name: string): Promise<number> {

@@ -7,8 +7,8 @@ import { startWorker } from '../queue/start-worker.ts';
 import type { WorkerLog } from '../queue/worker-log.ts';
 import { requireRedis } from './enqueue.ts';
 import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
 import { importRequest, openContext } from './open-context.ts';
-import type { Invocation } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A worker waits for Redis as long as a run's leases are of no use any more anyway. */

@@ -1,0 +1,8 @@
+import type { Terminal } from './terminal.ts';
+
+/** What every command is given besides its own arguments. */
+export interface Invocation {
+  readonly terminal: Terminal;
+  /** The workspace folder, as given to -C. */
+  readonly directory: string;
+}
