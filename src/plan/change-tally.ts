@@ -1,6 +1,6 @@
 import type { ChangeSample, FieldChanges } from '../model/plan.ts';
 import type { Resource } from '../model/record.ts';
-import type { FieldChange } from './field-changes.ts';
+import type { FieldChange } from './field-change.ts';
 import { sampleOf } from './value-samples.ts';
 
 interface OpenField {

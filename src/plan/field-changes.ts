@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FieldChange } from './field-change.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from './json-value.ts';
 import { variantChanges } from './variant-changes.ts';
-
-/** A field that differs between two bodies of one record; undefined where a body has no such field. */
-export interface FieldChange {
-  /** With its path: `title`, `variants.price`, `properties.Stage`. */
-  readonly field: string;
-  readonly old: unknown;
-  readonly new: unknown;
-}
 
 /**
  * What differs between the body that the store last acknowledged and the one to be sent, each field once. Bodies that

@@ -1,7 +1,7 @@
 import { CONTACT_TEXT_FIELDS } from '../model/contact.ts';
 import type { ChangeSample } from '../model/plan.ts';
 import type { Resource } from '../model/record.ts';
-import type { FieldChange } from './field-changes.ts';
+import type { FieldChange } from './field-change.ts';
 
 const SAMPLE_LENGTH = 60;
 /** How much of what both values begin with is shown before the first difference. */

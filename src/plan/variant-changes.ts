@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FieldChange } from './field-changes.ts';
+import type { FieldChange } from './field-change.ts';
 import { type JsonObject, member, memberNames } from './json-value.ts';
 
 interface Pairing {

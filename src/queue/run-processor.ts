@@ -1,7 +1,7 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
-import type { DeliverShards } from '../run/apply-step.ts';
 import type { RunContext } from '../run/context.ts';
+import type { DeliverShards } from '../run/delivery.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { importRun } from '../run/import-run.ts';

@@ -1,6 +1,4 @@
 import { applyOperations } from '../apply/apply-operations.ts';
-import type { ImportJob } from '../config/import-job.ts';
-import type { StoreConfig } from '../config/stores.ts';
 import { LockedError, SafetyLimitError, StateError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
@@ -8,26 +6,10 @@ import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { readShard } from '../plan/read-shard.ts';
 import { judgeRejectsWhileApplying } from '../plan/safety-limits.ts';
-import type { Lock, OperationResult } from '../state/state.ts';
+import type { OperationResult } from '../state/state.ts';
 import type { RunContext } from './context.ts';
+import type { DeliverShards, Delivery } from './delivery.ts';
 import { spareSharedIds } from './spare-shared-ids.ts';
-
-/** A planned run on its way to the store. */
-export interface Delivery {
-  readonly run: Run;
-  readonly plan: Plan;
-  readonly job: ImportJob;
-  readonly store: StoreConfig;
-  /** The lock that lets this process write: nothing is sent or recorded once it is lost. */
-  readonly lock: Lock;
-}
-
-/** Sends shards until every operation in them has an outcome: in this process, or by workers. */
-export type DeliverShards = (
-  context: RunContext,
-  delivery: Delivery,
-  shards: readonly PlannedShard[],
-) => Promise<void>;
 
 /** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
 export async function applyStep(

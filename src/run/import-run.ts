@@ -1,7 +1,8 @@
 import type { Plan } from '../model/plan.ts';
-import { applyStep, type DeliverShards } from './apply-step.ts';
+import { applyStep } from './apply-step.ts';
 import type { RunContext } from './context.ts';
 import { continueOrBegin } from './continue-run.ts';
+import type { DeliverShards } from './delivery.ts';
 import { finishStep } from './finish-step.ts';
 import type { ImportRequest } from './import-request.ts';
 import { newRun } from './new-run.ts';

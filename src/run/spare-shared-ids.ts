@@ -1,8 +1,8 @@
 import type { DeleteProduct } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { readShard } from '../plan/read-shard.ts';
-import type { Delivery } from './apply-step.ts';
 import type { RunContext } from './context.ts';
+import type { Delivery } from './delivery.ts';
 
 /**
  * Takes deletes off the plan whose id now answers for another key of the job: a store that takes `Shoe` and `shoe` for
