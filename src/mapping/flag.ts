@@ -1,7 +1,8 @@
 import type { Condition } from '../config/mapping-condition.ts';
 import type { Flag } from '../config/mapping-value.ts';
+import { compileAs } from './compile-value.ts';
 import { columnsOf, compileCondition } from './condition.ts';
-import { compileAs, type Read } from './expression.ts';
+import type { Read } from './expression.ts';
 import type { Path } from './problems.ts';
 import { resolveName, type Scope } from './scope.ts';
 import type { SourceRow } from './source-row.ts';

@@ -1,8 +1,9 @@
 import type { PricingSpec } from '../config/mapping-product.ts';
 import { type Cell, isList, Moment, Unreadable } from './cell.ts';
+import { compileAs } from './compile-value.ts';
 import { compileCondition } from './condition.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
-import { compileAs, type Read } from './expression.ts';
+import type { Read } from './expression.ts';
 import type { Path } from './problems.ts';
 import type { Scope } from './scope.ts';
 import type { SourceRow } from './source-row.ts';

@@ -1,7 +1,8 @@
 import type { VariantsSpec } from '../config/mapping-product.ts';
 import { Unreadable } from './cell.ts';
+import { compileAs, compileValue } from './compile-value.ts';
 import { roundTo } from './decimal.ts';
-import { compileAs, compileValue, type Read } from './expression.ts';
+import type { Read } from './expression.ts';
 import type { RowField } from './field.ts';
 import type { Path } from './problems.ts';
 import type { Scope } from './scope.ts';

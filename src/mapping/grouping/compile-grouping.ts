@@ -1,6 +1,7 @@
 import type { GroupSpec } from '../../config/mapping-group.ts';
+import { compileAs } from '../compile-value.ts';
 import { compileCondition } from '../condition.ts';
-import { compileAs, type Expression } from '../expression.ts';
+import type { Expression } from '../expression.ts';
 import type { Scope } from '../scope.ts';
 import { byChildren } from './by-children.ts';
 import { byKeyAdjacent, byKeyAnywhere } from './by-key.ts';

@@ -1,5 +1,5 @@
 import type { Value } from '../../config/mapping-value.ts';
-import { compileAs } from '../expression.ts';
+import { compileAs } from '../compile-value.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
 

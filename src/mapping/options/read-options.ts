@@ -1,7 +1,8 @@
 import type { OptionsSpec } from '../../config/mapping-product.ts';
 import { type Cell, isList, Unreadable } from '../cell.ts';
 import type { Family } from '../columns.ts';
-import { compileAs, type Read } from '../expression.ts';
+import { compileAs } from '../compile-value.ts';
+import type { Read } from '../expression.ts';
 import type { Path } from '../problems.ts';
 import { cleanCell } from '../read-cell.ts';
 import type { RecordRows } from '../record-rows.ts';

@@ -2,7 +2,7 @@ import type { ProductSpec } from '../../config/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { Unreadable } from '../cell.ts';
-import { compileAs } from '../expression.ts';
+import { compileAs } from '../compile-value.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 

@@ -1,0 +1,253 @@
+import type { Transform } from '../config/mapping-transform.ts';
+import type { Value, ValueObject } from '../config/mapping-value.ts';
+import { applySteps } from './apply-steps.ts';
+import { type Item, isList, type Kind, Unreadable } from './cell.ts';
+import { coerce } from './coerce.ts';
+import { compileCondition } from './condition.ts';
+import type { Expression } from './expression.ts';
+import { compileSteps } from './pipeline.ts';
+import type { Path } from './problems.ts';
+import { cleanCell } from './read-cell.ts';
+import { resolveName, type Scope, unknownName } from './scope.ts';
+import { compileTemplate } from './template.ts';
+
+const NONE: ReadonlySet<string> = new Set();
+
+const NOTHING: Expression = { read: () => undefined, kind: 'text', sources: NONE, certain: true };
+
+/** Compiles a value so that it gives the wanted kind; what cannot is a problem. */
+export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): Expression {
+  return coerce(scope, path, compileValue(scope, path, value, wanted), wanted);
+}
+
+/** Compiles a value of whatever kind; alternatives are brought to `wanted`, so that they agree. */
+export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): Expression {
+  if (typeof value === 'number') {
+    return { read: () => value, kind: 'number', sources: NONE, certain: true };
+  }
+  if (typeof value === 'boolean') {
+    return { read: () => value, kind: 'boolean', sources: NONE, certain: true };
+  }
+  if (typeof value === 'string') {
+    return compileName(scope, path, value);
+  }
+  return isPipeline(value) ? compilePipeline(scope, path, value) : compileObject(scope, path, value, wanted);
+}
+
+/** Whether a value is written as a pipeline. */
+export function isPipeline(value: Value): value is readonly [Value, ...Transform[]] {
+  return Array.isArray(value);
+}
+
+function compileName(scope: Scope, path: Path, name: string): Expression {
+  const named = resolveName(scope, name);
+  switch (named?.kind) {
+    case 'column': {
+      const { slot } = named;
+      return {
+        read: (row) => cleanCell(row.cells[slot]),
+        kind: 'text',
+        sources: new Set([name]),
+        certain: true,
+      };
+    }
+    case 'family': {
+      const { family } = named;
+      const sources = new Set([name]);
+      if (scope.eachMember) {
+        return {
+          read: (row, n) => cleanCell(row.cells[family.slots.get(n) ?? -1]),
+          kind: 'text',
+          sources,
+          certain: true,
+        };
+      }
+      return {
+        read: (row) => {
+          const items: string[] = [];
+          for (const number of family.numbers) {
+            const item = cleanCell(row.cells[family.slots.get(number) ?? -1]);
+            if (item !== undefined) {
+              items.push(item);
+            }
+          }
+          return items.length === 0 ? undefined : items;
+        },
+        kind: 'text[]',
+        sources,
+        certain: true,
+      };
+    }
+    case 'param': {
+      const { value } = named;
+      const read = value === '' ? undefined : value;
+      const kind = typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
+      return { read: () => read, kind, sources: NONE, certain: true };
+    }
+    case undefined: {
+      if (!name.includes('{')) {
+        unknownName(scope, path, name);
+        return NOTHING;
+      }
+      const fill = compileTemplate(scope, path, name, false);
+      return { read: (row, n) => fill(row, n, ''), kind: 'text', sources: NONE, certain: true };
+    }
+    default:
+      return named satisfies never;
+  }
+}
+
+function compilePipeline(scope: Scope, path: Path, pipeline: readonly [Value, ...Transform[]]): Expression {
+  const [first, ...transforms] = pipeline;
+  const source = compileValue(scope, [...path, 0], first);
+  return withTransforms(
+    scope,
+    source,
+    transforms.map((transform, index) => ({ path: [...path, index + 1], transform })),
+  );
+}
+
+/** An expression with transforms after it. */
+export function withTransforms(
+  scope: Scope,
+  source: Expression,
+  transforms: readonly { readonly path: Path; readonly transform: Transform }[],
+): Expression {
+  if (transforms.length === 0) {
+    return source;
+  }
+  const { steps, kind } = compileSteps(scope, source.kind, transforms);
+  const { read, sources } = source;
+  return { read: (row, n) => applySteps(steps, read(row, n), row, n), kind, sources, certain: false };
+}
+
+function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
+  for (const key of ['blank', 'from', 'order'] as const) {
+    if (spec[key] !== undefined) {
+      scope.problems.add([...path, key], `${key} belongs to the field itself, not to a value within it`);
+    }
+  }
+  const source = compileMain(scope, path, spec, wanted);
+  const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
+  const unless =
+    spec.unless === undefined ? undefined : compileCondition(scope, [...path, 'unless'], spec.unless);
+  if (when === undefined && unless === undefined) {
+    return source;
+  }
+  const { read } = source;
+  return {
+    ...source,
+    read: (row, n) =>
+      (when !== undefined && !when(row, n)) || unless?.(row, n) === true ? undefined : read(row, n),
+  };
+}
+
+function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
+  const { value, const: constant, first, all, join } = spec;
+  if (value !== undefined) {
+    return compileValue(scope, [...path, 'value'], value, wanted);
+  }
+  if (constant !== undefined) {
+    const kind = typeof constant === 'string' ? 'text' : typeof constant === 'number' ? 'number' : 'boolean';
+    return { read: () => constant, kind, sources: NONE, certain: true };
+  }
+  if (first !== undefined) {
+    return compileFirst(scope, [...path, 'first'], first, wanted);
+  }
+  if (all !== undefined) {
+    return compileAll(scope, [...path, 'all'], all);
+  }
+  return compileJoin(scope, [...path, 'join'], join ?? [], spec.with ?? ' ');
+}
+
+function compileFirst(
+  scope: Scope,
+  path: Path,
+  values: readonly Value[],
+  wanted: Kind | undefined,
+): Expression {
+  const plain = values.map((value, index) => compileValue(scope, [...path, index], value, wanted));
+  const kind = wanted ?? plain[0]?.kind ?? 'text';
+  const choices = plain.map((choice, index) => coerceFirst(scope, [...path, index], choice, kind));
+  return {
+    read: (row, n) => {
+      for (const { read } of choices) {
+        const found = read(row, n);
+        if (found !== undefined) {
+          return found;
+        }
+      }
+      return undefined;
+    },
+    kind,
+    sources: sourcesOf(choices),
+    certain: false,
+  };
+}
+
+/** A list where one item is wanted means its first: the first of a family of columns. */
+function coerceFirst(scope: Scope, path: Path, choice: Expression, kind: Kind): Expression {
+  if (choice.kind === 'text[]' && !kind.endsWith('[]')) {
+    const { read } = choice;
+    const first: Expression = {
+      ...choice,
+      kind: 'text',
+      read: (row, n) => {
+        const list = read(row, n);
+        return isList(list) ? list[0] : list;
+      },
+    };
+    return coerce(scope, path, first, kind);
+  }
+  return coerce(scope, path, choice, kind);
+}
+
+function compileAll(scope: Scope, path: Path, values: readonly Value[]): Expression {
+  const lists = values.map((value, index) => compileAs(scope, [...path, index], value, 'text[]'));
+  return {
+    read: (row, n) => {
+      const items = new Set<Item>();
+      for (const { read } of lists) {
+        const list = read(row, n);
+        if (list instanceof Unreadable) {
+          return list;
+        }
+        if (isList(list)) {
+          for (const item of list) {
+            items.add(item);
+          }
+        }
+      }
+      return items.size === 0 ? undefined : [...items];
+    },
+    kind: 'text[]',
+    sources: sourcesOf(lists),
+    certain: false,
+  };
+}
+
+function compileJoin(scope: Scope, path: Path, values: readonly Value[], separator: string): Expression {
+  const texts = values.map((value, index) => compileAs(scope, [...path, index], value, 'text'));
+  return {
+    read: (row, n) => {
+      const parts: string[] = [];
+      for (const { read } of texts) {
+        const part = read(row, n);
+        if (part instanceof Unreadable) {
+          return part;
+        }
+        if (part !== undefined) {
+          parts.push(String(part));
+        }
+      }
+      return parts.length === 0 ? undefined : parts.join(separator);
+    },
+    kind: 'text',
+    sources: sourcesOf(texts),
+    certain: false,
+  };
+}
+
+function sourcesOf(expressions: readonly Expression[]): ReadonlySet<string> {
+  return new Set(expressions.flatMap(({ sources }) => [...sources]));
+}
