@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import type { StoreConfig } from '../config/stores.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
@@ -7,9 +6,9 @@ import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { openMapping } from '../run/open-mapping.ts';
+import { storeClients } from '../run/store-clients.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';
 import { openState, type StateOptions } from '../state/open-state.ts';
-import { createStorefront, type Storefront } from '../storefront/storefront.ts';
 import { packageVersion } from './version.ts';
 
 /** Letters of a run id: none that could be taken for another when it is typed. */
@@ -52,18 +51,8 @@ export async function openContext(
   const artifacts = openArtifacts(artifactsUrl, workspace.dir);
   const leaseMs = leaseFromEnvironment();
   const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
-  const storefronts = new Map<string, Storefront>();
   const version = packageVersion();
-  const openStorefront = (store: StoreConfig): Storefront => {
-    // A worker outlives changes of stores.yaml: another key or address is another client.
-    const settings = JSON.stringify(store);
-    const known = storefronts.get(settings);
-    if (known !== undefined) return known;
-    const { baseUrl, apiKey, limits } = store;
-    const storefront = createStorefront({ baseUrl, apiKey, userAgent: `storeferry/${version}`, limits });
-    storefronts.set(settings, storefront);
-    return storefront;
-  };
+  const stores = storeClients(version);
   return {
     workspace,
     redisUrl,
@@ -75,12 +64,12 @@ export async function openContext(
       version,
       clock: Date.now,
       newRunId,
-      openStorefront,
+      openStorefront: stores.open,
       onEvent,
       signal,
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...storefronts.values()].map((storefront) => storefront.close()));
+      await stores[Symbol.asyncDispose]();
       await state[Symbol.asyncDispose]();
     },
   };
