@@ -1,10 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, normalize, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findImports } from './support/find-imports.ts';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
-/** What each folder of src/ may import besides itself and model/: the direction of design.md, one line a folder. */
+/** What each folder of src/ imports besides itself and model/: the direction of design.md, one line a folder. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   state: [],
@@ -15,85 +16,142 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   mapping: [],
   plan: ['state'],
   apply: ['state', 'storefront'],
-  export: ['state', 'storefront'],
   report: ['state'],
-  run: ['source', 'csv', 'mapping', 'plan', 'apply', 'export', 'report', 'state', 'storefront', 'config'],
+  run: ['source', 'csv', 'mapping', 'plan', 'apply', 'report', 'state', 'storefront', 'config'],
   sandbox: [],
-  queue: ['run', 'report', 'state', 'config'],
-  dashboard: ['run', 'report', 'state', 'config'],
-  cli: ['run', 'storefront', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping', 'csv'],
+  queue: ['run', 'state', 'config'],
+  // `check` puts csv and mapping together, to run the tests that mappings carry.
+  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'mapping', 'csv'],
 };
 
-/** Stages may know the shape of what configuration gives them, never how it is read. */
-const MAY_IMPORT_CONFIG_TYPES = [
-  'source',
-  'csv',
-  'mapping',
-  'plan',
-  'apply',
-  'export',
-  'report',
-  'storefront',
-];
+/** Stages know the shape of what configuration gives them, never how it is read. */
+const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['mapping', 'plan', 'source'];
 
-/** Packages that only some folders may import, and why it matters: each is a part that could be replaced whole. */
-const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
+/** The folders that import a package: each is a part that could be replaced whole, or that only the edge may hold. */
+const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
-  fastify: ['sandbox', 'dashboard'],
-  undici: ['storefront', 'source', 'report'],
-  ioredis: ['state', 'queue'],
-  papaparse: ['csv'],
   commander: ['cli'],
+  'cron-parser': ['config'],
+  entities: ['mapping'],
+  'fastest-levenshtein': ['config', 'mapping', 'source'],
+  fastify: ['sandbox'],
+  ioredis: ['state'],
+  'p-retry': ['storefront'],
+  papaparse: ['csv'],
+  picocolors: ['cli', 'report'],
+  pino: ['cli', 'queue'],
+  re2js: ['mapping'],
+  'sanitize-html': ['mapping'],
+  undici: ['storefront'],
+  yaml: ['config'],
+  yauzl: ['source'],
+  zod: ['config', 'mapping', 'plan', 'report', 'sandbox', 'source', 'state'],
+  'node:child_process': ['cli'],
+  'node:net': ['sandbox'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],
+  'node:worker_threads': ['state'],
 };
 
 interface Import {
   readonly file: string;
   readonly from: string;
   readonly specifier: string;
+  /** The file that is meant, relative to src/; undefined for packages. */
+  readonly target: string | undefined;
   readonly typeOnly: boolean;
 }
 
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(SRC, file), 'utf8');
-  const statements = text.matchAll(/^(?:import|export)\s+(type\s+)?[^'";]*?from\s+'([^']+)'/gm);
-  return [...statements].map(([, typeOnly, specifier = '']) => ({
+const files = globSync('**/*.ts', { cwd: SRC });
+
+const imports: readonly Import[] = files.flatMap((file) =>
+  findImports(readFileSync(join(SRC, file), 'utf8')).map(({ specifier, typeOnly }) => ({
     file,
-    from: file.split(sep)[0] ?? '',
+    from: folderOf(file),
     specifier,
-    typeOnly: typeOnly !== undefined,
-  }));
+    target: specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined,
+    typeOnly,
+  })),
+);
+
+const between = imports.flatMap(({ target, ...found }) =>
+  target === undefined || target.startsWith('..') || folderOf(target) === found.from
+    ? []
+    : [{ ...found, to: folderOf(target) }],
+);
+
+const packages = imports.filter(({ target }) => target === undefined);
+
+function folderOf(file: string): string {
+  return file.split(sep)[0] ?? '';
 }
 
-function folderOf(found: Import): string {
-  return relative(SRC, join(SRC, dirname(found.file), found.specifier)).split(sep)[0] ?? '';
+function shown({ file, specifier }: Pick<Import, 'file' | 'specifier'>): string {
+  return `${file} imports ${specifier}`;
 }
-
-const imports = globSync('**/*.ts', { cwd: SRC }).flatMap(importsOf);
-const internal = imports.filter(({ specifier }) => specifier.startsWith('.'));
 
 describe('the structure of src/', () => {
   it('has only the folders that the design names', () => {
-    const folders = new Set(globSync('*/**/*.ts', { cwd: SRC }).map((file) => file.split(sep)[0]));
-    expect([...folders].filter((folder) => folder === undefined || !(folder in MAY_IMPORT))).toEqual([]);
+    const folders = new Set(globSync('*/**/*.ts', { cwd: SRC }).map(folderOf));
+    expect([...folders].filter((folder) => !(folder in MAY_IMPORT))).toEqual([]);
     expect(folders.size).toBeGreaterThan(0);
   });
 
   it('points its imports one way', () => {
-    const wrong = internal.filter((found) => {
-      const to = folderOf(found);
-      const allowed = to === found.from || to === 'model' || (MAY_IMPORT[found.from] ?? []).includes(to);
-      const typesOfConfig = to === 'config' && found.typeOnly && MAY_IMPORT_CONFIG_TYPES.includes(found.from);
-      return !(allowed || typesOfConfig || to === '..' || to.endsWith('.json'));
+    const wrong = between.filter(({ from, to, typeOnly }) => {
+      const allowed = to === 'model' || (MAY_IMPORT[from] ?? []).includes(to);
+      return !(allowed || (to === 'config' && typeOnly && MAY_IMPORT_TYPES_OF_CONFIG.includes(from)));
     });
-    expect(wrong.map(({ file, specifier }) => `${file} imports ${specifier}`)).toEqual([]);
+    expect(wrong.map(shown)).toEqual([]);
   });
 
-  it('keeps each replaceable package in its own folders', () => {
-    const wrong = imports.filter(({ from, specifier }) => {
-      const folders = ONLY_IN[specifier];
-      return folders !== undefined && !folders.includes(from);
-    });
-    expect(wrong.map(({ file, specifier }) => `${file} imports ${specifier}`)).toEqual([]);
+  it('reaches outside itself for nothing but package.json', () => {
+    const outside = imports.filter(({ target }) => target?.startsWith('..') === true);
+    expect(outside.filter(({ target }) => target !== join('..', 'package.json')).map(shown)).toEqual([]);
+  });
+
+  it('allows no direction that nothing takes', () => {
+    const taken = new Set(between.map(({ from, to }) => `${from} -> ${to}`));
+    const allowed = Object.entries(MAY_IMPORT).flatMap(([from, folders]) =>
+      folders.map((to) => `${from} -> ${to}`),
+    );
+    const ofConfig = MAY_IMPORT_TYPES_OF_CONFIG.map((from) => `${from} -> config`);
+    expect([...allowed, ...ofConfig].filter((direction) => !taken.has(direction))).toEqual([]);
+  });
+
+  it('has no file that imports itself by way of others, types included', () => {
+    expect(cycles(imports)).toEqual([]);
+  });
+
+  it('imports each package where it is said to be, and nowhere else', () => {
+    const found = new Map<string, Set<string>>();
+    for (const { specifier, from } of packages) {
+      if (!(specifier in IMPORTED_IN) && specifier.startsWith('node:')) continue;
+      found.set(specifier, (found.get(specifier) ?? new Set()).add(from));
+    }
+    const actual = Object.fromEntries([...found].map(([name, folders]) => [name, [...folders].sort()]));
+    const said = Object.entries(IMPORTED_IN).map(([name, folders]) => [name, [...folders].sort()] as const);
+    expect(actual).toEqual(Object.fromEntries(said));
   });
 });
+
+/** The groups of files that all reach one another. */
+function cycles(all: readonly Import[]): string[][] {
+  const targets = Map.groupBy(all, ({ file }) => file);
+  const reachable = (start: string): Set<string> => {
+    const seen = new Set<string>();
+    const open = [start];
+    for (let file = open.pop(); file !== undefined; file = open.pop()) {
+      for (const { target } of targets.get(file) ?? []) {
+        if (target === undefined || seen.has(target)) continue;
+        seen.add(target);
+        open.push(target);
+      }
+    }
+    return seen;
+  };
+  const reaches = new Map(files.map((file) => [file, reachable(file)]));
+  const groups = files
+    .filter((file) => reaches.get(file)?.has(file) === true)
+    .map((file) => files.filter((other) => reaches.get(file)?.has(other) && reaches.get(other)?.has(file)));
+  return [...new Map(groups.map((group) => [group.join(), group])).values()];
+}
