@@ -33,7 +33,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'cron-parser': ['config'],
   entities: ['mapping'],
-  'fastest-levenshtein': ['config', 'mapping', 'source'],
+  'fastest-levenshtein': ['model'],
   fastify: ['sandbox'],
   ioredis: ['state'],
   'p-retry': ['storefront'],

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { didYouMean } from '../model/nearest.ts';
 import { chooseBranch } from './choose-branch.ts';
 import { choicesOf, oneOf } from './expectation.ts';
-import { didYouMean } from './nearest.ts';
 import { valueAt } from './values-at.ts';
 import type { Path } from './yaml-place.ts';
 

@@ -1,7 +1,7 @@
 import { CONTACT_TEXT_FIELDS } from '../model/contact.ts';
+import { didYouMean } from '../model/nearest.ts';
 import type { ImportJob } from './import-job.ts';
 import type { ContactMappingSpec, MappingSpec } from './mapping-spec.ts';
-import { didYouMean } from './nearest.ts';
 import type { Path } from './yaml-place.ts';
 
 /** Something that does not fit between a job and what it names. */

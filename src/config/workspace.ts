@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { unescape as decodePercent } from 'node:querystring';
 import { ConfigurationError, UsageError } from '../model/errors.ts';
+import { didYouMean } from '../model/nearest.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import type { Interpretation, UnsetVariable } from './interpret.ts';
 import type { Job } from './job.ts';
 import type { MappingFile } from './mapping-file.ts';
-import { didYouMean } from './nearest.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './stores.ts';
 import { openFiles, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';

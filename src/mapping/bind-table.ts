@@ -1,7 +1,8 @@
 import { MappingError } from '../model/errors.ts';
+import { didYouMean } from '../model/nearest.ts';
 import type { Column, Columns } from './columns.ts';
 import { type Captured, loosened, matchHeader } from './header-pattern.ts';
-import { nearest } from './problems.ts';
+
 import type { BoundTable } from './source-row.ts';
 
 /** What a mapping makes of a header line. */
@@ -186,7 +187,7 @@ function repeated(header: string, headers: readonly string[]): MappingError {
 function missingColumn(column: Column | undefined, name: string, headers: readonly string[]): MappingError {
   const accepted = (column?.patterns ?? []).map(({ written }) => `'${written}'`);
   const near = (column?.patterns ?? [])
-    .map(({ written }) => nearest(written, headers))
+    .map(({ written }) => didYouMean(written, headers))
     .find((text) => text !== '');
   const shown = headers.slice(0, 60).map((text) => `'${text}'`);
   const more = headers.length > shown.length ? `, and ${headers.length - shown.length} more` : '';

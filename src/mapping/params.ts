@@ -1,5 +1,6 @@
 import type { MappingSpec } from '../config/mapping-spec.ts';
-import { nearest, type Problems } from './problems.ts';
+import { didYouMean } from '../model/nearest.ts';
+import type { Problems } from './problems.ts';
 import type { Param } from './scope.ts';
 
 /** The values of a mapping's params. `set` is what a job says; undefined in a check, where no job is known. */
@@ -36,7 +37,7 @@ export function checkParams(
   return [
     ...unknown.map((name) => ({
       path: ['params', name],
-      message: `the mapping has no param ${name}${nearest(name, [...declared.keys()])}`,
+      message: `the mapping has no param ${name}${didYouMean(name, [...declared.keys()])}`,
     })),
     ...unset.map((name) => ({ path: ['params', name], message: `the job must set the param ${name}` })),
   ];

@@ -1,6 +1,7 @@
+import { didYouMean } from '../model/nearest.ts';
 import type { Columns, Family } from './columns.ts';
 import type { LookupTable } from './lookup-table.ts';
-import { nearest, type Path, type Problems } from './problems.ts';
+import type { Path, Problems } from './problems.ts';
 
 /** A value that a job sets, or its default. */
 export type Param = string | number | boolean;
@@ -59,7 +60,7 @@ export function unknownName(scope: Scope, path: Path, name: string): void {
   const names = [...scope.columns.declared.keys(), ...scope.columns.captures.keys(), ...scope.params.keys()];
   scope.problems.add(
     path,
-    `${name} is not declared under columns or params${nearest(name, names)}${near(names)}`,
+    `${name} is not declared under columns or params${didYouMean(name, names)}${near(names)}`,
   );
 }
 
@@ -77,7 +78,7 @@ export function argument(scope: Scope, path: Path, text: string): string {
   if (value === undefined) {
     scope.problems.add(
       path,
-      `${name} is not declared under params${nearest(name, [...scope.params.keys()])}`,
+      `${name} is not declared under params${didYouMean(name, [...scope.params.keys()])}`,
     );
     return '';
   }

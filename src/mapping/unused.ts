@@ -1,5 +1,6 @@
 import type { MappingSpec } from '../config/mapping-spec.ts';
-import { nearest } from './problems.ts';
+import { didYouMean } from '../model/nearest.ts';
+
 import type { Scope } from './scope.ts';
 
 /** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
@@ -10,7 +11,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     if (!columns.declared.has(name)) {
       problems.add(
         ['required', index],
-        `${name} is not declared under columns${nearest(name, [...columns.declared.keys()])}`,
+        `${name} is not declared under columns${didYouMean(name, [...columns.declared.keys()])}`,
       );
     }
   }

@@ -1,7 +1,7 @@
 import { glob, readdir, stat } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
-import { distance } from 'fastest-levenshtein';
 import { SourceError } from '../model/errors.ts';
+import { nearest } from '../model/nearest.ts';
 
 const MOST_NAMED = 8;
 
@@ -43,8 +43,7 @@ async function nothingFound(path: string, workspaceDir: string): Promise<SourceE
   }
   const there = (names ?? []).filter((name) => !name.startsWith('.')).sort();
   const wanted = path.slice(path.lastIndexOf('/') + 1);
-  const near = there.filter((name) => distance(name.toLowerCase(), wanted.toLowerCase()) <= 3);
-  const [nearest] = near.sort((a, b) => distance(a, wanted) - distance(b, wanted));
+  const meant = nearest(wanted, there);
   const shown =
     there.slice(0, MOST_NAMED).join(', ') + (there.length > MOST_NAMED ? `, … (${there.length})` : '');
   return new SourceError(
@@ -53,8 +52,7 @@ async function nothingFound(path: string, workspaceDir: string): Promise<SourceE
     }.`,
     {
       place: { file: path },
-      hint:
-        nearest === undefined ? 'Correct `path` in the source of the job.' : `Did you mean \`${nearest}\`?`,
+      hint: meant === undefined ? 'Correct `path` in the source of the job.' : `Did you mean \`${meant}\`?`,
     },
   );
 }

@@ -32,13 +32,13 @@ describe('a mapping that makes no sense', () => {
       'a name that is not declared',
       { product: 'description: titel' },
       ['product', 'description'],
-      'titel is not declared under columns or params; did you mean title?',
+      "titel is not declared under columns or params; did you mean 'title'?",
     ],
     [
       'one in a condition',
       { product: 'hidden: { any: [{ prise: blank }] }' },
       ['product', 'hidden', 'any', 0, 'prise'],
-      'did you mean price?',
+      "did you mean 'price'?",
     ],
     [
       'one in a template',
@@ -248,7 +248,7 @@ describe('params', () => {
 
   it('must be set by the job, all that have no default and none that is unknown', () => {
     expect(checkParams(spec, { bace: 'x' })).toEqual([
-      { path: ['params', 'bace'], message: 'the mapping has no param bace; did you mean base?' },
+      { path: ['params', 'bace'], message: "the mapping has no param bace; did you mean 'base'?" },
       { path: ['params', 'base'], message: 'the job must set the param base' },
     ]);
     expect(() => compileMapping(spec, CONTEXT)).toThrow('the job must set the param base');

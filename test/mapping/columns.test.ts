@@ -53,7 +53,7 @@ describe('columns', () => {
     const refused = mapAll(mapping('text: [Price, Cost]', 'text', '[text]'), [table(['Id', 'Prise'], [])]);
     await expect(refused).rejects.toThrow(MappingError);
     await expect(refused).rejects.toThrow(
-      "lacks the required column text: expected the header 'Price' or 'Cost'; did you mean Prise? Headers found: 'Id', 'Prise'.",
+      "lacks the required column text: expected the header 'Price' or 'Cost'; did you mean 'Prise'? Headers found: 'Id', 'Prise'.",
     );
   });
 

@@ -1,8 +1,9 @@
 import type { ContactSpec } from '../../config/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
+import { didYouMean } from '../../model/nearest.ts';
 import { type Cell, Unreadable } from '../cell.ts';
 import { compileField, type Field } from '../field.ts';
-import { nearest } from '../problems.ts';
+
 import type { Scope } from '../scope.ts';
 
 /** Finds the store's id of a contact by a field of it. */
@@ -33,7 +34,7 @@ export function compileContactId(
     const names = [...CONTACT_TEXT_FIELDS, ...Object.keys(contact.match ?? {})];
     scope.problems.add(
       ['contact'],
-      `the crosswalk matches ${crosswalk.match}, which this mapping does not fill${nearest(crosswalk.match, names)}`,
+      `the crosswalk matches ${crosswalk.match}, which this mapping does not fill${didYouMean(crosswalk.match, names)}`,
     );
     return () => undefined;
   }

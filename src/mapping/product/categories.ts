@@ -1,9 +1,10 @@
 import type { CategoriesSpec, ProductSpec } from '../../config/mapping-product.ts';
+import { didYouMean } from '../../model/nearest.ts';
 import type { Category } from '../../model/product.ts';
 import { isList, Unreadable } from '../cell.ts';
 import { compileField } from '../field.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
-import { nearest, type Path } from '../problems.ts';
+import type { Path } from '../problems.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import { splitText } from '../transforms/list.ts';
@@ -63,7 +64,7 @@ function namedTable(scope: Scope, path: Path, name: string): LookupTable | undef
   if (!scope.lookups.has(name)) {
     scope.problems.add(
       path,
-      `${name} is not declared under lookups${nearest(name, [...scope.lookups.keys()])}`,
+      `${name} is not declared under lookups${didYouMean(name, [...scope.lookups.keys()])}`,
     );
   }
   scope.used.add(`lookup ${name}`);

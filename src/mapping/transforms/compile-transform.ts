@@ -1,6 +1,7 @@
 import type { Transform, TransformObject } from '../../config/mapping-transform.ts';
+import { didYouMean } from '../../model/nearest.ts';
 import type { ItemKind } from '../cell.ts';
-import { nearest, type Path } from '../problems.ts';
+import type { Path } from '../problems.ts';
 import { argument, type Scope } from '../scope.ts';
 import { compileTemplate } from '../template.ts';
 import { boolean } from './boolean.ts';
@@ -210,7 +211,7 @@ function compileTable(
   if (!scope.lookups.has(name)) {
     scope.problems.add(
       [...path, 'table'],
-      `${name} is not declared under lookups${nearest(name, [...scope.lookups.keys()])}`,
+      `${name} is not declared under lookups${didYouMean(name, [...scope.lookups.keys()])}`,
     );
   }
   scope.used.add(`lookup ${name}`);
@@ -218,7 +219,7 @@ function compileTable(
   if (table !== undefined && column !== undefined && !table.columns.includes(column)) {
     scope.problems.add(
       [...path, 'column'],
-      `the table ${name} has no column ${column}${nearest(column, table.columns)}`,
+      `the table ${name} has no column ${column}${didYouMean(column, table.columns)}`,
     );
   }
   return tableLookup(table, column, otherwise, scope.quote);

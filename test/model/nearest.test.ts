@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../src/config/nearest.ts';
+import { nearest } from '../../src/model/nearest.ts';
 
 describe('the nearest name', () => {
   const keys = ['concurrency', 'requestsPerSecond', 'store', 'source'];
@@ -9,6 +9,7 @@ describe('the nearest name', () => {
     ['requests_per_second', 'requestsPerSecond'],
     ['Store', 'store'],
     ['stroe', 'store'],
+    ['sources', 'source'],
   ])('of %s is %s', (written, meant) => {
     expect(nearest(written, keys)).toBe(meant);
   });
