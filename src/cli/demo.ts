@@ -85,7 +85,9 @@ export async function demo({ terminal }: Invocation): Promise<number> {
 /** Types a command into the demo's workspace; what it prints goes straight to the terminal. */
 function storeferry(dir: string, command: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, '-C', dir, ...command], { stdio: 'inherit' });
+    // In the folder rather than with -C, and not as npm's script: what is printed to be typed next then matches the titles.
+    const { npm_lifecycle_event: _, ...env } = process.env;
+    const child = spawn(process.execPath, [MAIN, ...command], { cwd: dir, env, stdio: 'inherit' });
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? 1));
   });

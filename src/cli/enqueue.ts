@@ -26,7 +26,7 @@ export function requireRedis(redisUrl: string | undefined): string {
 
 /** Hands a run of a job over to the workers, and waits for it where asked to. */
 export async function enqueue(
-  { terminal, directory }: Invocation,
+  { terminal, directory, program }: Invocation,
   job: string,
   { follow, json, resend }: EnqueueOptions,
 ): Promise<number> {
@@ -38,9 +38,9 @@ export async function enqueue(
   await using queues = openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
   terminal.err(enqueued.added ? `Enqueued ${job}.\n` : `${job} is waiting or running already.\n`);
-  if (!enqueued.workers) terminal.err('No worker is there to take it: start one with `storeferry worker`.\n');
+  if (!enqueued.workers) terminal.err(`No worker is there to take it: start one with: ${program} worker\n`);
   if (follow !== true) {
-    if (enqueued.added) terminal.err('See how it goes: storeferry runs\n');
+    if (enqueued.added) terminal.err(`See how it goes: ${program} runs\n`);
     return 0;
   }
   const id = await followRun(queues, enqueued.id, open.context, watch).finally(() => watch.clear());
@@ -51,6 +51,6 @@ export async function enqueue(
   const run = await open.context.state.runs.get(id);
   if (run === undefined) throw new StateError(`The state has lost run ${id}.`);
   const report = await readStoredReport(open.context, run);
-  printReport(terminal, report, { workspaceDir: open.workspace.dir, json: json === true });
+  printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json: json === true });
   return exitCodeOf(report);
 }

@@ -30,6 +30,8 @@ export function exitCodeOf({ run, totals }: RunReport): number {
 /** How a report is printed. */
 export interface PrintOptions {
   readonly workspaceDir: string;
+  /** How the commands to type next begin. */
+  readonly program: string;
   /** One JSON object as the last line of standard output, for programs; else a text for people. */
   readonly json: boolean;
   /** For the estimate of how long a plan takes; null when nobody knows. */
@@ -39,6 +41,7 @@ export interface PrintOptions {
 /** Prints what became of a run. */
 export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
   const { colors, width } = terminal;
+  const { program } = options;
   const rejectsFile = report.rejectsFile === null ? null : relative(options.workspaceDir, report.rejectsFile);
   const facts = { ...report, rejectsFile };
   const now = Date.now();
@@ -50,9 +53,9 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const { run, plan } = report;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {
-    terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width }));
+    terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width, program }));
     if (rejectsFile !== null) terminal.out(`Rejects file: ${rejectsFile}\n`);
     return;
   }
-  terminal.out(summaryText(facts, { colors, width, now }));
+  terminal.out(summaryText(facts, { colors, width, now, program }));
 }

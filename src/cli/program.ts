@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';
 import type { Terminal } from './terminal.ts';
+import { typedProgram } from './typed-program.ts';
 import { packageVersion } from './version.ts';
 
 const EXIT_USAGE = 2;
@@ -52,10 +53,11 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
         'run nightly-catalog      do it',
       ),
     );
-  const invocation = (): Invocation => ({
-    terminal,
-    directory: program.opts<{ directory: string }>().directory,
-  });
+  const invocation = (): Invocation => {
+    const { directory } = program.opts<{ directory: string }>();
+    const given = program.getOptionValueSource('directory') === 'cli';
+    return { terminal, directory, program: typedProgram(given ? directory : undefined, process.env) };
+  };
 
   program
     .command('check')

@@ -1,8 +1,10 @@
 import type { RunContext } from '../run/context.ts';
+import { RunBug } from '../run/run-bug.ts';
 import type { RunReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { type OpenContext, openContext } from './open-context.ts';
+import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -11,7 +13,7 @@ import { watchRun } from './watch-run.ts';
  * prints the report, gives the exit code.
  */
 export async function runCommand(
-  { terminal, directory }: Invocation,
+  { terminal, directory, program }: Invocation,
   json: boolean,
   work: (open: OpenContext & { readonly context: RunContext }) => Promise<RunReport>,
 ): Promise<number> {
@@ -21,12 +23,26 @@ export async function runCommand(
     terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
   });
   await using open = await openContext(directory, watch.onEvent, signal);
-  const report = await work(open).finally(() => watch.clear());
+  const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());
+  if (bug !== undefined) printError(terminal, bug);
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
   printReport(terminal, report, {
     workspaceDir: open.workspace.dir,
+    program,
     json,
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
   return exitCodeOf(report);
+}
+
+/** A bug within a run still has a report, which whoever reads `--json` waits for. */
+async function reportedBug(
+  run: Promise<RunReport>,
+): Promise<{ readonly report: RunReport; readonly bug?: unknown }> {
+  try {
+    return { report: await run };
+  } catch (error) {
+    if (error instanceof RunBug) return { report: error.report, bug: error.cause };
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@ import { knownRun, openContext } from './open-context.ts';
 
 /** Lists the latest runs, or shows one. */
 export async function runs(
-  { terminal, directory }: Invocation,
+  { terminal, directory, program }: Invocation,
   id: string | undefined,
   { limit, job }: { readonly limit: number; readonly job?: string },
 ): Promise<number> {
@@ -18,7 +18,7 @@ export async function runs(
   );
   const { context, workspace } = open;
   const { colors, width } = terminal;
-  const options = { colors, width, now: context.clock() };
+  const options = { colors, width, program, now: context.clock() };
   if (id === undefined) {
     const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
     terminal.out(runsText(listed, options));

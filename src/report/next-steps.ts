@@ -8,29 +8,35 @@ export interface NextStep {
   readonly command: string;
 }
 
+/** How a command begins where nothing else was typed. */
+const PROGRAM = 'storeferry';
+
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'>;
 
-/** What a person may type after a run, most useful first; empty when there is nothing left to do. */
-export function nextSteps(run: Ended, plan: Plan | null): NextStep[] {
+/**
+ * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
+ * commands for the run's workspace begin, such as `storeferry -C shop`.
+ */
+export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): NextStep[] {
   const { id, job, status } = run;
-  const again = againCommand(run);
+  const again = `${program} ${againCommand(run)}`;
   switch (status) {
     case 'planned':
       if (plan !== null && plan.shards.length === 0) return [];
       return [
-        { what: 'To send exactly this:', command: `storeferry approve ${id}` },
+        { what: 'To send exactly this:', command: `${program} approve ${id}` },
         {
           what: 'To plan anew from the source as it is by then, and send that:',
-          command: `storeferry run ${job}`,
+          command: `${program} run ${job}`,
         },
       ];
     case 'stopped':
       return [
         { what: 'If the source is not as it should be, correct it, then:', command: again },
-        { what: 'To send exactly this plan all the same:', command: `storeferry approve ${id}` },
+        { what: 'To send exactly this plan all the same:', command: `${program} approve ${id}` },
       ];
     case 'done-with-rejects':
-      return [{ what: 'Correct the rows in the rejects file, then:', command: `storeferry retry ${id}` }];
+      return [{ what: 'Correct the rows in the rejects file, then:', command: `${program} retry ${id}` }];
     case 'failed':
     case 'interrupted':
       return [
@@ -38,7 +44,7 @@ export function nextSteps(run: Ended, plan: Plan | null): NextStep[] {
       ];
     case 'running':
       return [
-        { what: 'To see how far it is:', command: `storeferry runs ${id}` },
+        { what: 'To see how far it is:', command: `${program} runs ${id}` },
         { what: 'If its process has died, to go on:', command: again },
       ];
     case 'superseded':
@@ -62,12 +68,12 @@ export function sayNextSteps(page: Page, steps: readonly NextStep[]): void {
 function againCommand({ kind, job, retryOf }: Ended): string {
   switch (kind) {
     case 'plan':
-      return `storeferry plan ${job}`;
+      return `plan ${job}`;
     case 'retry':
-      return `storeferry retry ${retryOf ?? job}`;
+      return `retry ${retryOf ?? job}`;
     case 'run':
     case 'export':
-      return `storeferry run ${job}`;
+      return `run ${job}`;
     default:
       return kind satisfies never;
   }

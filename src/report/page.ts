@@ -7,6 +7,8 @@ export interface PageOptions {
   readonly colors: boolean;
   /** Columns of the terminal; lines are wrapped to it. */
   readonly width: number;
+  /** How commands for this workspace begin, such as `storeferry -C shop`; `storeferry` when left out. */
+  readonly program?: string | undefined;
 }
 
 type Paint = ReturnType<typeof createColors>;

@@ -35,7 +35,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   sayNotices(page, plan);
   sayRequests(page, plan, pace);
   saySafety(page, plan);
-  sayNextSteps(page, nextSteps(run, plan));
+  sayNextSteps(page, nextSteps(run, plan, options.program));
   return page.toString();
 }
 

@@ -12,7 +12,7 @@ export type RunsTextOptions = PageOptions & { readonly now: number };
 export function runsText(runs: readonly Run[], options: RunsTextOptions): string {
   const page = new Page(options);
   if (runs.length === 0) {
-    page.say('No runs yet. Begin one with: storeferry run JOB');
+    page.say(`No runs yet. Begin one with: ${options.program ?? 'storeferry'} run JOB`);
     return page.toString();
   }
   page.table(

@@ -46,7 +46,7 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   const warnings = [...changedIdWarnings(facts.changedIds), ...(plan === null ? [] : planWarnings(plan))];
   if (warnings.length > 0) page.heading('Worth knowing');
   for (const warning of warnings) page.say(warning, { indent: 2, tone: 'warning' });
-  sayNextSteps(page, nextSteps(run, plan));
+  sayNextSteps(page, nextSteps(run, plan, options.program));
   return page.toString();
 }
 

@@ -11,6 +11,7 @@ import { pruneRuns } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
+import { RunBug } from './run-bug.ts';
 import { type RunReport, readRunReport } from './run-report.ts';
 import { writeRunRejects } from './write-rejects.ts';
 
@@ -40,7 +41,8 @@ function errorOf(failure: unknown, unsent: number, status: RunStatus): string | 
 
 /**
  * Ends the run: totals, rejects file, status; removes what only an unfinished run needs. May be repeated: a process
- * that dies here leaves the run running, and the next one comes here again without sending anything.
+ * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
+ * RunBug, when all is written down, if what ended the run is no StoreferryError.
  */
 export async function finishStep(
   context: RunContext,
@@ -65,6 +67,7 @@ export async function finishStep(
   });
   if (isClosed(status)) await discardPlan(context, ended);
   await pruneRuns(context.state, context.artifacts, ended.job);
-  if (failure !== null && !(failure instanceof StoreferryError)) throw failure;
-  return await readRunReport(context, ended, plan);
+  const report = await readRunReport(context, ended, plan);
+  if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
+  return report;
 }

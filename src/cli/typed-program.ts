@@ -1,0 +1,21 @@
+/** What a shell reads as itself; anything else is quoted. */
+const PLAIN = /^[\w@%+=:,./~-]+$/;
+
+/** A word as it must be typed for the shell of the platform to read it as one. */
+export function shellWord(word: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32') return /^[\w@%+=:,./\\~-]+$/.test(word) ? word : `"${word}"`;
+  return PLAIN.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * How a further command must begin to reach the same workspace when it is copied: with the -C that was given, and
+ * through npm where npm's script of that name started this process.
+ */
+export function typedProgram(
+  directory: string | undefined,
+  variables: Readonly<Record<string, string | undefined>>,
+): string {
+  const program =
+    variables['npm_lifecycle_event'] === 'storeferry' ? 'npm run --silent storeferry --' : 'storeferry';
+  return directory === undefined ? program : `${program} -C ${shellWord(directory)}`;
+}

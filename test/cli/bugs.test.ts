@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { importRequest } from '../../src/cli/open-context.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
+import { importRun } from '../../src/run/import-run.ts';
+import { memoryTerminal } from '../support/memory-terminal.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+it('shows the stack of a bug of our own on standard error, and still ends with the JSON object', async () => {
+  await using night = await setupNightly(3);
+  await night.workspace.write('.env', `STORE_API_KEY=${night.store.apiKey}\n`);
+  const { terminal, out, err } = memoryTerminal();
+  const invocation = { terminal, directory: night.workspace.dir, program: 'storeferry' };
+  const code = await runCommand(invocation, true, async ({ context, workspace }) =>
+    importRun(context, await importRequest(workspace, 'nightly', false), async () => {
+      throw new TypeError('of no use to anybody');
+    }),
+  );
+  expect(code).toBe(1);
+  expect(err()).toContain('TypeError: of no use to anybody\n    at ');
+  expect(JSON.parse(out().trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+    job: 'nightly',
+    status: 'failed',
+    unsent: 3,
+    error: expect.stringContaining('of no use to anybody'),
+  });
+});

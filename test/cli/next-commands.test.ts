@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { shellWord, typedProgram } from '../../src/cli/typed-program.ts';
+import { setupNightly } from '../support/nightly.ts';
+import { unauthorized } from '../support/store/faults.ts';
+
+describe('the commands to type next', () => {
+  it('reach the same workspace when they are copied', async () => {
+    await using night = await setupNightly(3);
+    const { dir, storeferry } = night.workspace;
+    const plan = await storeferry('plan', 'nightly');
+    expect(plan.stdout).toMatch(new RegExp(`^ +storeferry -C ${dir} approve \\w+$`, 'm'));
+    expect(plan.stdout).toContain(`    storeferry -C ${dir} run nightly\n`);
+
+    night.store.misbehave({ does: unauthorized });
+    const failed = await storeferry('run', 'nightly');
+    expect(failed.stdout).toContain(`    storeferry -C ${dir} run nightly\n`);
+  });
+
+  it('name the workspace only where -C did, and npm only where npm started it', () => {
+    expect(typedProgram(undefined, {})).toBe('storeferry');
+    expect(typedProgram('shop', { npm_lifecycle_event: 'npx' })).toBe('storeferry -C shop');
+    expect(typedProgram('shop', { npm_lifecycle_event: 'storeferry' })).toBe(
+      'npm run --silent storeferry -- -C shop',
+    );
+  });
+
+  it('quote a folder as the shell needs it', () => {
+    expect(shellWord('/srv/shop-1', 'linux')).toBe('/srv/shop-1');
+    expect(shellWord("Ada's shop", 'linux')).toBe(`'Ada'\\''s shop'`);
+    expect(shellWord('~shop', 'linux')).toBe("'~shop'");
+    expect(shellWord('', 'linux')).toBe("''");
+    expect(shellWord('C:\\my shop', 'win32')).toBe('"C:\\my shop"');
+    expect(shellWord('C:\\shop', 'win32')).toBe('C:\\shop');
+  });
+});
