@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
 import { conditionSchema } from './mapping-condition.ts';
 import { contactSchema } from './mapping-contact.ts';
@@ -25,8 +26,8 @@ const common = {
   description: z.string().exactOptional().describe('What this mapping is for.'),
   csv: z
     .strictObject({
-      delimiter: z.enum([',', ';', '\t', '|', 'comma', 'semicolon', 'tab', 'pipe']).exactOptional(),
-      encoding: z.string().min(1).exactOptional(),
+      delimiter: delimiterSchema.exactOptional(),
+      encoding: encodingSchema.exactOptional(),
       shortRows: z
         .literal('pad')
         .exactOptional()

@@ -1,30 +1,7 @@
 import { z } from 'zod';
+import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
 import { workspacePathSchema } from './workspace-path.ts';
-
-const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
-
-const encodingSchema = z.string(ENCODING_EXPECTED).transform((label, context) => {
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    context.addIssue({ code: 'custom', message: ENCODING_EXPECTED });
-    return z.NEVER;
-  }
-});
-
-const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
-
-const delimiterSchema = z
-  .enum(
-    [',', ';', '|', '\t', 'comma', 'semicolon', 'tab', 'pipe'],
-    'expected comma, semicolon, tab or pipe, by name or as the character',
-  )
-  .transform((written) =>
-    written === 'comma' || written === 'semicolon' || written === 'tab' || written === 'pipe'
-      ? DELIMITERS[written]
-      : written,
-  );
 
 function notYet(what: string) {
   return z

@@ -1,11 +1,10 @@
+import { DELIMITER_CHARACTERS } from '../model/delimiters.ts';
+
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
 
-/** The delimiters that are recognised without being named. */
-export const DELIMITERS = [',', ';', '\t', '|'] as const;
-
-const BYTES: readonly number[] = DELIMITERS.map((delimiter) => delimiter.charCodeAt(0));
+const BYTES: readonly number[] = DELIMITER_CHARACTERS.map((delimiter) => delimiter.charCodeAt(0));
 const SAMPLE_ROWS = 1000;
 
 /** What the beginning of a file says about its delimiter. */
@@ -30,7 +29,7 @@ export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDeli
 
   // Below a one-column header the rows decide: then all of them are too long, and are refused as such.
   const inHeader = header.counts.some((count) => count > 0) ? header.counts : (body[0]?.counts ?? []);
-  const scores = DELIMITERS.map((delimiter, index) => {
+  const scores = DELIMITER_CHARACTERS.map((delimiter, index) => {
     const expected = inHeader[index] ?? 0;
     const agreeing = body.filter(({ counts }) => counts[index] === expected).length;
     return { delimiter, score: body.length === 0 ? expected : (expected * agreeing) / body.length, expected };

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream';
+import { DELIMITERS } from '../model/delimiters.ts';
 import { CsvError } from '../model/errors.ts';
 import type { Row } from '../model/row.ts';
 import type { Dialect, Table } from '../model/table.ts';
 import { ByteWindow } from './byte-window.ts';
 import { decideCharset } from './charset.ts';
 import { type CsvLimits, DEFAULT_CSV_LIMITS } from './csv-limits.ts';
-import { DELIMITERS, detectDelimiter } from './detect-delimiter.ts';
+import { detectDelimiter } from './detect-delimiter.ts';
 import { byteOrderMark } from './encodings.ts';
 import { type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
@@ -171,7 +172,7 @@ async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits
       return detected.delimiter;
     case 'none':
     case 'incomplete':
-      return DELIMITERS[0];
+      return DELIMITERS.comma;
     case 'unclear':
       throw new CsvError(
         `The delimiter cannot be told for certain: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about as well.`,

@@ -1,11 +1,10 @@
+import { DELIMITER_CHARACTERS } from '../model/delimiters.ts';
 import { CsvError, EncodingError, SourceError } from '../model/errors.ts';
 import type { Dialect } from '../model/table.ts';
 import { compareRejects, type RejectsEdits } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
 import type { CorrectedForm, CorrectedRejectsOptions } from './join-rejects.ts';
 import { columnKeys, LINE_COLUMN } from './rejects-columns.ts';
-
-const DELIMITERS = [',', ';', '\t', '|'];
 
 /** A way to read the corrected file, and what comes of it. */
 export interface CorrectedReading extends CorrectedForm {
@@ -53,7 +52,7 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
   const expected = new Set([...index.headers.flatMap((header) => columnKeys(header)), `1:${LINE_COLUMN}`]);
   let best: { delimiter: string; header: readonly string[]; dialect: Dialect; known: number } | undefined;
   let firstError: unknown;
-  for (const delimiter of new Set([index.delimiter, ...DELIMITERS])) {
+  for (const delimiter of new Set([index.delimiter, ...DELIMITER_CHARACTERS])) {
     try {
       using table = await csv.open(await options.corrected(), { name, encoding, delimiter });
       const { header, dialect } = table;

@@ -1,3 +1,4 @@
+import { delimiterName } from '../model/delimiters.ts';
 import type { PlanSource } from '../model/plan.ts';
 import type { Page } from './page.ts';
 import { printable } from './printable.ts';
@@ -11,7 +12,7 @@ export function saySource(page: Page, { files, columnsNotUsed }: PlanSource, row
   page.say(`${counted(rows, 'row')} in ${counted(files.length, 'file')}`, { indent: 2 });
   for (const file of files.slice(0, FILES_SHOWN)) {
     const blank = file.blankLines > 0 ? `, ${counted(file.blankLines, 'blank line')} passed over` : '';
-    const details = `${counted(file.rows, 'row')}, ${delimiterName(file.delimiter)}, ${file.encoding}${blank}`;
+    const details = `${counted(file.rows, 'row')}, ${separatedBy(file.delimiter)}, ${file.encoding}${blank}`;
     page.say(`${printable(file.name)}: ${details}`, { indent: 2 });
   }
   if (files.length > FILES_SHOWN) {
@@ -26,13 +27,6 @@ export function saySource(page: Page, { files, columnsNotUsed }: PlanSource, row
   page.say(`Columns not used: ${named}${more}`, { indent: 2 });
 }
 
-function delimiterName(delimiter: string): string {
-  const names: Readonly<Record<string, string>> = {
-    ',': 'comma',
-    ';': 'semicolon',
-    '\t': 'tab',
-    '|': 'pipe',
-  };
-  const name = Object.hasOwn(names, delimiter) ? names[delimiter] : undefined;
-  return name === undefined ? `separated by ${JSON.stringify(delimiter)}` : `separated by ${name}`;
+function separatedBy(delimiter: string): string {
+  return `separated by ${delimiterName(delimiter) ?? JSON.stringify(delimiter)}`;
 }

@@ -31,7 +31,7 @@ export async function openSnapshotFile(
     name,
     file,
     encoding: source.encoding ?? csv?.encoding,
-    delimiter: source.delimiter ?? delimiterCharacter(csv?.delimiter),
+    delimiter: source.delimiter ?? csv?.delimiter,
     quotes: snapshot.readAs === undefined ? written.quotes : 'standard',
     limits: csvLimits(written.limits),
   });
@@ -41,17 +41,6 @@ export async function openSnapshotFile(
 function csvLimits(limits: ImportRequest['job']['source']['limits']): Partial<CsvLimits> {
   const { rowBytes, cellBytes, rows, columns } = limits ?? {};
   return definedOnly({ rowBytes, cellBytes, rows, columns });
-}
-
-const NAMED_DELIMITERS: Readonly<Record<string, string>> = {
-  comma: ',',
-  semicolon: ';',
-  tab: '\t',
-  pipe: '|',
-};
-
-function delimiterCharacter(written: string | undefined): string | undefined {
-  return written === undefined ? undefined : (NAMED_DELIMITERS[written] ?? written);
 }
 
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
