@@ -36,6 +36,8 @@ export interface ApplyOptions<Op extends Operation> {
   readonly signal: AbortSignal;
   /** Called after each record. */
   readonly onProgress?: (tally: ApplyTally) => void;
+  /** What is applied, such as the id of a run: requests are told with it. */
+  readonly about?: string;
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
@@ -67,7 +69,8 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     options.permit?.();
     requests++;
   };
-  const send = { signal: stop.ended, stopping: stop.stopping, onRequest };
+  const about = options.about === undefined ? {} : { about: options.about };
+  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, ...about };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;

@@ -70,6 +70,7 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
     operations: openOperations(context, run, shards),
     storefront: context.openStorefront(store),
     concurrency: store.limits.concurrency,
+    about: run.id,
     record: async (results, requests) => {
       const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
       if (byShard.size === 0) byShard.set(first, []);

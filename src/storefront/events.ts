@@ -12,6 +12,26 @@ export type StorefrontEvent =
 
 export type OnStorefrontEvent = (event: StorefrontEvent) => void;
 
+/** One request as it went over the wire, for logs. */
+export interface Attempt {
+  /** The same for all attempts of one request, and unlike any other. */
+  readonly requestId: string;
+  /** What the caller said it is about; undefined when it said nothing. */
+  readonly about: string | undefined;
+  readonly method: string;
+  /** With its query; carries neither keys of products nor secrets. */
+  readonly path: string;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** Why it is to be tried again, or is given up: null when the store had its last word. */
+  readonly failure: string | null;
+}
+
+export type OnAttempt = (attempt: Attempt) => void;
+
 /** A pause that several processes share, such as through Redis. Durations, since machines disagree about the time. */
 export interface SharedPause {
   /** Tells the others to send nothing for so long. */

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
 import { UnauthorizedError } from '../model/errors.ts';
 import type { Reason } from '../model/reason.ts';
 import { sleep } from './clock.ts';
-import type { Surroundings } from './events.ts';
+import type { OnAttempt, Surroundings } from './events.ts';
 import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate.ts';
 import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
@@ -24,6 +25,8 @@ export interface SendOptions {
   /** Called for each request that is sent. */
   readonly onRequest?: () => void;
   readonly slot?: Slot;
+  /** What the request is about, such as the id of a run: told with its attempts. */
+  readonly about?: string;
 }
 
 /** What became of a request, retries included. Failing is data here; only a wrong key or a dead store is thrown. */
@@ -37,6 +40,8 @@ interface SenderOptions extends Omit<Surroundings, 'onEvent'> {
   readonly exchange: Exchange;
   readonly gate: Gate;
   readonly apiKey: string;
+  /** Is told every attempt; left out, none is measured. */
+  readonly onAttempt?: OnAttempt | undefined;
 }
 
 /** One failed attempt, on its way through p-retry. */
@@ -59,6 +64,9 @@ interface Progress extends Ticket {
   mayHaveArrived: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
   answeredBefore: number | null;
+  /** Given when somebody listens. */
+  requestId: string | null;
+  attempts: number;
 }
 
 type Settled = Exclude<Verdict, { kind: 'failed' }>;
@@ -69,12 +77,16 @@ export interface Sender {
   send(request: StoreRequest, options: SendOptions): Promise<Sent>;
 }
 
+function statusOf(verdict: Verdict): number | null {
+  return verdict.kind === 'failed' ? verdict.failure.status : verdict.status;
+}
+
 /**
  * One attempt, then up to eight retries through p-retry. The delays are ours (`retryDelayMs`, on an injected
  * clock), so p-retry is given none; nor a signal, since it would throw an answer away that came after the abort. It
  * keeps count and tells bugs from failures.
  */
-export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions): Sender {
+export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
   const ask = async (request: StoreRequest, options: SendOptions): Promise<Verdict> => {
     try {
       options.onRequest?.();
@@ -89,6 +101,26 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
     }
   };
 
+  const asked =
+    onAttempt === undefined
+      ? ask
+      : async (request: StoreRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
+          const startedAt = clock.monotonic();
+          const verdict = await ask(request, options);
+          progress.requestId ??= randomUUID();
+          onAttempt({
+            requestId: progress.requestId,
+            about: options.about,
+            method: request.method,
+            path: request.path,
+            attempt: ++progress.attempts,
+            status: statusOf(verdict),
+            durationMs: clock.monotonic() - startedAt,
+            failure: verdict.kind === 'failed' ? verdict.failure.message : null,
+          });
+          return verdict;
+        };
+
   const attempt = async (
     request: StoreRequest,
     progress: Progress,
@@ -98,7 +130,7 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
     const admission = entering instanceof Promise ? await entering : entering;
     let end: AttemptEnd = { kind: 'abandoned' };
     try {
-      const verdict = await ask(request, options);
+      const verdict = await asked(request, options, progress);
       if (verdict.kind !== 'failed') {
         end = { kind: 'answered' };
         return verdict;
@@ -166,7 +198,7 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
   const settle = (verdict: Settled): Sent => {
     switch (verdict.kind) {
       case 'ok':
-        return verdict;
+        return { kind: 'ok', value: verdict.value };
       case 'refused': {
         const { status, message } = verdict;
         return { kind: 'refused', status, reason: { code: `store-${status}`, message } };
@@ -191,6 +223,8 @@ export function sender({ exchange, gate, apiKey, clock, random }: SenderOptions)
         retriesUsed: 0,
         mayHaveArrived: false,
         answeredBefore: null,
+        requestId: null,
+        attempts: 0,
       };
       try {
         return settle(await attempt(request, progress, options));

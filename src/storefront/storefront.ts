@@ -2,7 +2,7 @@ import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { abortListeners } from './abort-listeners.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { OnStorefrontEvent, SharedPause } from './events.ts';
+import type { OnAttempt, OnStorefrontEvent, SharedPause } from './events.ts';
 import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
 import { type GateStats, gate } from './gate.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
@@ -23,6 +23,7 @@ export interface StorefrontOptions {
   /** In [0, 1); Math.random by default. */
   readonly random?: () => number;
   readonly onEvent?: OnStorefrontEvent;
+  readonly onAttempt?: OnAttempt | undefined;
   readonly sharedPause?: SharedPause;
   readonly timeouts?: Partial<Timeouts>;
 }
@@ -85,7 +86,8 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   const onEvent = options.onEvent ?? (() => {});
   const { sharedPause } = options;
   const door = gate({ ...limits, clock, random, onEvent, sharedPause, aborts });
-  const { send } = sender({ exchange: wire, gate: door, apiKey, clock, random });
+  const { onAttempt } = options;
+  const { send } = sender({ exchange: wire, gate: door, apiKey, clock, random, onAttempt });
 
   const read = async (path: string, sendOptions: SendOptions): Promise<Page> => {
     const request: StoreRequest = { method: 'GET', path, body: null };
