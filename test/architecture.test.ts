@@ -16,8 +16,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   mapping: [],
   plan: ['state'],
   apply: ['state', 'storefront'],
+  export: ['state'],
   report: ['state'],
-  run: ['source', 'csv', 'mapping', 'plan', 'apply', 'report', 'state', 'storefront', 'config'],
+  run: ['source', 'csv', 'mapping', 'plan', 'apply', 'export', 'report', 'state', 'storefront', 'config'],
   sandbox: [],
   queue: ['run', 'state', 'config'],
   // `check` puts csv and mapping together, to run the tests that mappings carry.
