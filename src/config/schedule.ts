@@ -1,5 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
+import { isTimezone } from '../model/timezone.ts';
 
 /** Any moment serves: an expression that names no time at all fails whenever it is asked for the next one. */
 const SOME_MOMENT = new Date(0);
@@ -28,16 +29,6 @@ const cronSchema = z.string().superRefine((expression, context) => {
 });
 
 const ZONES = Intl.supportedValuesOf('timeZone');
-
-function isTimezone(name: string): boolean {
-  if (/^[+-]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const timezoneSchema = z.string().superRefine((name, context) => {
   if (isTimezone(name)) return;

@@ -1,5 +1,6 @@
 import type { Transform, TransformObject } from '../../config/mapping-transform.ts';
 import { didYouMean } from '../../model/nearest.ts';
+import { isTimezone } from '../../model/timezone.ts';
 import type { ItemKind } from '../cell.ts';
 import type { Path } from '../problems.ts';
 import { argument, type Scope } from '../scope.ts';
@@ -14,7 +15,6 @@ import { compilePattern, extract, replace } from './pattern.ts';
 import { slug } from './slug.ts';
 import { lower, squeeze, start, trim, trimCharacters, unquote, upper } from './text.ts';
 import { type Step, textStep } from './transform.ts';
-import { isTimezone } from './zoned-time.ts';
 
 /** Leaves everything as it is: stands in for a transform that was complained of. */
 const NOTHING: Step = textStep((text) => text);

@@ -1,13 +1,3 @@
-/** Whether the runtime knows the time zone. */
-export function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Milliseconds since the epoch at which clocks in the time zone show what UTC clocks show at `wallTime`. */
 export function zonedTime(wallTime: number, timezone: string): number {
   if (timezone === 'UTC') {
