@@ -16,6 +16,7 @@ import type { Built, RecordMapper } from './map-record.ts';
 import { paramsOf } from './params.ts';
 import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
+import { requiredColumns } from './required-columns.ts';
 import type { Param, Scope } from './scope.ts';
 import { checkUse } from './unused.ts';
 import type { WeightUnit } from './weight.ts';
@@ -124,7 +125,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   }));
   const expectations = compileExpectations(scope, spec.expect ?? {});
   const shifted = compileShifted(scope, spec.misaligned);
-  const required = new Set([...(spec.required ?? []), ...requiredByGroup(spec)]);
+  const required = requiredColumns(spec);
   checkUse(scope, spec);
   const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
   return {
@@ -132,7 +133,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     shortRows: spec.csv?.shortRows,
     bind: (header, file) =>
       bindTable(columns, header, file, {
-        required: [...required],
+        required,
         rest: rest !== false,
         except: typeof rest === 'object' ? rest.except : [],
       }),
@@ -141,12 +142,6 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     grouping,
     mapper: { key, keyField, skips, notes: scope.notes, build },
   };
-}
-
-/** The column that groups rows must be there; of several alternatives, nobody knows which. */
-function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
-  const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
-  return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];
 }
 
 type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;

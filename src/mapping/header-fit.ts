@@ -1,0 +1,52 @@
+import type { MappingSpec } from '../config/mapping-spec.ts';
+import { MappingError } from '../model/errors.ts';
+import { bindTable } from './bind-table.ts';
+import { Columns } from './columns.ts';
+import { requiredColumns } from './required-columns.ts';
+
+/** How a mapping and a header line go together. */
+export interface HeaderFit {
+  /** What stops a run at this header: required columns that are not there, or one that repeats; null when nothing does. */
+  readonly obstacle: string | null;
+  /** The headers that the mapping's columns take, in the order of the file. */
+  readonly used: readonly string[];
+  /** How many headers there are, blank ones not counted. */
+  readonly headers: number;
+  /** How many of the mapping's columns the header has, and how many the mapping has. */
+  readonly columnsFound: number;
+  readonly columns: number;
+}
+
+/** Tries a mapping against a header line, without rows, params or lookups. */
+export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
+  const headers = header.filter((text) => text.trim() !== '').length;
+  const columns = Object.keys(spec.columns).length;
+  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
+  try {
+    const { report } = bindTable(new Columns(spec.columns), header, 0, {
+      required: [],
+      rest: rest !== false,
+      except: typeof rest === 'object' ? rest.except : [],
+    });
+    const taken = new Set(report.used.flatMap(({ headers: names }) => names));
+    const lacking = requiredColumns(spec).filter((name) => report.missing.includes(name));
+    return {
+      obstacle:
+        lacking.length === 0 ? null : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+      used: header.map((text) => text.trim()).filter((text) => taken.has(text)),
+      headers,
+      columnsFound: report.used.length,
+      columns,
+    };
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    return { obstacle: error.message, used: [], headers, columnsFound: 0, columns };
+  }
+}
+
+/** A column as the format itself calls it: by the first of its headers. */
+function headerOf({ columns }: MappingSpec, name: string): string {
+  const spec = columns[name];
+  const written = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? name);
+  return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;
+}
