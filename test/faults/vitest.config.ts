@@ -1,0 +1,20 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** Tests that measure a figure, wherever they stand: the table needs them, and only them. */
+const measuring = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) =>
+  readFileSync(join(ROOT, file), 'utf8').includes('support/figure.ts'),
+);
+
+export default defineConfig({
+  root: ROOT,
+  test: {
+    include: measuring,
+    testTimeout: 60_000,
+    hookTimeout: 30_000,
+    reporters: ['dot', join(import.meta.dirname, 'figures-table.ts')],
+  },
+});
