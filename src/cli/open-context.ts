@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto';
+import type { ExportJob } from '../config/export-job.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
+import type { ExportRequest } from '../run/export-request.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { openMapping } from '../run/open-mapping.ts';
 import { storeClients } from '../run/store-clients.ts';
@@ -83,11 +85,21 @@ export async function importRequest(
 ): Promise<ImportRequest> {
   const job = workspace.job(name);
   if (job.kind !== 'import') {
-    throw new UsageError(`The job ${name} is an export; this version runs imports.`);
+    throw new UsageError(
+      `The job ${name} is an export: it reads the store, and sends nothing to plan or retry.`,
+      {
+        hint: `Run it with: storeferry run ${name}`,
+      },
+    );
   }
   const store = workspace.store(job.store);
   const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.dir);
   return { job, store, mapping, resend };
+}
+
+/** What an export job needs, read from the workspace. */
+export function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
+  return { job, store: workspace.store(job.store) };
 }
 
 /** The run of an id; UsageError when there is none. */

@@ -1,7 +1,9 @@
+import { UsageError } from '../model/errors.ts';
 import { deliverHere } from '../run/apply-step.ts';
+import { exportRun } from '../run/export-run.ts';
 import { importRun } from '../run/import-run.ts';
 import type { Invocation } from './invocation.ts';
-import { importRequest } from './open-context.ts';
+import { exportRequest, importRequest } from './open-context.ts';
 import { runCommand } from './run-command.ts';
 
 export interface RunCommandOptions {
@@ -9,9 +11,19 @@ export interface RunCommandOptions {
   readonly resend?: true;
 }
 
-/** Plans and applies a job in this process. */
-export async function run(invocation: Invocation, job: string, options: RunCommandOptions): Promise<number> {
-  return await runCommand(invocation, options.json === true, async ({ context, workspace }) =>
-    importRun(context, await importRequest(workspace, job, options.resend === true), deliverHere),
-  );
+/** Runs a job in this process: an import is planned and applied, an export read and written. */
+export async function run(invocation: Invocation, name: string, options: RunCommandOptions): Promise<number> {
+  return await runCommand(invocation, options.json === true, async ({ context, workspace }) => {
+    const resend = options.resend === true;
+    const job = workspace.job(name);
+    if (job.kind === 'import') {
+      return await importRun(context, await importRequest(workspace, name, resend), deliverHere);
+    }
+    if (resend) {
+      throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
+        hint: `Leave it out: storeferry run ${name}`,
+      });
+    }
+    return await exportRun(context, exportRequest(workspace, job));
+  });
 }

@@ -125,6 +125,17 @@ export class StateError extends StoreferryError {
   readonly exitCode = 1;
 }
 
+/** Where an export goes cannot be read or written, or holds what nothing can be added to. */
+export class DestinationError extends StoreferryError {
+  readonly code: string = 'destination';
+  readonly exitCode = 1;
+}
+
+/** Somebody else wrote the destination in the meantime: nothing was written. */
+export class DestinationChangedError extends DestinationError {
+  override readonly code = 'destination-changed';
+}
+
 /** A safety limit was exceeded. */
 export class SafetyLimitError extends StoreferryError {
   readonly code = 'safety-limit';

@@ -16,8 +16,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store. */
 export type RunKind = 'run' | 'plan' | 'retry' | 'export';
 
-/** The named steps of an import, in order. */
-export type RunStep = 'stage' | 'plan' | 'apply' | 'finish';
+/** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
+export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
 
 /** One execution of a job. Times are milliseconds since the epoch. */
 export interface Run {

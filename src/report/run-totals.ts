@@ -2,7 +2,8 @@ import type { Plan } from '../model/plan.ts';
 import type { RunTotals } from '../model/run.ts';
 import type { OutcomeTally } from '../state/state.ts';
 
-const NONE: RunTotals = {
+/** Of a run of which nothing is known yet. */
+export const NO_TOTALS: RunTotals = {
   rows: 0,
   records: 0,
   new: 0,
@@ -25,7 +26,7 @@ const NONE: RunTotals = {
  * count as unsent. Without a plan nothing is known.
  */
 export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
-  if (plan === null) return { ...NONE, requests: tally.requests };
+  if (plan === null) return { ...NO_TOTALS, requests: tally.requests };
   const { counts } = plan;
   const planned = plannedUpserts(plan);
   const refused = tally.rejected - refusedDeletes(plan, tally);

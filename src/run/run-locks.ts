@@ -1,7 +1,7 @@
 import { LockedError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import type { Run } from '../model/run.ts';
-import { jobLockName, targetLockName } from '../state/lock-names.ts';
+import { destinationLockName, jobLockName, targetLockName } from '../state/lock-names.ts';
 import type { Lock } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
@@ -35,5 +35,14 @@ export function lockTarget(
       signal: context.signal,
       onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }),
     },
+  );
+}
+
+/** Holds what an export writes: runs of other jobs that name the same file wait. */
+export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
+  return context.state.locks.acquire(
+    destinationLockName(location),
+    { job: run.job, run: run.id },
+    { signal: context.signal, onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }) },
   );
 }

@@ -1,12 +1,14 @@
+import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { REJECTS_FILE } from '../report/rejects-index.ts';
-import { refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
+import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
 import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';
+import { readExported } from './exported-file.ts';
 
 /** Everything worth telling about a run, from what the state and its folder remember. */
 export interface RunReport {
@@ -24,11 +26,29 @@ export interface RunReport {
   readonly changedIds: readonly ChangedId[];
   /** Where the rejects file is; null when nothing was rejected. */
   readonly rejectsFile: string | null;
+  /** What an export wrote; null for imports, and until it is written. */
+  readonly exported: Exported | null;
 }
 
 const CHANGED_IDS_SHOWN = 20;
 
-/** Collects the report of a run that is under way or over. */
+/** The report of an export run that is under way or over. */
+export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunReport> {
+  return {
+    run,
+    plan: null,
+    totals: run.totals ?? NO_TOTALS,
+    unsentDeletes: 0,
+    refusedDeletes: 0,
+    refusals: [],
+    unsentReasons: [],
+    changedIds: [],
+    rejectsFile: null,
+    exported: await readExported(artifacts.run(run.id)),
+  };
+}
+
+/** Collects the report of an import run that is under way or over. */
 export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunReport> {
   const { runs } = context.state;
   const folder = context.artifacts.run(run.id);
@@ -45,10 +65,12 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     unsentReasons: await runs.unsentReasons(run.id),
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
     rejectsFile: (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null,
+    exported: null,
   };
 }
 
 /** The report of a run that another process begins or has ended: its plan is read from its folder. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunReport> {
+  if (run.kind === 'export') return await readExportReport(context, run);
   return await readRunReport(context, run, (await readPlan(context.artifacts.run(run.id))) ?? null);
 }

@@ -30,3 +30,8 @@ export function targetLockName(target: LedgerTarget): string {
 export function shardLockName(target: LedgerTarget, run: string, shard: number): string {
   return `shard:${targetTag(target)}:${run}:${shard}`;
 }
+
+/** Held by an export from before it reads its destination until it has written it: two jobs may name one file. */
+export function destinationLockName(location: string): string {
+  return `destination:${createHash('sha256').update(location).digest('base64url')}`;
+}

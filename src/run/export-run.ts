@@ -1,0 +1,28 @@
+import type { RunContext } from './context.ts';
+import type { ExportRequest } from './export-request.ts';
+import { finishExport } from './finish-export.ts';
+import { newExportRun } from './new-export-run.ts';
+import { readStep } from './read-step.ts';
+import { lockJob } from './run-locks.ts';
+import type { RunReport } from './run-report.ts';
+import { writeStep } from './write-step.ts';
+
+/**
+ * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere; any other
+ * failure is told by the report's status and error, and leaves the destination as it was.
+ */
+export async function exportRun(context: RunContext, request: ExportRequest): Promise<RunReport> {
+  let run = newExportRun(context, request);
+  await using _job = await lockJob(context, run);
+  let failure: unknown = null;
+  try {
+    await context.state.runs.create(run);
+    context.onEvent({ type: 'begun', run, continued: false });
+
+    run = await readStep(context, request, run);
+    run = await writeStep(context, request, run);
+  } catch (error) {
+    failure = error;
+  }
+  return await finishExport(context, run, failure);
+}

@@ -1,0 +1,36 @@
+import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
+import type { Run, RunStatus } from '../model/run.ts';
+import { pruneRuns } from '../state/prune-runs.ts';
+import type { RunContext } from './context.ts';
+import { EXPORTED_FILE } from './exported-file.ts';
+import { RunBug } from './run-bug.ts';
+import { type RunReport, readExportReport } from './run-report.ts';
+
+function statusOf(failure: unknown): RunStatus {
+  if (failure === null) return 'done';
+  return failure instanceof InterruptedError ? 'interrupted' : 'failed';
+}
+
+function errorOf(failure: unknown): string | null {
+  if (failure === null) return null;
+  if (failure instanceof StoreferryError) return explainError(failure);
+  return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+}
+
+/** Ends an export run: status, error; empties its folder. Rejects with RunBug if a bug of ours ended it. */
+export async function finishExport(context: RunContext, run: Run, failure: unknown): Promise<RunReport> {
+  // Another process may be at work on the run: it is theirs to end.
+  if (failure instanceof LockedError) throw failure;
+  const ended = await context.state.runs.update(run.id, {
+    step: 'finish',
+    status: statusOf(failure),
+    error: errorOf(failure),
+    finishedAt: context.clock(),
+  });
+  const folder = context.artifacts.run(run.id);
+  await folder.remove((await folder.list()).filter((name) => name !== EXPORTED_FILE));
+  await pruneRuns(context.state, context.artifacts, ended.job);
+  const report = await readExportReport(context, ended);
+  if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
+  return report;
+}

@@ -1,0 +1,12 @@
+import { resolve } from 'node:path';
+import type { ExportJob } from '../config/export-job.ts';
+import type { Destination } from '../export/destination.ts';
+import { localDestination } from '../export/local-destination.ts';
+
+/** The destination of a job; nothing is written or connected to yet. DestinationError where it can never be one. */
+export async function openDestination(
+  workspaceDir: string,
+  { destination }: ExportJob,
+): Promise<Destination> {
+  return await localDestination(resolve(workspaceDir, destination.path));
+}
