@@ -6,6 +6,7 @@ import type { Crosswalk } from '../mapping/contact/crosswalk.ts';
 import { type LookupTable, lookupTable } from '../mapping/lookup-table.ts';
 import { MappingError } from '../model/errors.ts';
 import { digestOf } from './digest.ts';
+import { readCrosswalk } from './read-crosswalk.ts';
 import { readSideTable } from './read-table.ts';
 
 /** A mapping with all it needs besides the rows: its file, the files it looks up, the job's params and crosswalk. */
@@ -61,39 +62,6 @@ function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
   const named = <T>(entries: Readonly<Record<string, T>> | undefined) =>
     Object.entries(entries ?? {}).filter(([name]) => text.includes(name));
   return digestOf([key, named(spec.columns), named(spec.params), named(job.params)]);
-}
-
-async function readCrosswalk(
-  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
-  workspaceDir: string,
-): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
-  const file = await readSideTable(resolve(workspaceDir, path), path);
-  const at = columnAt(file.header, match);
-  const idAt = columnAt(file.header, id);
-  if (at === -1) throw columnMissing(path, match, file.header);
-  if (idAt === -1) throw columnMissing(path, id, file.header);
-  const ids = new Map<string, string>();
-  for await (const batch of file.rows()) {
-    for (const { cells, line } of batch) {
-      const value = (cells[at] ?? '').trim().toLowerCase();
-      const found = (cells[idAt] ?? '').trim();
-      if (value === '' || found === '') continue;
-      const known = ids.get(value);
-      if (known !== undefined && known !== found) {
-        throw new MappingError(`The crosswalk gives two ids for the same ${match}: ${known} and ${found}.`, {
-          place: { file: path, line },
-          hint: 'Leave one of them in the file.',
-        });
-      }
-      ids.set(value, found);
-    }
-  }
-  return { crosswalk: { match, find: (value) => ids.get(value) }, digest: file.digest() };
-}
-
-function columnAt(header: readonly string[], name: string): number {
-  const wanted = name.trim().toLowerCase();
-  return header.findIndex((text) => text.trim().toLowerCase() === wanted);
 }
 
 function columnMissing(file: string, name: string, header: readonly string[]): MappingError {

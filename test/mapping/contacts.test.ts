@@ -141,21 +141,23 @@ describe('contacts', () => {
   });
 
   it('find their id through a crosswalk', async () => {
-    const find = (value: string) => (value === 'ann@example.org' ? '42' : undefined);
-    expect((await contact(ANN, { crosswalk: { match: 'email', find } })).mapped?.key).toBe('42');
-    const { mapped } = await contact(ANN.with(4, 'bob@example.org'), { crosswalk: { match: 'email', find } });
+    const find = (value: string) => (value === 'ann@example.org' ? 42 : undefined);
+    const crosswalk = { match: 'email', file: 'ids.csv', find };
+    expect((await contact(ANN, { crosswalk })).mapped?.key).toBe('42');
+    const { mapped } = await contact(ANN.with(4, 'bob@example.org'), { crosswalk });
     expect(mapped).toMatchObject({ kind: 'rejected', key: null, reason: { code: 'crosswalk-no-match' } });
     expect(JSON.stringify(mapped)).not.toContain('bob@');
   });
 
   it('find their id by a value that is not sent', async () => {
-    const find = (value: string) => (value === 'c1' ? '9' : undefined);
-    expect((await contact(ANN, { crosswalk: { match: 'crm', find } })).mapped?.key).toBe('9');
+    const find = (value: string) => (value === 'C1' ? 9 : undefined);
+    const crosswalk = { match: 'crm', file: 'ids.csv', find };
+    expect((await contact(ANN, { crosswalk })).mapped?.key).toBe('9');
   });
 
   it('cannot be matched by a field that the mapping does not fill', async () => {
-    await expect(contact(ANN, { crosswalk: { match: 'zip', find: () => undefined } })).rejects.toThrow(
-      'the crosswalk matches zip, which this mapping does not fill',
-    );
+    await expect(
+      contact(ANN, { crosswalk: { match: 'zip', file: 'ids.csv', find: () => undefined } }),
+    ).rejects.toThrow('the crosswalk matches zip, which this mapping does not fill');
   });
 });

@@ -10,9 +10,17 @@ import type { Scope } from '../scope.ts';
 export interface Crosswalk {
   /** The field to match: one of the contact, or of `match`. */
   readonly match: string;
-  /** The id for a value, which is given trimmed and lower-cased. */
-  readonly find: (value: string) => string | undefined;
+  /** What messages call it. */
+  readonly file: string;
+  /** The id for a value, compared trimmed and in any case; undefined when it is not there, NaN when it is no number. */
+  readonly find: (value: string) => number | undefined;
 }
+
+const NO_MATCH = 'crosswalk-no-match';
+const NOTHING_TO_MATCH = 'crosswalk-nothing-to-match';
+
+/** The codes of reasons for contacts that the crosswalk does not know: they may be new to the store. */
+export const UNMATCHED_CODES: ReadonlySet<string> = new Set([NO_MATCH, NOTHING_TO_MATCH]);
 
 /** Compiles the id of a contact: from the crosswalk where the job has one, else from the mapping's `id`. */
 export function compileContactId(
@@ -20,16 +28,16 @@ export function compileContactId(
   contact: ContactSpec,
   crosswalk: Crosswalk | undefined,
 ): Field {
-  const required = { wanted: 'text', blank: 'reject' } as const;
   if (crosswalk === undefined) {
     if (contact.id === undefined) {
       return () => new Unreadable('id-missing', 'the mapping has no id, and the job no crosswalk');
     }
-    const id = compileField(scope, ['contact', 'id'], contact.id, required);
+    const id = compileField(scope, ['contact', 'id'], contact.id, { wanted: 'text', blank: 'reject' });
     return (rows) => asId(id(rows));
   }
   const known = CONTACT_TEXT_FIELDS.find((name) => name === crosswalk.match);
-  const value = known === undefined ? contact.match?.[crosswalk.match] : contact[known];
+  const sent = known === undefined ? undefined : contact[known];
+  const value = sent ?? contact.match?.[crosswalk.match];
   if (value === undefined) {
     const names = [...CONTACT_TEXT_FIELDS, ...Object.keys(contact.match ?? {})];
     scope.problems.add(
@@ -38,21 +46,32 @@ export function compileContactId(
     );
     return () => undefined;
   }
-  const path = known === undefined ? ['contact', 'match', crosswalk.match] : ['contact', known];
-  const matched = compileField(scope, path, value, required);
+  const path = ['contact', ...(sent === undefined ? ['match'] : []), crosswalk.match];
+  const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+  const { match, file } = crosswalk;
   return (rows) => {
     const found = matched(rows);
-    if (typeof found !== 'string') {
+    if (found instanceof Unreadable) {
       return found;
     }
-    const id = crosswalk.find(found.trim().toLowerCase());
-    return id === undefined
-      ? new Unreadable(
-          'crosswalk-no-match',
-          `the crosswalk has no contact with this ${crosswalk.match}`,
-          rows.head?.line,
-        )
-      : asId(id);
+    if (typeof found !== 'string' || found.trim() === '') {
+      return new Unreadable(
+        NOTHING_TO_MATCH,
+        `the ${match} is blank, and the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
+        rows.head?.line,
+      );
+    }
+    const id = crosswalk.find(found);
+    if (id === undefined) {
+      return new Unreadable(
+        NO_MATCH,
+        `no contact in ${file} has this ${match}; create it in the store, or add it to the crosswalk, then retry`,
+        rows.head?.line,
+      );
+    }
+    return Number.isNaN(id)
+      ? new Unreadable('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`)
+      : String(id);
   };
 }
 

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HashKey } from '../../src/plan/key-set.ts';
+import { CrosswalkIndex } from '../../src/run/crosswalk-index.ts';
+
+/** Three hashes for everything: nearly all texts share theirs with others. */
+const poorHash: HashKey = (key, into) => {
+  into.high = key.length % 3;
+  into.low = 0;
+};
+
+const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.emailAddress());
+
+describe('a crosswalk in memory', () => {
+  it.each([
+    ['its own hash', undefined],
+    ['a hash that nearly all texts share', poorHash],
+  ])('finds what a Map would find, by %s', (_name, hash) => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(texts, fc.integer({ min: 0, max: 1e15 })), { maxLength: 200 }),
+        fc.array(texts, { maxLength: 50 }),
+        (entries, others) => {
+          const index = new CrosswalkIndex(hash);
+          const known = new Map<string, number>();
+          for (const [text, number] of entries) {
+            expect(index.add(text, number)).toBe(known.get(text));
+            if (!known.has(text)) known.set(text, number);
+          }
+          expect(index.size).toBe(known.size);
+          for (const text of [...known.keys(), ...others]) expect(index.get(text)).toBe(known.get(text));
+        },
+      ),
+    );
+  });
+
+  it('grows over many pages, and takes texts that are longer than one', () => {
+    const index = new CrosswalkIndex();
+    const long = 'ä'.repeat(700_000);
+    const name = (number: number) => `${'contact-'.repeat(12)}${number}@mail.example`;
+    for (let number = 0; number < 30_000; number += 1) {
+      index.add(name(number), number);
+      if (number === 15_000) index.add(long, -1);
+    }
+    const wrong = Array.from({ length: 30_000 }, (_, number) => number).filter(
+      (number) => index.get(name(number)) !== number,
+    );
+    expect(wrong).toEqual([]);
+    expect(index.get(long)).toBe(-1);
+    expect(index.get(`${long}a`)).toBeUndefined();
+  });
+
+  it('does not take half a surrogate pair for the mark that stands in for one', () => {
+    const index = new CrosswalkIndex();
+    index.add('\ufffd@mail.example', 1);
+    expect(index.get('\ud83d@mail.example')).toBeUndefined();
+    expect(index.get('\ufffd@mail.example')).toBe(1);
+  });
+});
