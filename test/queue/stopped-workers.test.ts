@@ -3,18 +3,16 @@ import { describeWithRedis } from '../support/redis.ts';
 import { coordinator, openShop, resent, until } from './workers-setup.ts';
 
 describeWithRedis('a worker that is told to stop', () => {
-  it.concurrent('ends with 0 at once, and the others go on', async () => {
+  it.concurrent('hands back what it holds and ends with 0, and the others go on', async () => {
     await using shop = await openShop({ products: 1_500, store: { latencyMs: { min: 10, max: 20 } } });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
     const stopped = await coordinator(workers);
     await until(() => store.requests.length > 300);
-    const toldAt = performance.now();
     stopped.process.kill('SIGTERM');
     const { code, stderr } = await stopped.ended;
     expect(code).toBe(0);
-    expect(performance.now() - toldAt).toBeLessThan(2_000);
     expect(stderr).toContain('"run handed back"');
     expect(stderr).toContain('"shard handed back"');
 
