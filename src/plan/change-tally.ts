@@ -10,7 +10,7 @@ interface OpenField {
 
 const SAMPLES_KEPT = 3;
 
-/** Counts over all changed records which fields differ, and keeps the first few old and new values of each. */
+/** Counts over all records which fields differ, and keeps the first few old and new values of each. */
 export class ChangeTally {
   readonly #resource: Resource;
   readonly #fields = new Map<string, OpenField>();
@@ -20,15 +20,30 @@ export class ChangeTally {
     this.#resource = resource;
   }
 
-  add(key: string, changes: readonly FieldChange[]): void {
+  /**
+   * Counts what differs, and gives whether any of it can be sent: a contact's field cannot be emptied through the API
+   * (section 4.2), so where nothing else differs there is nothing to send.
+   */
+  add(key: string, changes: readonly FieldChange[]): boolean {
+    let sendable = false;
     for (const change of changes) {
+      if (this.#isEmptied(change)) {
+        this.#emptied.set(change.field, (this.#emptied.get(change.field) ?? 0) + 1);
+        continue;
+      }
+      sendable = true;
       const field = this.#fieldNamed(change.field);
       field.records++;
       if (field.samples.length < SAMPLES_KEPT) field.samples.push(sampleOf(this.#resource, key, change));
-      if (this.#resource === 'contacts' && change.new === undefined) {
-        this.#emptied.set(change.field, (this.#emptied.get(change.field) ?? 0) + 1);
-      }
     }
+    return sendable;
+  }
+
+  /** A field of a contact that is gone. One property of several is no field: the others are sent, and replace all. */
+  #isEmptied(change: FieldChange): boolean {
+    return (
+      this.#resource === 'contacts' && change.new === undefined && !change.field.startsWith('properties.')
+    );
   }
 
   /** Most frequent first. */

@@ -150,8 +150,7 @@ export class PlanDraft {
     if (acknowledged === undefined) return 'changed';
     const changes = fieldChanges(acknowledged, prepared.body);
     if (changes.length === 0) return same;
-    this.tally.changes.add(prepared.record.key, changes);
-    return 'changed';
+    return this.tally.changes.add(prepared.record.key, changes) ? 'changed' : same;
   }
 
   #place(prepared: Prepared, mark: LedgerMark | undefined, standing: Standing): void {

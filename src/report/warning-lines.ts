@@ -60,9 +60,9 @@ function whyWithheld(withheld: DeletesWithheld, unreadableKeys: number): string 
 
 function emptied({ emptied: fields }: Plan): string[] {
   if (fields.length === 0) return [];
-  const named = fields.map(({ field, records }) => `${printable(field)} (${grouped(records)})`);
+  const named = fields.map(({ field, records }) => `${printable(field)} (${counted(records, 'contact')})`);
   return [
-    `The source has emptied fields that the store keeps, since its API cannot clear them: ${listed(named)}.`,
+    `Emptied in the source, but cannot be cleared through the API: ${listed(named)}. The store keeps what it has; clear it there by hand.`,
   ];
 }
 

@@ -138,6 +138,41 @@ describe('a plan', () => {
     expect(plan.fieldsChanged.find(({ field }) => field === 'tags')?.samples[0]?.new).toBe('["a","b"]');
   });
 
+  it('sends nothing for a contact of which only a field was emptied, and tells so', async () => {
+    const known = { email: 'anna@example.com', phone: '0123', tags: ['a'], subscribed: false };
+    const ledger = new MemoryLedger().put('7', known).put('8', known).put('9', known);
+    const mapped = [
+      record('7', { email: 'anna@example.com', subscribed: false }, { line: 2 }),
+      record('8', { email: 'anna@example.com', tags: ['a'] }, { line: 3 }),
+      record('9', known, { line: 4 }),
+    ];
+    const { plan, operations } = await planOf({ mapped, ledger, resource: 'contacts' });
+    expect(operations).toEqual([]);
+    expect(plan.counts.unchanged).toEqual({ records: 3, rows: 3 });
+    expect(plan.fieldsChanged).toEqual([]);
+    expect(plan.emptied).toEqual([
+      { field: 'phone', records: 2 },
+      { field: 'tags', records: 1 },
+      { field: 'subscribed', records: 1 },
+    ]);
+  });
+
+  it('sends the properties that are left when one of them is gone', async () => {
+    const [stage, job] = [
+      { name: 'Stage', value: 'Lead' },
+      { name: 'Job', value: 'Baker' },
+    ];
+    const ledger = new MemoryLedger().put('7', { properties: [stage, job] }).put('8', { properties: [job] });
+    const mapped = [
+      record('7', { properties: [job] }, { line: 2 }),
+      record('8', { name: 'Ann' }, { line: 3 }),
+    ];
+    const { plan, operations } = await planOf({ mapped, ledger, resource: 'contacts' });
+    expect(operations.map(({ key }) => key)).toEqual(['7', '8']);
+    expect(plan.fieldsChanged.map(({ field }) => field)).toEqual(['properties.Stage', 'name']);
+    expect(plan.emptied).toEqual([{ field: 'properties', records: 1 }]);
+  });
+
   it('warns when it takes over what another job sent, and tells what stays that job’s', async () => {
     const mapped = [...products(0, 1, { title: 'x' }), ...products(1, 3)];
     const { plan } = await planOf({ mapped, ledger: ledgerOf(0, 3, 'other') });

@@ -100,7 +100,7 @@ describe('a plan for people', () => {
       '3 products are no longer in the source, but nothing is deleted: the url of 1 group of rows cannot be read',
     );
     expect(text).toContain('2 removed products cannot be deleted');
-    expect(text).toContain('phone (1,200)');
+    expect(text).toContain('cannot be cleared through the API: phone (1,200 contacts)');
     expect(text).toContain('1 url stands more than once, 3 copies in all');
     expect(text).toContain('7 records: quantity below 0 raised to 0');
   });
