@@ -8,7 +8,7 @@ import { slugify } from './transforms/slug.ts';
 
 /** A body that can be sent, with the key it is sent under, or why there is none. */
 export type Built =
-  | { readonly body: Extract<Mapped, { kind: 'record' }>['body']; readonly blankFields?: readonly string[] }
+  | { readonly body: Extract<Mapped, { kind: 'record' }>['body'] }
   | { readonly rejected: Reason }
   | { readonly skipped: Reason };
 
@@ -62,9 +62,6 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows): Mapped {
     key,
     body: built.body,
     ...from,
-    ...(built.blankFields === undefined || built.blankFields.length === 0
-      ? {}
-      : { blankFields: built.blankFields }),
     ...(mapper.notes.length === 0 ? {} : { notes: [...mapper.notes] }),
   };
 }

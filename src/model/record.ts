@@ -25,8 +25,6 @@ export interface MappedRecord extends FromRows {
   readonly kind: 'record';
   readonly key: string;
   readonly body: Product | Contact;
-  /** Fields whose cells are blank and that therefore are not sent (contacts: they cannot be cleared). */
-  readonly blankFields?: readonly string[];
   /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
 }

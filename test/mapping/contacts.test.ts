@@ -101,22 +101,6 @@ describe('contacts', () => {
     expect(report?.unused).toEqual(['Secret']);
   });
 
-  it('tell which fields the source has emptied', async () => {
-    const { mapped } = await contact(['7', '', 'Ann', '', '', '', '', '', '', '', '', '', '']);
-    expect(mapped).toMatchObject({
-      body: { name: 'Ann' },
-      blankFields: [
-        'email',
-        'phone',
-        'properties.CRM',
-        'properties.Score',
-        'tags',
-        'subscribed',
-        'subscriberLists',
-      ],
-    });
-  });
-
   it('are left out when there is nothing to send', async () => {
     const { mapped } = await contact(['7', '', '', '', '', '', '', '', '', '', '', '', '']);
     expect(mapped).toMatchObject({ kind: 'skipped', key: '7', reason: { code: 'nothing-to-send' } });
