@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StorefrontEvent } from '../../src/storefront/events.ts';
 import type { Sent } from '../../src/storefront/send.ts';
+import { figure } from '../support/figure.ts';
+import { atMost, none } from '../support/measure.ts';
 import { type VirtualAnswer, virtualStore } from './virtual-store.ts';
 
 const MINUTE = 60_000;
@@ -28,7 +30,7 @@ async function sendAll({ answer, operations, concurrency = 16 }: Scenario) {
 }
 
 describe('a store that fails', () => {
-  it('is probed once a second for ten minutes, and no row fails', async () => {
+  it('is probed once a second for ten minutes, and no row fails', async (context) => {
     const { requests, kinds, events } = await sendAll({
       answer: ({ now }) => (now < 10 * MINUTE ? unavailable : ok),
       operations: 300,
@@ -36,10 +38,22 @@ describe('a store that fails', () => {
     expect(kinds('ok')).toBe(300);
     const during = requests.filter(({ at }) => at < 10 * MINUTE);
     const firstAttempts = new Set(during.map(({ path }) => path)).size;
-    const figures = { requests: requests.length, during: during.length, firstAttempts };
-    console.log(`ten minutes of 503: ${JSON.stringify(figures)}`);
-    expect(during.length).toBeLessThanOrEqual(10 + 600 + 1);
-    expect(requests.length - 300).toBeLessThanOrEqual(300 / 10 + 100 + 600);
+    const probes = 600;
+    figure(context, {
+      invariant: 15,
+      seed: null,
+      fired: { '503 for ten minutes': requests.filter(({ status }) => status === 503).length },
+      measured: [
+        none('rows failed', 300 - kinds('ok')),
+        atMost(
+          0.1,
+          'retries beyond 100 and probes, of first attempts',
+          Math.max(0, requests.length - 300 - 100 - probes) / 300,
+        ),
+        atMost(10 + probes + 1, 'requests in ten minutes', during.length),
+        atMost(10 + 1, 'first attempts beyond probes in ten minutes', Math.max(0, firstAttempts - probes)),
+      ],
+    });
     expect(events.filter(({ kind }) => kind === 'breaker-opened')).toHaveLength(1);
     expect(events.find(({ kind }) => kind === 'breaker-closed')).toMatchObject({
       openForMs: expect.any(Number),
