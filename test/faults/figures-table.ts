@@ -46,8 +46,8 @@ export default class FiguresTable implements Reporter {
       lines.push(...rowsOf(number, sentence, found, isOff));
     }
     process.stdout.write(`\n${lines.join('\n')}\n\n`);
-    const count = lines.length === 0 ? 'no figures' : `${off} of the figures are off or missing`;
-    process.stdout.write(`${off === 0 && lines.length > 0 ? 'all figures hold' : count}\n`);
+    const failed = cases.filter((test) => test.result().state === 'failed').length;
+    process.stdout.write(`${off} invariants with a figure off or missing, ${failed} tests failed\n`);
     if (off > 0) process.exitCode = 1;
   }
 }

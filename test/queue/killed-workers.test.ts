@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { figure } from '../support/figure.ts';
+import { atLeast, atMost, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import type { RunningCommand } from '../support/workspace.ts';
 import { coordinator, openShop, resent, SHORT_LEASE_MS, until } from './workers-setup.ts';
@@ -17,7 +19,7 @@ async function kill({ process, ended }: RunningCommand): Promise<void> {
 }
 
 describeWithRedis('a killed worker', () => {
-  it.concurrent('that coordinates is replaced: nothing missing, nothing twice in the store', async () => {
+  it.concurrent('that coordinates is replaced: nothing missing, nothing twice in the store', async (context) => {
     await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
@@ -29,7 +31,12 @@ describeWithRedis('a killed worker', () => {
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
     expect(store.shop.products.size).toBe(PRODUCTS);
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
-    expect(resent(store)).toBeLessThanOrEqual(MOST_RESENT);
+    figure(context, {
+      invariant: 5,
+      seed: store.seed,
+      fired: { 'SIGKILL to a worker': 1 },
+      measured: [atMost(MOST_RESENT, 're-sent after a worker with two shards under way', resent(store))],
+    });
   });
 
   it.concurrent('that only sends is replaced as well', async () => {
@@ -47,7 +54,7 @@ describeWithRedis('a killed worker', () => {
     expect(resent(store)).toBeLessThanOrEqual(MOST_RESENT);
   });
 
-  it.concurrent('five times in a row does not fail the run', async () => {
+  it.concurrent('five times in a row does not fail the run', async (context) => {
     await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
     const { store, workspace } = shop;
     let worker = await shop.worker();
@@ -61,14 +68,22 @@ describeWithRedis('a killed worker', () => {
     const followed = await following.ended;
     expect(followed.json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
     expect(followed.code).toBe(0);
-    expect(store.shop.products.size).toBe(PRODUCTS);
-    expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
-    expect(resent(store)).toBeLessThanOrEqual(5 * MOST_RESENT);
+    figure(context, {
+      invariant: 8,
+      seed: store.seed,
+      fired: { 'SIGKILL to the only worker': 5 },
+      measured: [
+        atLeast(PRODUCTS, 'products applied', store.shop.products.size),
+        none('duplicates', store.figures().duplicates),
+        atMost(1, 'overlap', store.figures().maxOverlap),
+        atMost(5 * MOST_RESENT, 're-sent', resent(store)),
+      ],
+    });
   });
 });
 
 describeWithRedis('a worker that was stopped for longer than its lease', () => {
-  it.concurrent('leaves its shards to the one that took them over when it wakes', async () => {
+  it.concurrent('leaves its shards to the one that took them over when it wakes', async (context) => {
     await using shop = await openShop({ products: 1_000, store: STORE, shortLeases: true });
     const { store, workspace } = shop;
     const stopped = await shop.worker();
@@ -83,12 +98,20 @@ describeWithRedis('a worker that was stopped for longer than its lease', () => {
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 1_000, unsent: 0 });
     expect(store.shop.products.size).toBe(1_000);
-    expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
-    expect(resent(store)).toBeLessThanOrEqual(MOST_RESENT);
+    figure(context, {
+      invariant: 7,
+      seed: store.seed,
+      fired: { 'SIGSTOP longer than the lease': 1, SIGCONT: 1 },
+      measured: [
+        none('duplicates', store.figures().duplicates),
+        atMost(1, 'overlap', store.figures().maxOverlap),
+        atMost(MOST_RESENT, 're-sent', resent(store)),
+      ],
+    });
     expect(await settled(stopped)).toBe('running');
   });
 
-  it.concurrent('sends no more than was under way when it wakes alone, and then takes its run up again', async () => {
+  it.concurrent('sends no more than was under way when it wakes alone, and then takes its run up again', async (context) => {
     await using shop = await openShop({ products: 1_000, store: STORE, shortLeases: true });
     const { store, workspace } = shop;
     const worker = await shop.worker();
@@ -99,7 +122,14 @@ describeWithRedis('a worker that was stopped for longer than its lease', () => {
     const sentBefore = store.requests.length;
     worker.process.kill('SIGCONT');
     await worker.printed('was lost');
-    expect(store.requests.length - sentBefore).toBeLessThanOrEqual(CONCURRENCY);
+    figure(context, {
+      invariant: 7,
+      seed: store.seed,
+      fired: { 'SIGSTOP longer than the lease': 1, SIGCONT: 1 },
+      measured: [
+        atMost(CONCURRENCY, 'writes after waking without the lock', store.requests.length - sentBefore),
+      ],
+    });
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 1_000, unsent: 0 });
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
