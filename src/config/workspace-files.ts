@@ -60,14 +60,24 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
   });
 }
 
+/** Whether a folder is a workspace. */
+export function isWorkspace(dir: string): boolean {
+  const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
+  return exists('stores.yaml') || exists('jobs');
+}
+
 /** UsageError when the folder is no workspace. */
 export function openFiles(dir: string, shippedDir: string): WorkspaceFiles {
-  const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
-  if (!exists('stores.yaml') && !exists('jobs')) {
+  if (!isWorkspace(dir)) {
     throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
-      hint: 'Name the workspace with -C DIR.',
+      hint: 'Name the workspace with -C DIR, or make one: storeferry init DIR',
     });
   }
+  return filesOf(dir, shippedDir);
+}
+
+/** The files of a folder that is, or may become, a workspace. */
+export function filesOf(dir: string, shippedDir: string): WorkspaceFiles {
   const file = once((path: string) => readYaml(join(dir, path), path));
   const shipped = once((name: string) =>
     readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`),

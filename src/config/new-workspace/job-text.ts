@@ -1,0 +1,121 @@
+import type { ImportJob } from '../import-job.ts';
+import type { MappingSpec } from '../mapping-spec.ts';
+import { placeholder } from '../placeholders.ts';
+import { schemaLine, yamlText } from './yaml-text.ts';
+
+/** What is to be said in the file of a new import job. */
+export interface NewJob {
+  readonly name: string;
+  readonly imports: ImportJob['import'];
+  readonly store: string;
+  readonly source: {
+    readonly path: string;
+    readonly encoding?: string | undefined;
+    readonly delimiter?: string | undefined;
+  };
+  readonly mapping: string;
+  /** What the mapping lets a job set, for the comments. */
+  readonly params: NonNullable<MappingSpec['params']>;
+  readonly paramValues: Readonly<Record<string, string>>;
+  readonly crosswalk?: { readonly path: string; readonly match: string; readonly id: string } | undefined;
+  readonly schedule?: { readonly cron: string; readonly timezone: string } | undefined;
+  /** For the example of a schedule. */
+  readonly timezone: string;
+}
+
+/** A job file that a newcomer learns from: what is set, what could be, and why. */
+export function jobText(job: NewJob): string {
+  const contacts = job.imports === 'contacts';
+  const lines = [
+    schemaLine('job', '../'),
+    `# Moves ${job.imports} into the store ${job.store}. After a change: storeferry check`,
+    `#   storeferry plan ${job.name}   says what a run would send, and sends nothing`,
+    `#   storeferry run ${job.name}    sends it; the next run sends only what has changed since`,
+    `import: ${job.imports}`,
+    `store: ${yamlText(job.store)} # a name in stores.yaml`,
+    'source:',
+    `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip are opened`,
+    ...optional('  encoding', job.source.encoding, 'the charset of the file'),
+    ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
+    `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; one of your own goes into mappings/`,
+    ...paramLines(job),
+    '',
+    ...(contacts ? crosswalkLines(job) : modeLines()),
+    ...(contacts
+      ? [
+          '# Two rows for one contact: reject both, keep the first or the last, or merge them.',
+          'duplicates: reject',
+        ]
+      : [
+          '# The same product twice in one file: reject both, or keep the first or the last.',
+          'duplicates: reject',
+        ]),
+    '# What stops a run before its first request, to be looked at and approved: too many deletes or rejects, too few',
+    '# rows compared with the last run, too many changes. These are the defaults; a number or a percentage each.',
+    'safety: { maxDeletes: 5%, maxRejects: 10%, minRows: 80%, maxChanges: off }',
+    '',
+    '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
+    ...scheduleLines(job),
+    '# A web address that is told how a run went.',
+    `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function optional(key: string, value: string | undefined, why: string): string[] {
+  return value === undefined ? [] : [`${key}: ${yamlText(value)} # ${why}`];
+}
+
+function modeLines(): string[] {
+  return [
+    '# Products that this job has sent and the source no longer has: upsert keeps them, mirror deletes them.',
+    'mode: upsert',
+  ];
+}
+
+function crosswalkLines({ crosswalk }: NewJob): string[] {
+  if (crosswalk === undefined) {
+    return [
+      '# The store knows contacts by its own ids, which the mapping takes from the file. Where the file has none, a CSV',
+      '# file with id and e-mail joins them:',
+      '# crosswalk: { path: contact-ids.csv, match: email, id: id }',
+    ];
+  }
+  return [
+    '# The store updates contacts by id only: this file joins its ids with what the source knows.',
+    'crosswalk:',
+    `  path: ${yamlText(crosswalk.path)}`,
+    `  match: ${yamlText(crosswalk.match)} # its column to match, and the contact's field of that name`,
+    `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,
+  ];
+}
+
+function scheduleLines({ schedule, timezone }: NewJob): string[] {
+  const written = (cron: string, zone: string) =>
+    `schedule: { cron: ${JSON.stringify(cron)}, timezone: ${yamlText(zone)} }`;
+  return schedule === undefined
+    ? [`# ${written('15 2 * * *', timezone)}`]
+    : [written(schedule.cron, schedule.timezone)];
+}
+
+function paramLines({ params, paramValues }: NewJob): string[] {
+  const names = Object.keys(params);
+  if (names.length === 0) return [];
+  const set = names.filter((name) => paramValues[name] !== undefined);
+  const about = names.flatMap((name) => {
+    const param = params[name];
+    const settled = typeof param === 'object' ? param.default : param;
+    const description = typeof param === 'object' ? (param.description ?? '') : '';
+    if (paramValues[name] !== undefined) {
+      return [
+        `  ${yamlText(name)}: ${yamlText(paramValues[name])}${description === '' ? '' : ` # ${description}`}`,
+      ];
+    }
+    return [
+      `  # ${yamlText(name)}: ${JSON.stringify(settled ?? '')}${description === '' ? '' : ` # ${description}`}`,
+    ];
+  });
+  return set.length === 0
+    ? ['# What this mapping lets a job set, with its defaults:', '# params:', ...about]
+    : ['params:', ...about];
+}
