@@ -1,0 +1,54 @@
+import { connectionFailure, failureWithin } from './http-failure.ts';
+import { RemoteFailure } from './remote-failure.ts';
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = field(field(error, '$metadata'), 'httpStatusCode');
+  return typeof status === 'number' ? status : undefined;
+}
+
+const KEYS_HINT = 'Look at the access key, its secret and what the key may do in this bucket.';
+
+/** What a request to S3 failed by. Only codes are kept: sentences of a store quote keys and signatures. */
+export function s3Failure(error: unknown): RemoteFailure {
+  const ours = failureWithin(error);
+  if (ours !== undefined) return ours;
+  const status = statusOf(error);
+  if (status === undefined) return connectionFailure(error);
+  const code = error instanceof Error ? error.name.replaceAll(/[^\w.-]/g, '').slice(0, 60) : '';
+  const told = code === '' || /^\d/.test(code) ? String(status) : `${status} ${code}`;
+  const of = (kind: RemoteFailure['kind'], message: string, hint?: string) =>
+    new RemoteFailure(kind, message, { status, ...(hint === undefined ? {} : { hint }) });
+  if (code === 'NoSuchBucket')
+    return of('final', 'there is no such bucket', 'Look whether its name is right.');
+  if (code === 'RequestTimeTooSkewed') {
+    return of('final', 'the clock of this machine is wrong, by what the store says', 'Set the clock right.');
+  }
+  switch (status) {
+    case 301:
+    case 307:
+    case 308:
+    case 400:
+      return of(
+        'final',
+        `the store does not take the request (${told})`,
+        'Look at `region` and `endpoint`: a bucket answers only in its own region.',
+      );
+    case 401:
+    case 403:
+      return of('final', `the store refuses access (${told})`, KEYS_HINT);
+    case 404:
+      return of('absent', `there is no such object (${told})`, 'Look whether bucket and key are right.');
+    case 409:
+    case 412:
+      return of('changed', `it was changed by somebody else in the meantime (${told})`);
+    default:
+      return of(
+        status >= 500 || status === 408 || status === 429 ? 'passing' : 'final',
+        `the store answers ${told}`,
+      );
+  }
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import type { Attributes } from 'ssh2';
+import type { SftpAddress } from '../model/remote-address.ts';
+import { chosen, isPattern, matchesPattern, splitPath } from './name-pattern.ts';
+import type { RemoteClient } from './remote-client.ts';
+import { RemoteFailure } from './remote-failure.ts';
+import { type SftpCalls, sftpCalls } from './sftp-calls.ts';
+import { isAbsent, sftpFailure } from './sftp-failure.ts';
+import { sftpReadable } from './sftp-readable.ts';
+import { connectSsh, type SshConnection } from './ssh-connection.ts';
+
+/** Reads and writes files over SFTP. One connection serves until it is lost. */
+export function sftpClient(at: SftpAddress): RemoteClient {
+  let connection: SshConnection | undefined;
+
+  /** Does something with the server; a failure is told as one of ours. */
+  async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
+    if (connection === undefined || connection.closed.aborted) connection = await connectSsh(at, signal);
+    const { sftp, closed } = connection;
+    try {
+      return await action(sftpCalls(sftp, AbortSignal.any([signal, closed])));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (closed.aborted) throw new RemoteFailure('passing', 'the connection was lost', { cause: error });
+      throw sftpFailure(error);
+    }
+  }
+
+  const { folder, name } = splitPath(at.path);
+  const locationOf = (file: string) => at.location.slice(0, at.location.lastIndexOf('/') + 1) + file;
+  return {
+    async find(signal) {
+      if (!isPattern(at.path)) return [{ location: at.location, path: at.path }];
+      const entries = await use(signal, (calls) => calls.list(folder === '' ? '.' : folder));
+      const files = entries.filter(({ filename, attrs }) => isFile(attrs) && matchesPattern(filename, name));
+      const listed = files.map(({ filename, attrs }) => ({
+        path: folder + filename,
+        writtenAt: attrs.mtime * 1000,
+      }));
+      return chosen(listed, at.newest).map(({ path }) => ({
+        location: locationOf(splitPath(path).name),
+        path,
+      }));
+    },
+    get: ({ path }, { signal }) =>
+      use(signal, async (calls) => {
+        const attributes = await calls.stat(path);
+        if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
+        const content = sftpReadable({ calls, path, before: attributes });
+        return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
+      }),
+    put: (upload, { signal, ifVersion }) =>
+      use(signal, async (calls) => {
+        await removeLeftovers(calls, folder, name);
+        const old = await statOrAbsent(calls, at.path);
+        refuseChanged(ifVersion, old);
+        const temporary = `${folder}${temporaryStart(name)}${randomBytes(6).toString('hex')}.tmp`;
+        try {
+          await calls.writeNew(temporary, upload, old === undefined ? undefined : old.mode & 0o777);
+          if (ifVersion !== undefined) refuseChanged(ifVersion, await statOrAbsent(calls, at.path));
+          await calls.replace(temporary, at.path);
+        } catch (error) {
+          await calls.remove(temporary).catch(() => undefined);
+          throw error;
+        }
+      }),
+    async [Symbol.asyncDispose]() {
+      connection?.close();
+    },
+  };
+}
+
+const FILE_TYPE_BITS = 0o170000;
+const REGULAR_FILE = 0o100000;
+
+function isFile({ mode }: Attributes): boolean {
+  return (mode & FILE_TYPE_BITS) === REGULAR_FILE;
+}
+
+/** Good enough to notice another writer; a clock of seconds is too coarse to leave out reading. */
+function versionOf({ size, mtime }: Attributes): string {
+  return `${size} ${mtime}`;
+}
+
+function refuseChanged(ifVersion: string | null | undefined, now: Attributes | undefined): void {
+  if (ifVersion === undefined) return;
+  if ((now === undefined ? null : versionOf(now)) === ifVersion) return;
+  throw new RemoteFailure('changed', 'it was changed by somebody else in the meantime');
+}
+
+async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes | undefined> {
+  try {
+    return await calls.stat(path);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+function temporaryStart(name: string): string {
+  return `.${name}.storeferry-`;
+}
+
+/** What a killed process has left behind; whoever writes holds the lock of the destination. */
+async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {
+  const entries = await calls.list(folder === '' ? '.' : folder);
+  for (const { filename } of entries) {
+    if (filename.startsWith(temporaryStart(name)) && filename.endsWith('.tmp')) {
+      await calls.remove(folder + filename).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { Client, type SFTPWrapper } from 'ssh2';
+import type { SftpAddress } from '../model/remote-address.ts';
+import { connectionFailure } from './http-failure.ts';
+import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
+import { errorCode, RemoteFailure } from './remote-failure.ts';
+
+const CONNECT_MS = 10_000;
+const READY_MS = 20_000;
+const KEEP_ALIVE_MS = 10_000;
+
+/** A connection to an SSH server whose key was checked, with SFTP spoken on it. */
+export interface SshConnection {
+  readonly sftp: SFTPWrapper;
+  /** Whether it can no longer be used. */
+  readonly closed: AbortSignal;
+  close(): void;
+}
+
+/** Connects, checks the server's key and logs in. RemoteFailure, or the signal's reason. */
+export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<SshConnection> {
+  signal.throwIfAborted();
+  refusePrivateHost(at.host, at.allowPrivateAddresses);
+  const socket = await connectSocket(at, signal);
+  const client = new Client();
+  const lost = new AbortController();
+  client.on('close', () => lost.abort());
+  let refusedKey: RemoteFailure | undefined;
+  const abort = () => client.destroy();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
+      client.on('error', reject);
+      client.on('close', () => reject(new RemoteFailure('passing', 'the server closed the connection')));
+      client.on('keyboard-interactive', (_name, _instructions, _language, prompts, answer) =>
+        answer(prompts.map(() => at.password ?? '')),
+      );
+      client.once('ready', () =>
+        client.sftp((error, opened) => (error === undefined ? resolve(opened) : reject(noSftp(error)))),
+      );
+      client.connect({
+        sock: socket,
+        username: at.user,
+        ...(at.password === null ? {} : { password: at.password, tryKeyboard: true }),
+        ...(at.privateKey === null ? {} : { privateKey: at.privateKey }),
+        ...(at.passphrase === null ? {} : { passphrase: at.passphrase }),
+        readyTimeout: READY_MS,
+        keepaliveInterval: KEEP_ALIVE_MS,
+        hostVerifier: (key: Buffer) => {
+          refusedKey = refusalOf(key, at);
+          return refusedKey === undefined;
+        },
+      });
+    });
+    return { sftp, closed: lost.signal, close: () => client.end() };
+  } catch (error) {
+    client.destroy();
+    signal.throwIfAborted();
+    throw refusedKey ?? sshFailure(error, at);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    // Whoever waits for an answer is told by `closed`.
+    client.on('error', () => undefined);
+  }
+}
+
+function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const { host, port } = at;
+    const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses), signal });
+    socket.setNoDelay(true);
+    const timer = setTimeout(
+      () => socket.destroy(new RemoteFailure('passing', 'the server does not answer in time')),
+      CONNECT_MS,
+    );
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+    socket.once('error', (error) => {
+      clearTimeout(timer);
+      reject(signal.aborted ? signal.reason : connectionFailure(error));
+    });
+  });
+}
+
+/** The fingerprint of a public key as OpenSSH writes it. */
+export function fingerprintOf(key: Buffer): string {
+  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+}
+
+function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure | undefined {
+  const seen = fingerprintOf(key);
+  const known = hostKeys.some((hostKey) => {
+    const expected = Buffer.from(hostKey.replace(/=+$/, ''));
+    return expected.length === seen.length && timingSafeEqual(expected, Buffer.from(seen));
+  });
+  if (known) return undefined;
+  return new RemoteFailure(
+    'final',
+    `the key of the server is not the one that \`hostKey\` names: it is ${seen}`,
+    {
+      hint: `Ask whoever runs ${host} whether that is its key. Only if it is, set \`hostKey: ${seen}\`; if not, somebody stands in between.`,
+    },
+  );
+}
+
+function noSftp(error: Error): RemoteFailure {
+  return new RemoteFailure('final', `the server gives no SFTP (${errorCode(error)})`, {
+    hint: 'Ask whoever runs it to allow the subsystem sftp for this user.',
+  });
+}
+
+function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
+  if (error instanceof RemoteFailure) return error;
+  const level = error instanceof Error && 'level' in error ? error.level : undefined;
+  switch (level) {
+    case 'client-authentication':
+      return new RemoteFailure('final', `the server does not let the user ${at.user} in`, {
+        hint: 'Look at the user in the address and at `password` or `privateKey`, and at the variables they name.',
+      });
+    case 'client-timeout':
+      return new RemoteFailure('passing', 'the server does not answer in time');
+    case 'handshake':
+    case 'protocol':
+      return new RemoteFailure('final', 'the server and this client have no way of encryption in common', {
+        hint: 'Look whether an SSH server answers at this port, and how old it is.',
+      });
+    default:
+      return error instanceof Error && /privateKey|private key|passphrase/i.test(error.message)
+        ? new RemoteFailure('final', 'the private key cannot be read', {
+            hint: 'It must be the whole key, BEGIN and END lines included; an encrypted one needs `passphrase`.',
+          })
+        : connectionFailure(error);
+  }
+}
