@@ -14,6 +14,8 @@ export const PLAIN_TRANSFORMS = {
     'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off); any other word rejects the record.',
   date: 'Reads a date or a date with a time in ISO form, in UTC where it names no zone.',
   unique: 'Removes repeated items from a list.',
+  email:
+    'Reads an e-mail address, in lower case, also out of `Ann <ann@mail.example>` and `mailto:`; anything else rejects the record.',
 } as const satisfies Record<string, string>;
 export type PlainTransform = keyof typeof PLAIN_TRANSFORMS;
 
@@ -29,6 +31,7 @@ const plainNames: [PlainTransform, ...PlainTransform[]] = [
   'boolean',
   'date',
   'unique',
+  'email',
 ];
 
 const otherwise = z.enum(['keep', 'blank', 'reject']);
@@ -79,6 +82,11 @@ const fields = z.strictObject({
     .length(1)
     .exactOptional()
     .describe('With `split`: the character that makes the next one ordinary.'),
+  quote: z
+    .string()
+    .length(1)
+    .exactOptional()
+    .describe('With `split`: the character around parts that hold the separator, as in `"a, b",c`.'),
   join: z.string().exactOptional().describe('Joins a list with this text between its items.'),
   number: z
     .strictObject({
@@ -161,7 +169,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   template: [],
   html: [],
   start: [],
-  split: ['escape'],
+  split: ['escape', 'quote'],
   join: [],
   number: [],
   integer: [],

@@ -84,6 +84,16 @@ describe('transforms of text', () => {
     ['an escaped separator stays', 'a\\, b, c', [{ split: ', ', escape: '\\' }, { join: '|' }], 'a, b|c'],
     ['several separators', 'a;b\nc', [{ split: [';', '\n'] }, { join: '|' }], 'a|b|c'],
     ['transforms of text work on each item', 'A,B', [{ split: ',' }, 'lower', { join: '|' }], 'a|b'],
+    [
+      'quotes hold separators',
+      '"VIP, gold","say ""hi""",plain, 6" pot',
+      [{ split: ',', quote: '"' }, { join: '|' }],
+      'VIP, gold|say "hi"|plain|6" pot',
+    ],
+    ['a cell of separators is blank', ' ; ;', [{ split: ';' }, { join: '|' }, { default: 'none' }], 'none'],
+    ['an e-mail address', ' Ann@Mail.Example', ['email'], 'ann@mail.example'],
+    ['an e-mail address with a name', 'Ann Lee <ANN@mail.example>', ['email'], 'ann@mail.example'],
+    ['an e-mail address as a link', 'mailto:ann@mail.example', ['email'], 'ann@mail.example'],
     ['unique', 'a,b,a', [{ split: ',' }, 'unique', { join: '|' }], 'a|b'],
   ])('%s', async (_name, cell, transforms, expected) => {
     expect(await through(cell, ...transforms)).toEqual(expected);
@@ -139,6 +149,13 @@ describe('transforms to numbers', () => {
   ])('%s through %j is %s', async (cell, transform, expected) => {
     expect(await through(cell, transform)).toEqual(expected);
   });
+
+  it.each(['ann', 'ann@', 'a b@mail.example', 'ann@mail.example; bob@mail.example', '+44 117 496 0182'])(
+    'take %s for no e-mail address',
+    async (cell) => {
+      expect(await through(cell, 'email')).toBe('not-an-email');
+    },
+  );
 
   it('read every number that a program writes', () => {
     fc.assert(

@@ -34,7 +34,8 @@ export function compileCategories(
     }
     const byUrl = new Map<string, Category>();
     for (const item of paths) {
-      const levels = separators.length === 0 ? [String(item)] : splitText(String(item), separators, '\\');
+      const levels =
+        separators.length === 0 ? [String(item)] : splitText(String(item), separators, { escapedBy: '\\' });
       const name = levels.at(-1);
       if (
         name === undefined ||

@@ -7,6 +7,7 @@ import { argument, type Scope } from '../scope.ts';
 import { compileTemplate } from '../template.ts';
 import { boolean } from './boolean.ts';
 import { date, dateReader } from './date.ts';
+import { email } from './email.ts';
 import { html } from './html.ts';
 import { join, split, unique } from './list.ts';
 import { lookup, tableLookup } from './lookup.ts';
@@ -47,6 +48,8 @@ export function compileTransform(scope: Scope, path: Path, transform: Transform)
       return compileDate(scope, path, {});
     case 'unique':
       return unique;
+    case 'email':
+      return email(scope.quote);
     default:
       return transform satisfies never;
   }
@@ -88,7 +91,7 @@ function compileObject(scope: Scope, path: Path, transform: TransformObject): St
     const separators = typeof transform.split === 'string' ? [transform.split] : transform.split;
     return split(
       separators.map((separator) => argument(scope, [...path, 'split'], separator)),
-      transform.escape,
+      { escapedBy: transform.escape, quotedBy: transform.quote },
     );
   }
   if (transform.join !== undefined) {

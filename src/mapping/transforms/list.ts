@@ -1,53 +1,59 @@
 import type { Item } from '../cell.ts';
 import type { Step } from './transform.ts';
 
-/** Splits a text at separators; parts are trimmed, blank ones dropped. After `escapedBy`, a character is ordinary. */
+/** What makes characters of a list ordinary. */
+export interface SplitOptions {
+  /** The character that makes the next one ordinary. */
+  readonly escapedBy?: string | undefined;
+  /** The character around parts that hold separators; doubled within them it stands for itself. */
+  readonly quotedBy?: string | undefined;
+}
+
+/** Splits a text at separators; parts are trimmed, blank ones dropped. */
 export function splitText(
   text: string,
   separators: readonly string[],
-  escapedBy: string | undefined,
+  { escapedBy, quotedBy }: SplitOptions = {},
 ): readonly string[] {
-  if (separators.every((separator) => !text.includes(separator))) {
-    const only = (escapedBy === undefined ? text : unescaped(text, escapedBy)).trim();
-    return only === '' ? [] : [only];
-  }
+  const special = [escapedBy, quotedBy, ...separators].some((one) => one !== undefined && text.includes(one));
+  if (!special) return text.trim() === '' ? [] : [text.trim()];
   const parts: string[] = [];
   let part = '';
+  let quoted = false;
   let at = 0;
   while (at < text.length) {
-    if (text.charAt(at) === escapedBy && at + 1 < text.length) {
+    const character = text.charAt(at);
+    if (character === escapedBy && at + 1 < text.length) {
       part += text.charAt(at + 1);
       at += 2;
-      continue;
-    }
-    const separator = separators.find((one) => text.startsWith(one, at));
-    if (separator === undefined) {
-      part += text.charAt(at);
-      at++;
+    } else if (character === quotedBy && (quoted || part.trim() === '')) {
+      const doubled = quoted && text.charAt(at + 1) === quotedBy;
+      if (doubled) part += character;
+      else quoted = !quoted;
+      at += doubled ? 2 : 1;
     } else {
-      parts.push(part.trim());
-      part = '';
-      at += separator.length;
+      const separator = quoted ? undefined : separators.find((one) => text.startsWith(one, at));
+      if (separator === undefined) part += character;
+      else {
+        parts.push(part.trim());
+        part = '';
+      }
+      at += separator?.length ?? 1;
     }
   }
   parts.push(part.trim());
   return parts.filter((one) => one !== '');
 }
 
-function unescaped(text: string, escapedBy: string): string {
-  let result = '';
-  for (let at = 0; at < text.length; at++) {
-    const next = text.charAt(at) === escapedBy && at + 1 < text.length ? ++at : at;
-    result += text.charAt(next);
-  }
-  return result;
-}
-
-export function split(separators: readonly string[], escapedBy: string | undefined): Step {
+export function split(separators: readonly string[], options: SplitOptions): Step {
   return {
     takes: 'text',
     gives: () => 'text[]',
-    run: (value) => (typeof value === 'string' ? splitText(value, separators, escapedBy) : value),
+    run: (value) => {
+      if (typeof value !== 'string') return value;
+      const parts = splitText(value, separators, options);
+      return parts.length === 0 ? undefined : parts;
+    },
   };
 }
 
