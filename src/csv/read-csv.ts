@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { DELIMITERS } from '../model/delimiters.ts';
-import { CsvError } from '../model/errors.ts';
+import { CsvError, DelimiterError } from '../model/errors.ts';
 import type { Row } from '../model/row.ts';
 import type { Dialect, Table } from '../model/table.ts';
 import { ByteWindow } from './byte-window.ts';
@@ -174,8 +174,9 @@ async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits
     case 'incomplete':
       return DELIMITERS.comma;
     case 'unclear':
-      throw new CsvError(
+      throw new DelimiterError(
         `The delimiter cannot be told for certain: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about as well.`,
+        detected.candidates,
         { place: { file: name, line: 1 }, hint: 'Set `delimiter` in the source of the job.' },
       );
     default:

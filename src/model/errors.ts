@@ -89,6 +89,17 @@ export class EncodingError extends CsvError {
   }
 }
 
+/** What separates the columns cannot be told, and must not be guessed. */
+export class DelimiterError extends CsvError {
+  /** The characters that might, likeliest first. */
+  readonly candidates: readonly string[];
+
+  constructor(message: string, candidates: readonly string[], details: ErrorDetails = {}) {
+    super(message, details);
+    this.candidates = candidates;
+  }
+}
+
 /** The mapping cannot be applied to this file: a required or ambiguous column. */
 export class MappingError extends StoreferryError {
   readonly code = 'mapping';
