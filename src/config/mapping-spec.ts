@@ -76,6 +76,9 @@ const common = {
           .literal('subscriber-lists')
           .exactOptional()
           .describe("Instead of a file: the store's own lists, with the columns id and name."),
+        when: conditionSchema
+          .exactOptional()
+          .describe('With `of`: a condition on params; the store is asked only if it holds.'),
       }),
     )
     .exactOptional()

@@ -155,7 +155,7 @@ const fields = z.strictObject({
   otherwise: otherwise
     .exactOptional()
     .describe(
-      'With `lookup` and `table`: what becomes of words that are not there: `blank` (default), `keep`, `reject`.',
+      'With `lookup` and `table`: what becomes of words that are not there: `blank` (default), `keep`, `reject` (default for the lists of the store).',
     ),
   default: word.exactOptional().describe('What to take instead of a blank.'),
 });

@@ -2,6 +2,15 @@
 export interface LookupTable {
   readonly columns: readonly string[];
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** What is said of a value that is not there, where the table knows better than the mapping. */
+  readonly unknown?: Refusal;
+  /** Values that must not be decided, since more than one row has them. */
+  readonly ambiguous?: Refusal & { readonly keys: ReadonlySet<string> };
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
 }
 
 /** How a value is compared with the matched column of a lookup table. */

@@ -7,6 +7,7 @@ import type { Row } from '../model/row.ts';
 import { compileMapping } from './compile-mapping.ts';
 import { type LookupTable, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
+import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
 
 /** What became of one of a mapping's own tests; no problems means that it passed. */
@@ -86,8 +87,12 @@ async function rowsOf(test: MappingTest, parseCsv: ParseCsv) {
 
 function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, LookupTable> {
   return new Map(
-    Object.entries(spec.lookups ?? {}).map(([name, { match }]) => {
+    Object.entries(spec.lookups ?? {}).map(([name, { match, of }]) => {
       const given = test.lookups?.[name] ?? [];
+      if (of !== undefined) {
+        const lists = given.map((row) => ({ id: Number(row['id']), name: String(row['name'] ?? '') }));
+        return [name, storeListsTable(lists, match)];
+      }
       const header = [...new Set([match, ...given.flatMap((row) => Object.keys(row))])];
       const rows = given.map((row) => header.map((column) => String(row[column] ?? '')));
       return [name, lookupTable(header, rows, match) ?? { columns: header, rows: new Map() }];

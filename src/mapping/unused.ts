@@ -1,7 +1,10 @@
+import type { Condition } from '../config/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
+import { columnsOf, compileCondition } from './condition.ts';
 
 import type { Scope } from './scope.ts';
+import { LIST_COLUMNS } from './store-lists.ts';
 
 /** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
 export function checkUse(scope: Scope, spec: MappingSpec): void {
@@ -53,15 +56,33 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
   }
-  for (const [name, { path, of }] of Object.entries(spec.lookups ?? {})) {
+  for (const [name, { path, of, match, when }] of Object.entries(spec.lookups ?? {})) {
     if ((path === undefined) === (of === undefined)) {
       problems.add(['lookups', name], 'expected path or of, and not both');
     }
+    if (of !== undefined && !LIST_COLUMNS.includes(match)) {
+      problems.add(['lookups', name, 'match'], `expected ${LIST_COLUMNS.join(' or ')}, found ${match}`);
+    }
+    if (path !== undefined && when !== undefined) {
+      problems.add(['lookups', name, 'when'], 'when goes with of: a file is always read');
+    }
+    checkParamsOnly(scope, name, when);
     if (!used.has(`lookup ${name}`)) {
       problems.add(['lookups', name], `the lookup ${name} is used nowhere; remove it`);
     }
   }
   checkAdjacent(scope, spec);
+}
+
+/** Whether the store is asked is decided before any row is read. */
+function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined): void {
+  if (when === undefined) return;
+  const path = ['lookups', name, 'when'];
+  const others = columnsOf(when).filter((param) => !scope.params.has(param));
+  for (const param of others) {
+    scope.problems.add([...path, param], `${param} is not declared under params`);
+  }
+  if (others.length === 0) compileCondition(scope, path, when);
 }
 
 function capturesUsed({ used }: Scope, captures: readonly string[]): boolean {

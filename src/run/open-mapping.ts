@@ -4,6 +4,7 @@ import type { MappingFile } from '../config/mapping-file.ts';
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import type { Crosswalk } from '../mapping/contact/crosswalk.ts';
 import { type LookupTable, lookupTable } from '../mapping/lookup-table.ts';
+import { lookupsOfStoreLists, storeListsTable } from '../mapping/store-lists.ts';
 import { MappingError } from '../model/errors.ts';
 import { digestOf } from './digest.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
@@ -14,6 +15,8 @@ export interface MappingSource {
   readonly spec: MappingSpec;
   readonly params: ImportJob['params'];
   readonly lookups: ReadonlyMap<string, LookupTable>;
+  /** The lookups that want the store's subscriber lists, which only a run may ask for. */
+  readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
   readonly crosswalk: Crosswalk | undefined;
   /** Of everything above: rows map alike under equal digests. */
   readonly digest: string;
@@ -29,11 +32,11 @@ export async function openMapping(
 ): Promise<MappingSource> {
   const digests: string[] = [];
   const lookups = new Map<string, LookupTable>();
-  for (const [name, { path, match, of }] of Object.entries(spec.lookups ?? {})) {
+  for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
     if (path === undefined) {
-      throw new MappingError(`The lookup ${name} of ${of ?? 'nothing'} cannot be read by this version.`, {
-        hint: 'Give the path of a CSV file.',
-      });
+      // Filled when the source is staged, if the params call for it.
+      lookups.set(name, storeListsTable([], match));
+      continue;
     }
     const file = await readSideTable(resolve(dir, path), path);
     const rows: (readonly string[])[] = [];
@@ -49,6 +52,7 @@ export async function openMapping(
     spec,
     params: job.params,
     lookups,
+    listLookups: lookupsOfStoreLists(spec, job.params),
     crosswalk: crosswalk?.crosswalk,
     digest: digestOf([{ ...spec, tests }, job.params, digests, crosswalk?.digest ?? null]),
     keyDigest: keyDigestOf(spec, job),

@@ -7,6 +7,7 @@ import { loadSnapshot } from '../source/snapshot.ts';
 import type { RunContext } from './context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
+import { withStoreLists } from './store-lists.ts';
 
 const LOOK_BACK = 200;
 
@@ -22,6 +23,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     snapshot,
     folder,
     request,
+    lookups: await withStoreLists(request.mapping, folder),
     stagedAt: run.stagedAt ?? run.startedAt,
   });
   const { job } = request;

@@ -8,12 +8,15 @@ import type { Snapshot, SnapshotFile } from '../source/snapshot.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { definedOnly } from './defined-only.ts';
 import type { ImportRequest } from './import-request.ts';
+import type { MappingSource } from './open-mapping.ts';
 
 /** A staged source, and how it is to be read. */
 export interface SnapshotReading {
   readonly snapshot: Snapshot;
   readonly folder: RunFolder;
   readonly request: ImportRequest;
+  /** The mapping's, with the store's lists among them. */
+  readonly lookups: MappingSource['lookups'];
   /** Dated sales are judged at this moment. */
   readonly stagedAt: number;
 }
@@ -49,14 +52,14 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   /** What was found in the files; complete when they have been read. */
   readonly describe: () => PlanSource;
 } {
-  const { snapshot, request, stagedAt } = reading;
+  const { snapshot, request, lookups, stagedAt } = reading;
   let tables: CsvTable[] = [];
   let columnsNotUsed = new Set<string>();
   return {
     open() {
       tables = [];
       columnsNotUsed = new Set();
-      const { spec, params, lookups, crosswalk } = request.mapping;
+      const { spec, params, crosswalk } = request.mapping;
       const mapping = compileMapping(spec, {
         params,
         lookups,

@@ -7,6 +7,7 @@ import type { RunContext } from './context.ts';
 import { definedOnly } from './defined-only.ts';
 import { digestOf } from './digest.ts';
 import type { ImportRequest } from './import-request.ts';
+import { stageStoreLists } from './store-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot. */
 export type Stage = (context: RunContext, request: ImportRequest, folder: RunFolder) => Promise<Snapshot>;
@@ -37,10 +38,12 @@ export async function stageStep(
   const folder = context.artifacts.run(run.id);
   const snapshot = await stage(context, request, folder);
   await saveSnapshot(folder, snapshot);
+  const lists = await stageStoreLists(context, request, folder);
   const { schedule: _when, notify: _whom, ...job } = request.job;
   const digest = digestOf({
     source: snapshot.sha256,
     mapping: request.mapping.digest,
+    lists,
     job,
     store: [request.store.baseUrl, request.store.weightUnit],
     version: context.version,

@@ -124,7 +124,7 @@ function compileReading(scope: Scope, path: Path, transform: TransformObject): S
     return compileLookup(scope, path, transform.lookup, transform.otherwise ?? 'blank');
   }
   if (transform.table !== undefined) {
-    return compileTable(scope, path, transform.table, transform.column, transform.otherwise ?? 'blank');
+    return compileTable(scope, path, transform.table, transform.column, transform.otherwise);
   }
   const value = transform.default;
   if (value === undefined) {
@@ -209,7 +209,7 @@ function compileTable(
   path: Path,
   name: string,
   column: string | undefined,
-  otherwise: 'keep' | 'blank' | 'reject',
+  otherwise: 'keep' | 'blank' | 'reject' | undefined,
 ): Step {
   if (!scope.lookups.has(name)) {
     scope.problems.add(
@@ -225,7 +225,7 @@ function compileTable(
       `the table ${name} has no column ${column}${didYouMean(column, table.columns)}`,
     );
   }
-  return tableLookup(table, column, otherwise, scope.quote);
+  return tableLookup(table, column, otherwise ?? (table?.unknown ? 'reject' : 'blank'), scope.quote);
 }
 
 function noteOf(scope: Scope): (sentence: string) => void {

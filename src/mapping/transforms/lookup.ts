@@ -27,8 +27,15 @@ export function tableLookup(
 ): Step {
   const taken = column ?? table?.columns[1] ?? table?.columns[0] ?? '';
   return readingStep('text', (text) => {
-    const found = table === undefined ? text : table.rows.get(lookupKey(text))?.get(taken);
-    return found === undefined ? instead(text, otherwise, quote) : found === '' ? undefined : found;
+    if (table === undefined) return text;
+    const key = lookupKey(text);
+    const { ambiguous, unknown } = table;
+    if (ambiguous?.keys.has(key) === true) return new Unreadable(ambiguous.code, ambiguous.message);
+    const found = table.rows.get(key)?.get(taken);
+    if (found !== undefined) return found === '' ? undefined : found;
+    return otherwise === 'reject' && unknown !== undefined
+      ? new Unreadable(unknown.code, unknown.message)
+      : instead(text, otherwise, quote);
   });
 }
 
