@@ -1,5 +1,6 @@
 import type { Run } from '../model/run.ts';
 import type { RunContext } from './context.ts';
+import { hasDied } from './has-died.ts';
 
 const LOOK_BACK = 50;
 
@@ -51,12 +52,16 @@ export async function supersedeOthers(context: RunContext, by: Run, but?: Run): 
   await supersedePlans(context, by);
 }
 
-/** Plans of the job that wait for approval lapse when it is planned again or begins to send; failed ones are emptied. */
+/**
+ * Plans of the job that wait for approval, or whose process was killed, lapse when it is planned again or begins to
+ * send; failed ones are emptied.
+ */
 export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
   const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
   for (const run of runs) {
     if (run.id === by.id || run.kind !== 'plan') continue;
-    if (run.status === 'planned' || run.status === 'stopped') await supersede(context, run);
+    if (run.status === 'planned' || run.status === 'stopped' || (await hasDied(context, run)))
+      await supersede(context, run);
     else if (run.status !== 'running') await discardPlan(context, run);
   }
 }
@@ -73,5 +78,5 @@ async function supersede(context: RunContext, run: Run): Promise<void> {
 export async function discardPlan(context: RunContext, run: Run): Promise<void> {
   const folder = context.artifacts.run(run.id);
   const names = await folder.list();
-  await folder.remove(names.filter((name) => /^(source|shard|delete)-\d+|^snapshot\.json$/.test(name)));
+  await folder.remove(names.filter((name) => /^(source|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$/.test(name)));
 }

@@ -12,7 +12,7 @@ import type { RunContext } from './context.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
 import { RunBug } from './run-bug.ts';
-import { type RunReport, readRunReport } from './run-report.ts';
+import { type RunReport, readRunReport, rejectsFileOf } from './run-report.ts';
 import { writeRunRejects } from './write-rejects.ts';
 
 /** Finished for good: nothing of it is continued, so nothing but summary and rejects is kept. */
@@ -67,7 +67,7 @@ export async function finishStep(
   });
   if (isClosed(status)) await discardPlan(context, ended);
   await pruneRuns(context.state, context.artifacts, ended.job);
-  const report = await readRunReport(context, ended, plan);
+  const report = { ...before, run: ended, rejectsFile: await rejectsFileOf(context, ended) };
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
   return report;
 }

@@ -5,15 +5,17 @@ import { finishStep } from './finish-step.ts';
 import type { ImportRequest } from './import-request.ts';
 import { newRun } from './new-run.ts';
 import { planStep, refuseUnsafe } from './plan-step.ts';
+import { lockPlan } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 import { stageStep } from './stage-step.ts';
 
 /**
  * Plans an import job and sends nothing. The plan can be approved until a run of the job begins or the job is planned
- * again. It takes no lock: a plan made beside a running run may be out of date, and harms nobody.
+ * again. It does not hold the job: a plan made beside a running run may be out of date, and harms nobody.
  */
 export async function planRun(context: RunContext, request: ImportRequest): Promise<RunReport> {
   let run = newRun(context, request, 'plan');
+  await using _planning = await lockPlan(context, run);
   let plan: Plan | null = null;
   let failure: unknown = null;
   try {

@@ -1,7 +1,7 @@
 import { LockedError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import type { Run } from '../model/run.ts';
-import { destinationLockName, jobLockName, targetLockName } from '../state/lock-names.ts';
+import { destinationLockName, jobLockName, planLockName, targetLockName } from '../state/lock-names.ts';
 import type { Lock } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
@@ -15,6 +15,15 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
     });
   }
   return lock;
+}
+
+/** Holds the planning of a job while nothing is sent: a second plan waits, and then takes the place of the first. */
+export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
+  return context.state.locks.acquire(
+    planLockName(job),
+    { job, run },
+    { signal: context.signal, onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }) },
+  );
 }
 
 /**

@@ -51,7 +51,6 @@ export async function readExportReport({ artifacts }: RunContext, run: Run): Pro
 /** Collects the report of an import run that is under way or over. */
 export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunReport> {
   const { runs } = context.state;
-  const folder = context.artifacts.run(run.id);
   const refusals = new ReasonTally('message');
   for await (const batch of runs.refusals(run.id)) for (const refusal of batch) refusals.add(refusal);
   const tally = await runs.tally(run.id);
@@ -64,9 +63,15 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     refusals: refusals.groups(),
     unsentReasons: await runs.unsentReasons(run.id),
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
-    rejectsFile: (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null,
+    rejectsFile: await rejectsFileOf(context, run),
     exported: null,
   };
+}
+
+/** Where the run's rejects file is; null when it has none. */
+export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promise<string | null> {
+  const folder = artifacts.run(run.id);
+  return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
 }
 
 /** The report of a run that another process begins or has ended: its plan is read from its folder. */

@@ -21,6 +21,11 @@ export function jobLockName(job: string): string {
   return `job:${job}`;
 }
 
+/** Held by a plan of a job that is being made: a second one waits. */
+export function planLockName(job: string): string {
+  return `plan:${job}`;
+}
+
 /** Held by whoever writes to a store's resource: others wait. */
 export function targetLockName(target: LedgerTarget): string {
   return `target:${targetTag(target)}`;

@@ -148,6 +148,8 @@ export interface Locks {
     holder: LockHolder,
     options?: LockOptions,
   ): Promise<Lock | { readonly heldBy: LockHolder | null }>;
+  /** Who has the lock at this moment: null when that is not known, undefined when nobody has it. */
+  holderOf(name: string): Promise<LockHolder | null | undefined>;
   /** Waits for the lock; `onWait` is told once who holds it. Rejects with the signal's reason when aborted. */
   acquire(
     name: string,

@@ -65,6 +65,10 @@ export function redisLocks(
   };
   return {
     ...locks,
+    async holderOf(name) {
+      const [job, run] = await ask(client.hmget(keys.lock(name), 'job', 'run'));
+      return typeof job === 'string' && typeof run === 'string' ? { job, run } : undefined;
+    },
     acquire: (...request) => pollForLock(locks, acquirePollMs, request),
     leaveAll() {
       for (const lease of held) lease.stop();

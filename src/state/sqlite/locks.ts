@@ -1,13 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
 import { asStateError, isBusy } from './sqlite-error.ts';
 
 const POLL_MS = 200;
+/** Longer than it takes to open and close a lock. */
+const PROBE_MS = 20;
 
 const HOLDER = z.object({ job: z.string(), run: z.string() });
 
@@ -60,27 +63,45 @@ export function createSqliteLocks(folder: string): SqliteLocks {
     };
   };
 
+  const attempt = (...[name, holder, options]: Parameters<Locks['tryAcquire']>) => {
+    const together = options?.together ?? false;
+    const own = heldLocks.get(name);
+    if (own !== undefined) {
+      if (!(together && own.together && own.holder.run === holder.run)) return { heldBy: own.holder };
+      own.times += 1;
+      return handle(name, own);
+    }
+    const file = join(folder, fileName(name));
+    const holderFile = `${file}.holder.json`;
+    const database = openExclusively(`${file}.lock`);
+    if (database === undefined) return { heldBy: readHolder(holderFile) };
+    writeHolder(holderFile, holder);
+    const held = { database, holder, token: randomUUID(), together, holderFile, times: 1 };
+    heldLocks.set(name, held);
+    return handle(name, held);
+  };
+
   const locks: Pick<Locks, 'tryAcquire'> = {
-    async tryAcquire(name, holder, options) {
-      const together = options?.together ?? false;
-      const own = heldLocks.get(name);
-      if (own !== undefined) {
-        if (!(together && own.together && own.holder.run === holder.run)) return { heldBy: own.holder };
-        own.times += 1;
-        return handle(name, own);
-      }
-      const file = join(folder, fileName(name));
-      const holderFile = `${file}.holder.json`;
-      const database = openExclusively(`${file}.lock`);
-      if (database === undefined) return { heldBy: readHolder(holderFile) };
-      writeHolder(holderFile, holder);
-      const held = { database, holder, token: randomUUID(), together, holderFile, times: 1 };
-      heldLocks.set(name, held);
-      return handle(name, held);
+    async tryAcquire(...request) {
+      const first = attempt(...request);
+      if (!('heldBy' in first)) return first;
+      // Whoever only asks for the holder has the lock for a moment.
+      await sleep(PROBE_MS);
+      return attempt(...request);
     },
   };
   return {
     ...locks,
+    async holderOf(name) {
+      const own = heldLocks.get(name);
+      if (own !== undefined) return own.holder;
+      const file = join(folder, fileName(name));
+      if (!existsSync(`${file}.lock`)) return undefined;
+      const database = openExclusively(`${file}.lock`);
+      if (database === undefined) return readHolder(`${file}.holder.json`);
+      database.close();
+      return undefined;
+    },
     acquire: (...request) => pollForLock(locks, POLL_MS, request),
     holds: ({ name, token }) => heldLocks.get(name)?.token === token,
     releaseAll() {

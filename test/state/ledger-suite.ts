@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { Opening } from './child.ts';
+import {
+  applied,
+  bodyOf,
+  deletion,
+  range,
+  rejected,
+  sampleRun,
+  TARGET,
+  unsent,
+  updateContact,
+  upsert,
+} from './samples.ts';
+import { collected, twoProcesses } from './two-processes.ts';
+
+/** What a ledger promises, however it is kept. */
+export function describeLedger(fresh: () => Promise<Opening>): void {
+  describe('the ledger', () => {
+    const processes = twoProcesses(fresh);
+
+    it('knows nothing that was never acknowledged', async () => {
+      const ledger = processes.state.ledger(TARGET);
+      expect(await ledger.marks(['shirt', 'hat'])).toEqual([undefined, undefined]);
+      expect(await ledger.bodies(['shirt'])).toEqual([undefined]);
+      expect(await ledger.marks([])).toEqual([]);
+      expect(await ledger.count('nightly')).toBe(0);
+      expect(await collected(ledger.keysOf('nightly'))).toEqual([]);
+    });
+
+    it('gives what was acknowledged, in the order asked for, to every process at once', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      await processes.state.runs.record(
+        run,
+        1,
+        [applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), null)],
+        2,
+      );
+      const ledger = processes.other.ledger(TARGET);
+      const shirt = { fingerprint: 'print-of-shirt', id: 7, job: 'nightly' };
+      const hat = { fingerprint: 'print-of-hat', id: null, job: 'nightly' };
+      expect(await ledger.marks(['hat', 'coat', 'shirt', 'hat'])).toEqual([hat, undefined, shirt, hat]);
+      expect(await ledger.bodies(['coat', 'shirt'])).toEqual([undefined, bodyOf('shirt', 'print-of-shirt')]);
+    });
+
+    it('keeps the last word on a key', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      for (const fingerprint of ['one', 'two', 'three']) {
+        await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt', { fingerprint }), 7)], 1);
+      }
+      const ledger = processes.other.ledger(TARGET);
+      expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: 'three', id: 7, job: 'nightly' }]);
+      await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt', { fingerprint: 'four' }), 7)], 1);
+      expect(await ledger.bodies(['shirt'])).toEqual([bodyOf('shirt', 'four')]);
+      expect(await ledger.count('nightly')).toBe(1);
+    });
+
+    it('learns nothing from rejected and unsent operations', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      await processes.state.runs.record(run, 1, [rejected(upsert(0, 'shirt')), unsent(upsert(1, 'hat'))], 2);
+      expect(await processes.state.ledger(TARGET).marks(['shirt', 'hat'])).toEqual([undefined, undefined]);
+    });
+
+    it('forgets a deleted key', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      await processes.state.runs.record(
+        run,
+        1,
+        [applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), 8)],
+        2,
+      );
+      await processes.state.runs.record(run, 2, [applied(deletion(0, 'shirt', 7), null)], 1);
+      const ledger = processes.state.ledger(TARGET);
+      expect((await ledger.marks(['shirt', 'hat'])).map((mark) => mark?.id)).toEqual([undefined, 8]);
+      expect(await ledger.bodies(['shirt'])).toEqual([undefined]);
+      expect(await collected(ledger.keysOf('nightly'))).toEqual([{ key: 'hat', id: 8 }]);
+    });
+
+    it('keeps the known id when an answer has none', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt', { knownId: 7 }), null)], 1);
+      expect((await processes.state.ledger(TARGET).marks(['shirt']))[0]?.id).toBe(7);
+    });
+
+    it('counts a key for the job that last sent it', async () => {
+      const nightly = sampleRun();
+      const weekly = sampleRun({ id: 'run-2', job: 'weekly' });
+      await processes.state.runs.create(nightly);
+      await processes.state.runs.create(weekly);
+      await processes.state.runs.record(
+        nightly,
+        1,
+        [applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), 8)],
+        2,
+      );
+      await processes.state.runs.record(weekly, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+      const ledger = processes.state.ledger(TARGET);
+      expect([await ledger.count('nightly'), await ledger.count('weekly')]).toEqual([1, 1]);
+      expect(await collected(ledger.keysOf('weekly'))).toEqual([{ key: 'shirt', id: 7 }]);
+      expect(await collected(ledger.keysOf('nightly'))).toEqual([{ key: 'hat', id: 8 }]);
+      expect((await ledger.marks(['shirt']))[0]?.job).toBe('weekly');
+    });
+
+    it('is one for each store, base URL and resource', async () => {
+      const run = sampleRun();
+      const contacts = sampleRun({ id: 'run-2', resource: 'contacts' });
+      await processes.state.runs.create(run);
+      await processes.state.runs.create(contacts);
+      await processes.state.runs.record(run, 1, [applied(upsert(0, '41'), 7)], 1);
+      await processes.state.runs.record(contacts, 1, [applied(updateContact(0, '41', 'of-contact'), 41)], 1);
+      const ofContacts = processes.state.ledger({ ...TARGET, resource: 'contacts' });
+      expect(await ofContacts.marks(['41'])).toEqual([{ fingerprint: 'of-contact', id: 41, job: 'nightly' }]);
+      expect((await processes.state.ledger(TARGET).marks(['41']))[0]?.fingerprint).toBe('print-of-41');
+      for (const changes of [{ store: 'second' }, { baseUrl: 'https://other.example' }]) {
+        expect(await processes.state.ledger({ ...TARGET, ...changes }).marks(['41'])).toEqual([undefined]);
+      }
+    });
+
+    it('gives each of many keys once', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const keys = range(2_500).map((number) => `product-${(number * 7919) % 2_500}`);
+      for (let shard = 0; shard < 5; shard++) {
+        const results = range(500).map((index) =>
+          applied(upsert(index, keys[shard * 500 + index] ?? ''), index),
+        );
+        await processes.state.runs.record(run, shard, results, 500);
+      }
+      const ledger = processes.other.ledger(TARGET);
+      const found = await collected(ledger.keysOf('nightly'));
+      expect(found.map(({ key }) => key).sort()).toEqual([...keys].sort());
+      expect(await ledger.count('nightly')).toBe(2_500);
+      const marks = await ledger.marks(keys);
+      expect(marks.map((mark) => mark?.fingerprint)).toEqual(keys.map((key) => `print-of-${key}`));
+    });
+
+    it('takes keys and bodies as they are', async () => {
+      const run = sampleRun({ job: 'tägliche Änderung' });
+      await processes.state.runs.create(run);
+      const keys = [
+        '',
+        ' ',
+        '__proto__',
+        'кофта',
+        '👕/ö',
+        'a"b\\c',
+        "it's",
+        'line\nbreak',
+        'nul\0inside',
+        'x'.repeat(3_000),
+        '\ud800',
+      ];
+      const results = keys.map((key, index) =>
+        applied(upsert(index, key, { body: `body of ${key}` }), index),
+      );
+      await processes.state.runs.record(run, 1, results, keys.length);
+      const ledger = processes.state.ledger(TARGET);
+      expect((await ledger.marks(keys)).map((mark) => mark?.id)).toEqual(range(keys.length));
+      const wellFormed = keys.map((key) => key.toWellFormed());
+      expect(await ledger.bodies(keys)).toEqual(wellFormed.map((key) => `body of ${key}`));
+      const found = await collected(ledger.keysOf('tägliche Änderung'));
+      expect(found.map(({ key }) => key).sort()).toEqual(wellFormed.sort());
+    });
+  });
+}
