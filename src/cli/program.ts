@@ -25,6 +25,15 @@ function share(text: string): number {
   throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');
 }
 
+function nameAndValue(
+  text: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { ...before, [name]: value };
+  throw new InvalidArgumentError('Expected NAME=VALUE.');
+}
+
 const JSON_OPTION = [
   '--json',
   'print the result as one JSON object, the last line of standard output',
@@ -48,6 +57,7 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
       'after',
       examples(
         'demo                     see it work, against a store of its own',
+        'init my-shop             begin with a file of your own, by answering questions',
         'check                    is everything in this folder right?',
         'plan nightly-catalog     what would change, without sending anything',
         'run nightly-catalog      do it',
@@ -58,6 +68,48 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
     const given = program.getOptionValueSource('directory') === 'cli';
     return { terminal, directory, program: typedProgram(given ? directory : undefined, process.env) };
   };
+
+  program
+    .command('init')
+    .argument('[dir]', 'the folder to make a workspace of; the one of -C when left out')
+    .description('make a workspace by asking, or add a job to one, and plan your own file')
+    .addOption(
+      new Option(
+        '--store-url <url>',
+        'the address of the store; its key comes from STORE_API_KEY or is asked for',
+      ),
+    )
+    .option('--sandbox', 'no store yet: rehearse against the sandbox')
+    .option('--store <name>', 'in a workspace with several stores: which one')
+    .option('--weight-unit <unit>', 'the unit the store shows: kg, g, lb or oz')
+    .option('--source <file>', 'the file to import')
+    .option('--encoding <charset>', 'its charset, where it is not UTF-8')
+    .option('--delimiter <name>', 'what separates its columns, where that cannot be told')
+    .option('--copy', 'copy the file into the workspace')
+    .option(
+      '--mapping <name>',
+      'how it is read; guessed from its header when left out; `new` begins one of your own',
+    )
+    .option('--import <what>', 'for a mapping of your own: products or contacts')
+    .option('--param <name=value>', 'a parameter of the mapping; may be repeated', nameAndValue)
+    .option('--crosswalk <file>', 'for contacts: the CSV file with ids of the store and e-mails')
+    .option('--crosswalk-match <column>', 'its column that finds a contact')
+    .option('--crosswalk-id <column>', "its column with the store's id")
+    .option('--job <name>', 'the name of the job')
+    .option('--schedule <cron>', 'when workers run it: minute, hour, day, month, weekday')
+    .option('--timezone <zone>', 'of the schedule; that of this machine when left out')
+    .option('--yes', 'take what is guessed or usual, and ask for the rest only')
+    .addHelpText(
+      'after',
+      examples(
+        'init my-shop',
+        'init my-shop --sandbox --source export.csv --yes     no questions, no store needed',
+        'init my-shop --store-url https://shop.example --source export.csv --job nightly --yes',
+      ),
+    )
+    .action(async (dir: string | undefined, options) =>
+      finish(await (await import('./init.ts')).init(invocation(), dir, options)),
+    );
 
   program
     .command('check')
@@ -132,9 +184,13 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
 
   program
     .command('worker')
-    .description('take runs and their shards from the queues until told to stop (needs REDIS_URL)')
-    .addHelpText('after', examples('worker', '-C /srv/shop worker'))
-    .action(async () => finish(await (await import('./worker.ts')).worker(invocation())));
+    .description('keep schedules, and take runs and their shards, until told to stop (needs REDIS_URL)')
+    .option('--listen <address>', '[HOST:]PORT for /metrics and /healthz; this machine only without a host')
+    .addHelpText(
+      'after',
+      examples('worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'),
+    )
+    .action(async (options) => finish(await (await import('./worker.ts')).worker(invocation(), options)));
 
   program
     .command('sandbox')

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MappingSpec } from '../../config/mapping-spec.ts';
+import { scheduleSchema } from '../../config/schedule.ts';
+import { isName } from '../../config/stores.ts';
+import { UsageError } from '../../model/errors.ts';
+import { freeName } from './free-name.ts';
+import type { Asking } from './init-options.ts';
+
+/** Asks for the name of the job: that of its file in jobs/, so one that is not there. */
+export async function askJobName(asking: Asking, usual: string): Promise<string> {
+  const { options, prompter, dir } = asking;
+  const whyNot = (name: string): string | undefined => {
+    if (!isName(name)) return 'letters, digits, dots, - and _ only, beginning with one of the first two';
+    return existsSync(jobPath(dir, name)) ? `there is a job ${name} already` : undefined;
+  };
+  const free = freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
+  const name =
+    options.job ??
+    (options.yes === true
+      ? free
+      : await prompter?.text('Name of the job:', { fallback: free, check: whyNot })) ??
+    free;
+  const wrong = whyNot(name);
+  if (wrong !== undefined) throw new UsageError(`The job cannot be called '${name}': ${wrong}.`);
+  return name;
+}
+
+/** The file of a job. */
+export function jobPath(dir: string, name: string): string {
+  return join(dir, 'jobs', `${name}.yaml`);
+}
+
+type Schedule = { readonly cron: string; readonly timezone: string };
+
+const USUAL = [
+  { value: '15 2 * * *', name: 'Every night at 2:15' },
+  { value: '0 * * * *', name: 'Every hour' },
+  { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
+] as const;
+
+/** Asks when workers are to run the job; undefined for by hand only. */
+export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
+  const timezone = options.timezone ?? localTimezone();
+  if (options.schedule !== undefined) return schedule(options.schedule, timezone);
+  if (options.yes === true || prompter === null) return undefined;
+  const chosen = await prompter.choose(
+    'Shall it run on a schedule? (storeferry worker does, with Redis)',
+    [
+      { value: 'no', name: 'No: by hand, or by cron of this machine' },
+      ...USUAL.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
+      { value: 'other', name: 'At other times' },
+    ],
+    'no',
+  );
+  if (chosen === 'no') return undefined;
+  if (chosen !== 'other') return schedule(chosen, timezone);
+  const cron = await prompter.text('Minute, hour, day, month, weekday (cron):', {
+    fallback: '15 2 * * *',
+    check: (text) => whyNoSchedule(text, timezone),
+  });
+  return schedule(cron, timezone);
+}
+
+function whyNoSchedule(cron: string, timezone: string): string | undefined {
+  return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
+}
+
+function schedule(cron: string, timezone: string): Schedule {
+  const wrong = whyNoSchedule(cron, timezone);
+  if (wrong !== undefined) throw new UsageError(`The schedule '${cron}' in ${timezone}: ${wrong}.`);
+  return { cron, timezone };
+}
+
+/** The time zone of this machine, by its name. */
+export function localTimezone(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  return scheduleSchema.shape.timezone.safeParse(timeZone).success ? timeZone : 'UTC';
+}
+
+/** Asks for the values that a mapping wants from its job, and has no default for. */
+export async function askParams(
+  { options, prompter }: Asking,
+  params: NonNullable<MappingSpec['params']>,
+): Promise<Record<string, string>> {
+  const values: Record<string, string> = { ...options.param };
+  const unknown = Object.keys(values).find((name) => !Object.hasOwn(params, name));
+  if (unknown !== undefined) throw new UsageError(`--param ${unknown}: the mapping has no such parameter.`);
+  for (const [name, param] of Object.entries(params)) {
+    if (typeof param !== 'object' || param.default !== undefined || values[name] !== undefined) continue;
+    const about = param.description === undefined ? '' : ` (${param.description})`;
+    const value = await prompter?.text(`${name}${about}:`);
+    if (value === undefined) {
+      throw new UsageError(`The mapping needs the parameter ${name}${about}.`, {
+        hint: `Give --param ${name}=VALUE.`,
+      });
+    }
+    values[name] = value;
+  }
+  return values;
+}

@@ -1,0 +1,147 @@
+import { availableMappings } from '../../config/available-mappings.ts';
+import type { MappingFile } from '../../config/mapping-file.ts';
+import type { MappingSpec } from '../../config/mapping-spec.ts';
+import { guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
+import { fitHeader } from '../../mapping/header-fit.ts';
+import { type SuggestedColumn, suggestColumns } from '../../mapping/suggest-columns.ts';
+import { UsageError } from '../../model/errors.ts';
+import { didYouMean } from '../../model/nearest.ts';
+import { listed } from '../../report/words.ts';
+import type { Asking } from './init-options.ts';
+
+/** How the rows are to be read. */
+export type MappingAnswer =
+  | { readonly kind: 'known'; readonly name: string; readonly spec: MappingSpec }
+  /** One's own, yet to be completed. */
+  | {
+      readonly kind: 'new';
+      readonly imports: MappingSpec['import'];
+      readonly suggested: readonly SuggestedColumn[];
+    };
+
+/** What chooses a mapping of one's own, on the command line and in the list. */
+export const NEW_MAPPING = 'new';
+
+/** Guesses from the header which shop or CRM the file comes from, says why, and lets a person decide. */
+export async function askMapping(asking: Asking, header: readonly string[]): Promise<MappingAnswer> {
+  const { options, prompter, say, dir } = asking;
+  const known = availableMappings(dir, process.env);
+  if (options.mapping === NEW_MAPPING) return await askNew(asking, header, known);
+  if (options.mapping !== undefined) return given(options.mapping, header, known);
+
+  const guess = guessMapping(header, known);
+  for (const line of explainGuess(guess)) say(line);
+  if (guess.best !== undefined && options.yes === true)
+    return { kind: 'known', ...found(known, guess.best.name) };
+  if (prompter === null) throw cannotTell(guess);
+  const chosen = await prompter.choose(
+    'Which mapping shall read it?',
+    choices(guess, known),
+    guess.best?.name,
+  );
+  if (chosen === NEW_MAPPING) return await askNew(asking, header, known);
+  return { kind: 'known', ...found(known, chosen) };
+}
+
+function found(known: readonly MappingFile[], name: string): { name: string; spec: MappingSpec } {
+  const mapping = known.find((one) => one.name === name);
+  if (mapping !== undefined) return { name, spec: mapping.spec };
+  const names = known.map((one) => one.name);
+  throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
+    hint: `There is ${names.join(', ')}; '${NEW_MAPPING}' begins one of your own.`,
+  });
+}
+
+function given(name: string, header: readonly string[], known: readonly MappingFile[]): MappingAnswer {
+  const mapping = found(known, name);
+  const { obstacle } = fitHeader(mapping.spec, header);
+  if (obstacle === null) return { kind: 'known', ...mapping };
+  const others = guessMapping(header, known).fitting.map((fit) => fit.name);
+  throw new UsageError(`The mapping ${name} does not fit the file: ${obstacle}.`, {
+    hint:
+      others.length === 0
+        ? `No mapping fits its columns; --mapping ${NEW_MAPPING} begins one of your own.`
+        : `These do: ${others.join(', ')}.`,
+  });
+}
+
+const TELLING_SHOWN = 4;
+
+/** Why this mapping, what else would fit, or why none. */
+export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
+  const lines: string[] = [];
+  if (best !== undefined) {
+    const { name, used, headers, telling } = best;
+    const examples = listed(telling.slice(0, TELLING_SHOWN).map((text) => `'${text}'`));
+    const own = telling.length === 0 ? '' : `, ${telling.length} of them in no other format (${examples})`;
+    lines.push(`Its columns say ${name}: it knows ${used.length} of the ${headers}${own}.`);
+  }
+  const others = best === undefined ? fitting : fitting.slice(1);
+  if (others.length > 0) {
+    const names = listed(
+      others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
+    );
+    lines.push(
+      best === undefined
+        ? `Several mappings could read it, none surely: ${names}.`
+        : `It could also be read by ${names}.`,
+    );
+  }
+  const [nearest] = near;
+  if (fitting.length === 0) {
+    lines.push(
+      nearest === undefined || nearest.used.length < 2
+        ? 'Its columns are those of no format that is known here.'
+        : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
+    );
+  }
+  return lines;
+}
+
+function choices(guess: MappingGuess, known: readonly MappingFile[]) {
+  const fitting = new Set(guess.fitting.map(({ name }) => name));
+  const about = (name: string) => known.find((one) => one.name === name)?.spec.description;
+  const choice = ({ name }: Pick<MappingFit, 'name'>, note: string) => ({
+    value: name,
+    name: `${name}${note}`,
+    description: about(name),
+  });
+  return [
+    ...guess.fitting.map((fit, index) =>
+      choice(fit, index === 0 && guess.best !== undefined ? ' (the guess)' : ' (fits)'),
+    ),
+    {
+      value: NEW_MAPPING,
+      name: 'None of these: begin one of my own',
+      description: 'A commented file that lists the columns.',
+    },
+    ...known.filter(({ name }) => !fitting.has(name)).map((one) => choice(one, ' (lacks columns it needs)')),
+  ];
+}
+
+function cannotTell({ best, fitting }: MappingGuess): UsageError {
+  const names = best === undefined ? fitting.map(({ name }) => name) : [best.name];
+  return new UsageError('Which mapping reads the file is not said.', {
+    hint: `Give --mapping NAME${names.length === 0 ? '' : ` (${names.join(', ')})`}, or --mapping ${NEW_MAPPING} for one of your own.`,
+  });
+}
+
+async function askNew(
+  { options, prompter }: Asking,
+  header: readonly string[],
+  known: readonly MappingFile[],
+): Promise<MappingAnswer> {
+  const wanted =
+    options.import ??
+    (await prompter?.choose('What is in the file?', [
+      { value: 'products', name: 'Products' },
+      { value: 'contacts', name: 'Contacts' },
+    ]));
+  if (wanted !== 'products' && wanted !== 'contacts') {
+    throw new UsageError('What a mapping of your own is to import is not said.', {
+      hint: 'Give --import products or --import contacts.',
+    });
+  }
+  const specs = known.flatMap(({ spec, shipped }) => (shipped && spec.import === wanted ? [spec] : []));
+  return { kind: 'new', imports: wanted, suggested: suggestColumns(header, wanted, specs) };
+}

@@ -1,0 +1,140 @@
+import { statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
+import { delimiterSchema, encodingSchema } from '../../config/csv-dialect.ts';
+import { delimiterName } from '../../model/delimiters.ts';
+import {
+  DelimiterError,
+  EncodingError,
+  explainError,
+  StoreferryError,
+  UsageError,
+} from '../../model/errors.ts';
+import { didYouMean } from '../../model/nearest.ts';
+import { counted } from '../../report/words.ts';
+import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import { freeName } from './free-name.ts';
+import type { Asking } from './init-options.ts';
+import { typedPath } from './typed-path.ts';
+
+/** The file that the job reads. */
+export interface SourceAnswer {
+  /** As the job writes it. */
+  readonly path: string;
+  /** The file to be copied to `path` in the workspace; undefined when it is read where it is. */
+  readonly copyOf: string | undefined;
+  readonly encoding: string | undefined;
+  readonly delimiter: string | undefined;
+  readonly look: SourceLook;
+}
+
+/** Asks for the source, looks at it as an import would, and decides whether it moves into the workspace. */
+export async function askSource(asking: Asking): Promise<SourceAnswer> {
+  const file = await askPath(
+    asking,
+    asking.options.source,
+    'The file to import (CSV; gzip and zip are opened):',
+  );
+  const read = await lookUntilClear(asking, file);
+  asking.say(describeLook(read.look, basename(file)));
+  return { ...read, ...(await askPlace(asking, file)) };
+}
+
+/** A file that is there: from its flag, else asked for until there is one. */
+export async function askPath(
+  { prompter }: Asking,
+  given: string | undefined,
+  message: string,
+): Promise<string> {
+  const text = given ?? (await prompter?.text(message, { check: whyNoFile })) ?? '';
+  const wrong = await whyNoFile(text);
+  if (wrong !== undefined) throw new UsageError(`${wrong[0]?.toUpperCase()}${wrong.slice(1)}.`);
+  return typedPath(text);
+}
+
+async function whyNoFile(text: string): Promise<string | undefined> {
+  const path = typedPath(text);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === true) return undefined;
+  if (found !== undefined) return `${path} is ${found.isDirectory() ? 'a folder' : 'no regular file'}`;
+  const there = await readdir(dirname(path)).catch(() => undefined);
+  if (there === undefined) return `there is no folder ${dirname(path)}`;
+  return `there is no file ${path}${didYouMean(basename(path), there)}`;
+}
+
+/** Reads the file; where its charset or delimiter cannot be told, a person decides. */
+async function lookUntilClear({ options, prompter, say }: Asking, file: string) {
+  let encoding = dialect('--encoding', encodingSchema, options.encoding);
+  let delimiter = dialect('--delimiter', delimiterSchema, options.delimiter);
+  for (;;) {
+    try {
+      const look = await lookAtSource(file, { encoding, delimiter });
+      return { look, encoding, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
+    } catch (error) {
+      if (!(error instanceof StoreferryError) || prompter === null) throw error;
+      if (error instanceof EncodingError && encoding === undefined && error.candidates.length > 0) {
+        say(error.message);
+        encoding = await prompter.choose(
+          'Which charset is it in?',
+          error.candidates.map((value) => ({ value, name: value })),
+        );
+      } else if (error instanceof DelimiterError && delimiter === undefined) {
+        say(error.message);
+        delimiter = await prompter.choose(
+          'What separates the columns?',
+          error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value })),
+        );
+      } else {
+        throw new UsageError(`This file cannot be imported as it is. ${explainError(error)}`);
+      }
+    }
+  }
+}
+
+/** A flag read by the schema of the key that it is for. */
+function dialect(
+  flag: string,
+  schema: typeof encodingSchema | typeof delimiterSchema,
+  given: string | undefined,
+): string | undefined {
+  if (given === undefined) return undefined;
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  throw new UsageError(`${flag}: ${read.error.issues[0]?.message ?? 'not understood'}.`);
+}
+
+/** `1,234 rows, 47 columns, comma, utf-8`. */
+export function describeLook(
+  { files, header, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
+  name: string,
+) {
+  const parts = [
+    rowCount === null ? 'many rows' : counted(rowCount, 'row'),
+    counted(header.length, 'column'),
+    `separated by ${delimiterName(delimiter) ?? delimiter}`,
+    `${encoding}${bom ? ' with byte order mark' : ''}`,
+  ];
+  return `${name} reads as CSV: ${parts.join(', ')}${files.length > 1 ? ` (the first of ${files.length} files in it)` : ''}.`;
+}
+
+/** Where the job finds the file: in the workspace by a relative path, elsewhere by an absolute one, or by a copy. */
+async function askPlace({ options, prompter, dir }: Asking, file: string) {
+  const inside = relative(dir, file);
+  if (!inside.startsWith('..') && !isAbsolute(inside)) {
+    return { path: inside.split(sep).join('/'), copyOf: undefined };
+  }
+  const copy =
+    options.copy === true ||
+    (options.yes !== true &&
+      (await prompter?.choose('Shall the job read it where it is?', [
+        {
+          value: 'place',
+          name: `Where it is: ${file}`,
+          description: 'Whatever is written there next is imported next.',
+        },
+        { value: 'copy', name: 'From a copy in the workspace' },
+      ])) === 'copy');
+  return copy
+    ? { path: freeName(dir, basename(file)), copyOf: file }
+    : { path: file.split(sep).join('/'), copyOf: undefined };
+}

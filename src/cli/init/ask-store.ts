@@ -1,0 +1,96 @@
+import { baseUrlSchema } from '../../config/base-url.ts';
+import { STORE_VARIABLES } from '../../config/new-workspace/stores-text.ts';
+import { storeSchema } from '../../config/stores.ts';
+import { openWorkspace } from '../../config/workspace.ts';
+import { UsageError } from '../../model/errors.ts';
+import type { Asking } from './init-options.ts';
+
+/** Where the sandbox listens unless it is told otherwise, and the key it takes. */
+export const SANDBOX = { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' } as const;
+
+/** The store that the job is for. */
+export type StoreAnswer =
+  /** One that stores.yaml has already; `unset` are the variables that it still waits for. */
+  | { readonly kind: 'known'; readonly name: string; readonly unset: readonly string[] }
+  | {
+      readonly kind: 'new';
+      readonly url: string;
+      readonly apiKey: string;
+      readonly sandbox: boolean;
+    };
+
+/** Asks for the store: its address and key, or the sandbox; in a workspace that has stores, which of them. */
+export async function askStore(asking: Asking, existing: boolean): Promise<StoreAnswer> {
+  return existing ? await askKnown(asking) : await askNew(asking);
+}
+
+async function askKnown({ options, prompter, dir }: Asking): Promise<StoreAnswer> {
+  if (options.storeUrl !== undefined || options.sandbox === true) {
+    throw new UsageError('stores.yaml is there already, and stays as it is.', {
+      hint: 'Leave out --store-url and --sandbox; --store NAME chooses one of its stores.',
+    });
+  }
+  const workspace = openWorkspace(dir, process.env);
+  const names = workspace.storeNames();
+  const [only] = names;
+  const given = options.store ?? (names.length === 1 ? only : undefined);
+  const name =
+    given ??
+    (await prompter?.choose(
+      'Which store is it for?',
+      names.map((value) => ({ value, name: value })),
+    ));
+  if (name === undefined || !names.includes(name)) {
+    throw new UsageError(
+      name === undefined ? 'stores.yaml has several stores.' : `stores.yaml has no store '${name}'.`,
+      { hint: `Choose one with --store: ${names.join(', ')}.` },
+    );
+  }
+  const unset = workspace.inspection.store(name)?.unset.map((variable) => variable.name) ?? [];
+  return { kind: 'known', name, unset: [...new Set(unset)] };
+}
+
+async function askNew({ options, prompter, environment, say }: Asking): Promise<StoreAnswer> {
+  if (options.sandbox === true) return { kind: 'new', ...SANDBOX, sandbox: true };
+  const knownUrl = environment.get(STORE_VARIABLES.url);
+  if (options.storeUrl === undefined && prompter !== null) {
+    const which = await prompter.choose(
+      'Which store shall it go to?',
+      [
+        { value: 'real', name: 'My store: I have its address and an API key' },
+        {
+          value: 'sandbox',
+          name: 'None yet: rehearse against the sandbox',
+          description:
+            'A whole storefront on this machine. Address and key are easily changed later, in .env.',
+        },
+      ],
+      'real',
+    );
+    if (which === 'sandbox') return { kind: 'new', ...SANDBOX, sandbox: true };
+  }
+  const url =
+    options.storeUrl ??
+    (await prompter?.text('Address of the store:', { fallback: knownUrl, check: whyNoUrl })) ??
+    knownUrl ??
+    '';
+  const wrong = whyNoUrl(url);
+  if (wrong !== undefined) throw new UsageError(`--store-url: ${wrong}.`);
+  const fromEnvironment = environment.get(STORE_VARIABLES.apiKey);
+  if (fromEnvironment !== undefined)
+    say(`The API key is that of ${STORE_VARIABLES.apiKey} in the environment.`);
+  const apiKey =
+    fromEnvironment ?? (await prompter?.secret('API key (it goes into .env only):', whyNoKey)) ?? '';
+  const wrongKey = whyNoKey(apiKey);
+  if (wrongKey !== undefined) throw new UsageError(`${STORE_VARIABLES.apiKey}: ${wrongKey}.`);
+  return { kind: 'new', url: baseUrlSchema.parse(url), apiKey: apiKey.trim(), sandbox: false };
+}
+
+function whyNoUrl(text: string): string | undefined {
+  return baseUrlSchema.safeParse(text).error?.issues[0]?.message;
+}
+
+function whyNoKey(text: string): string | undefined {
+  if (text.trim() === '') return 'expected the API key of the store';
+  return storeSchema.shape.apiKey.safeParse(text.trim()).error?.issues[0]?.message;
+}
