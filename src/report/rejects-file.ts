@@ -9,7 +9,13 @@ import {
   uniteColumns,
   withoutBlankSurplus,
 } from './rejects-columns.ts';
-import { REJECTS_FILE, type RejectsIndex, UNTOUCHED_FILE, writeRejectsIndex } from './rejects-index.ts';
+import {
+  REJECTS_FILE,
+  type RejectsIndex,
+  UNMATCHED_FILE,
+  UNTOUCHED_FILE,
+  writeRejectsIndex,
+} from './rejects-index.ts';
 import { RejectedSpans, type Rejection } from './rejects-spans.ts';
 
 const ROWS_FILE = 'rejects-rows.jsonl';
@@ -42,6 +48,34 @@ export interface WriteRejectsOptions {
  */
 export async function writeRejects(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
   const { folder } = options;
+  return await withRejectedRows(options, async (gathered) => {
+    await folder.write(UNTOUCHED_FILE, compose(options, gathered, [REASON_COLUMN, LINE_COLUMN]));
+    await folder.write(REJECTS_FILE, await folder.read(UNTOUCHED_FILE));
+    await writeRejectsIndex(folder, {
+      delimiter: gathered.delimiter ?? ',',
+      extras: gathered.extras,
+      headers: gathered.headers.map((header) => [...header]),
+      rows: gathered.index,
+    });
+  });
+}
+
+/**
+ * Writes the rows of the snapshot that these rejections are about into the file of contacts that are unknown, as they
+ * stand in the source and under its columns alone, so that other programs take the file.
+ */
+export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
+  return await withRejectedRows(options, async (gathered) => {
+    await options.folder.write(UNMATCHED_FILE, compose(options, gathered, []));
+  });
+}
+
+/** Gathers the rejected rows, and has them written unless there are none. */
+async function withRejectedRows(
+  options: WriteRejectsOptions,
+  write: (gathered: Gathered) => Promise<void>,
+): Promise<{ readonly rows: number }> {
+  const { folder } = options;
   const rejected = new RejectedSpans();
   for await (const batch of options.rejections) for (const rejection of batch) rejected.add(rejection);
 
@@ -55,15 +89,7 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
   };
   try {
     await folder.write(ROWS_FILE, gather(rejected, options, gathered));
-    if (gathered.rows === 0) return { rows: 0 };
-    await folder.write(UNTOUCHED_FILE, compose(options, gathered));
-    await folder.write(REJECTS_FILE, await folder.read(UNTOUCHED_FILE));
-    await writeRejectsIndex(folder, {
-      delimiter: gathered.delimiter ?? ',',
-      extras: gathered.extras,
-      headers: gathered.headers.map((header) => [...header]),
-      rows: gathered.index,
-    });
+    if (gathered.rows > 0) await write(gathered);
     return { rows: gathered.rows };
   } finally {
     await folder.remove([ROWS_FILE]);
@@ -130,12 +156,13 @@ function indexOfHeader({ headers }: Gathered, header: readonly string[]): number
 async function* compose(
   { folder, formatRow }: WriteRejectsOptions,
   gathered: Gathered,
+  ownColumns: readonly string[],
 ): AsyncGenerator<string> {
   const { headers, extras, newline, delimiter = ',' } = gathered;
   const union = uniteColumns(headers);
   const columns = union.header.length;
   const extraColumns = Array.from({ length: extras }, (_, index) => extraColumn(index + 1));
-  let text = `\ufeff${formatRow([...union.header, ...extraColumns, REASON_COLUMN, LINE_COLUMN], delimiter)}${newline}`;
+  let text = `\ufeff${formatRow([...union.header, ...extraColumns, ...ownColumns], delimiter)}${newline}`;
 
   for await (const json of linesOf(await folder.read(ROWS_FILE))) {
     const [header, line, reason, cells] = gatheredRow.parse(JSON.parse(json));
@@ -144,7 +171,7 @@ async function* compose(
     for (const [index, cell] of cells.entries()) {
       written[positions[index] ?? columns + index - positions.length] = cell;
     }
-    written.push(reason, line);
+    if (ownColumns.length > 0) written.push(reason, line);
     text += formatRow(written, delimiter) + newline;
     if (text.length >= WRITTEN_AT_ONCE) {
       yield text;

@@ -6,6 +6,8 @@ import type { RunFolder } from '../state/artifacts.ts';
 /** What the user corrects, the copy that stays as it was, and what neither of them can say. */
 export const REJECTS_FILE = 'rejects.csv';
 export const UNTOUCHED_FILE = 'rejects-untouched.csv';
+/** Of the rejected rows, those whose contact the crosswalk does not know. */
+export const UNMATCHED_FILE = 'unmatched.csv';
 const INDEX_FILE = 'rejects.json';
 
 const indexSchema = z.strictObject({

@@ -1,8 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
+import { UNMATCHED_CODES } from '../mapping/contact/crosswalk.ts';
 import type { Run } from '../model/run.ts';
 import { readRejections } from '../plan/read-rejections.ts';
-import { writeRejects } from '../report/rejects-file.ts';
+import { writeRejects, writeUnmatched } from '../report/rejects-file.ts';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../report/rejects-index.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -16,15 +17,13 @@ export async function writeRunRejects(context: RunContext, request: ImportReques
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined) return;
   await keepCorrections(folder);
-  await writeRejects({
-    folder,
-    sources: snapshot.files.map((file, index) => ({
-      name: file.name,
-      open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
-    })),
-    rejections: refused(context, run),
-    formatRow,
-  });
+  const sources = snapshot.files.map((file, index) => ({
+    name: file.name,
+    open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
+  }));
+  await writeRejects({ folder, sources, rejections: refused(context, run), formatRow });
+  if (request.mapping.crosswalk === undefined) return;
+  await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
 }
 
 const CORRECTED_FILE = 'rejects-corrected.csv';
@@ -35,6 +34,13 @@ async function keepCorrections(folder: RunFolder): Promise<void> {
   const corrected = await buffer(await folder.read(REJECTS_FILE));
   if (corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)))) return;
   await folder.write(CORRECTED_FILE, [corrected]);
+}
+
+/** The planned rejections of contacts that the crosswalk does not know. */
+async function* unmatched(folder: RunFolder) {
+  for await (const batch of readRejections(folder)) {
+    yield batch.filter(({ reason }) => UNMATCHED_CODES.has(reason.code));
+  }
 }
 
 async function* refused(context: RunContext, run: Run) {
