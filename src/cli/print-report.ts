@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { type PlanTextOptions, planText } from '../report/plan-text.ts';
+import { rejectsLines } from '../report/rejects-lines.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import type { RunReport } from '../run/run-report.ts';
@@ -54,7 +55,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {
     terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width, program }));
-    if (rejectsFile !== null) terminal.out(`Rejects file: ${rejectsFile}\n`);
+    for (const line of rejectsLines(rejectsFile, plan.rejections)) terminal.out(`${line}\n`);
     return;
   }
   terminal.out(summaryText(facts, { colors, width, now, program }));

@@ -7,6 +7,7 @@ import { nextSteps, sayNextSteps } from './next-steps.ts';
 import { Page, type PageOptions } from './page.ts';
 import { printable } from './printable.ts';
 import { sayReasons } from './reason-lines.ts';
+import { rejectsLines } from './rejects-lines.ts';
 import { statusTone, statusWords } from './status-words.ts';
 import { changedIdWarnings, planWarnings } from './warning-lines.ts';
 import { counted, grouped, listed } from './words.ts';
@@ -90,5 +91,7 @@ function sayRejections(page: Page, { refusals, rejectsFile }: RunFacts, plan: Pl
   sayReasons(page, plan.rejections, files);
   if (refusals.length > 0) page.say('by the store:', { indent: 2 });
   sayReasons(page, refusals, files);
-  if (rejectsFile !== null) page.say(`Rejects file: ${rejectsFile}`, { indent: 2, tone: 'strong' });
+  for (const line of rejectsLines(rejectsFile, plan.rejections)) {
+    page.say(line, { indent: 2, tone: 'strong' });
+  }
 }

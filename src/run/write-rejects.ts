@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
-import { UNMATCHED_CODES } from '../mapping/contact/crosswalk.ts';
 import type { Run } from '../model/run.ts';
+import { isUnmatched } from '../model/unmatched-codes.ts';
 import { readRejections } from '../plan/read-rejections.ts';
 import { writeRejects, writeUnmatched } from '../report/rejects-file.ts';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../report/rejects-index.ts';
@@ -39,7 +39,7 @@ async function keepCorrections(folder: RunFolder): Promise<void> {
 /** The planned rejections of contacts that the crosswalk does not know. */
 async function* unmatched(folder: RunFolder) {
   for await (const batch of readRejections(folder)) {
-    yield batch.filter(({ reason }) => UNMATCHED_CODES.has(reason.code));
+    yield batch.filter(({ reason }) => isUnmatched(reason.code));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ContactSpec } from '../../config/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
+import type { UnmatchedCode } from '../../model/unmatched-codes.ts';
 import { type Cell, Unreadable } from '../cell.ts';
 import { compileField, type Field } from '../field.ts';
 
@@ -16,11 +17,8 @@ export interface Crosswalk {
   readonly find: (value: string) => number | undefined;
 }
 
-const NO_MATCH = 'crosswalk-no-match';
-const NOTHING_TO_MATCH = 'crosswalk-nothing-to-match';
-
-/** The codes of reasons for contacts that the crosswalk does not know: they may be new to the store. */
-export const UNMATCHED_CODES: ReadonlySet<string> = new Set([NO_MATCH, NOTHING_TO_MATCH]);
+const NO_MATCH: UnmatchedCode = 'crosswalk-no-match';
+const NOTHING_TO_MATCH: UnmatchedCode = 'crosswalk-nothing-to-match';
 
 /** Compiles the id of a contact: from the crosswalk where the job has one, else from the mapping's `id`. */
 export function compileContactId(
