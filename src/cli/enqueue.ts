@@ -6,7 +6,7 @@ import { readStoredReport } from '../run/run-report.ts';
 import { followRun } from './follow-run.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
-import { importRequest, newRunId, openContext } from './open-context.ts';
+import { newRunId, openContext, runRequest } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -34,7 +34,7 @@ export async function enqueue(
   const signal = interruptSignal(() => watch.clear());
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   await using open = await openContext(directory, watch.onEvent, signal);
-  await importRequest(open.workspace, job, false);
+  await runRequest(open.workspace, job, resend === true);
   await using queues = openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
   terminal.err(enqueued.added ? `Enqueued ${job}.\n` : `${job} is waiting or running already.\n`);

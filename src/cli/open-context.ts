@@ -8,7 +8,8 @@ import type { RunEvent } from '../run/events.ts';
 import type { ExportRequest } from '../run/export-request.ts';
 import type { ImportRequest } from '../run/import-request.ts';
 import { openMapping } from '../run/open-mapping.ts';
-import { storeClients } from '../run/store-clients.ts';
+import type { RunRequest } from '../run/run-request.ts';
+import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';
 import { openState, type StateOptions } from '../state/open-state.ts';
 import { packageVersion } from './version.ts';
@@ -33,6 +34,13 @@ export interface OpenContext extends AsyncDisposable {
   readonly redisUrl: string | undefined;
   /** How long the locks of a silent process last, where a test is in a hurry. */
   readonly leaseMs: number | undefined;
+  /** How the clients of stores fare that were opened so far. */
+  readonly storeStats: StoreClients['stats'];
+}
+
+interface ContextOptions extends Pick<StateOptions, 'patienceMs'> {
+  /** Is told what happens between this process and its stores. */
+  readonly listener?: StoreListener;
 }
 
 /** For tests: shortens the leases of locks and queued jobs. */
@@ -46,7 +54,7 @@ export async function openContext(
   directory: string,
   onEvent: (event: RunEvent) => void,
   signal: AbortSignal,
-  options: Pick<StateOptions, 'patienceMs'> = {},
+  { listener, ...options }: ContextOptions = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
   const { redisUrl, artifactsUrl } = workspace.settings();
@@ -54,11 +62,12 @@ export async function openContext(
   const leaseMs = leaseFromEnvironment();
   const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
   const version = packageVersion();
-  const stores = storeClients(version);
+  const stores = storeClients(version, listener);
   return {
     workspace,
     redisUrl,
     leaseMs,
+    storeStats: stores.stats,
     context: {
       workspaceDir: workspace.dir,
       state,
@@ -98,8 +107,18 @@ export async function importRequest(
 }
 
 /** What an export job needs, read from the workspace. */
-export function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
+function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
   return { job, store: workspace.store(job.store) };
+}
+
+/** What a job of either kind needs, read from the workspace; UsageError for an unknown job, or an export to resend. */
+export async function runRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
+  const job = workspace.job(name);
+  if (job.kind === 'import') return await importRequest(workspace, name, resend);
+  if (!resend) return exportRequest(workspace, job);
+  throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
+    hint: `Leave it out: storeferry run ${name}`,
+  });
 }
 
 /** The run of an id; UsageError when there is none. */

@@ -1,6 +1,7 @@
 import type { RunContext } from '../run/context.ts';
 import { RunBug } from '../run/run-bug.ts';
 import type { RunReport } from '../run/run-report.ts';
+import { tellEnd } from '../run/tell-end.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { type OpenContext, openContext } from './open-context.ts';
@@ -32,6 +33,7 @@ export async function runCommand(
     json,
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
+  await tellEnd(open.context, open.workspace.job(report.run.job).notify, report);
   return exitCodeOf(report);
 }
 

@@ -57,6 +57,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
             `${event.continued ? 'Continuing run' : 'Run'} ${event.run.id} of ${event.run.job}, store ${event.run.store}.`,
           );
           break;
+        case 'not-told':
+          line(`Warning: ${event.host} could not be told how the run ended: ${event.problem}.`);
+          break;
         case 'progress':
           progress(event);
           break;

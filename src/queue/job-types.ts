@@ -4,6 +4,11 @@ export interface RunJobData {
   readonly resend: boolean;
 }
 
+/** What a tick of a schedule carries. */
+export interface TickData {
+  readonly job: string;
+}
+
 /** How a queued run ended. */
 export interface RunJobResult {
   /** Null when no run could begin: then `error` says why. */

@@ -1,9 +1,11 @@
 import { Queue, type QueueOptions, type RedisOptions } from 'bullmq';
-import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult } from './job-types.ts';
+import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult, TickData } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
 export const QUEUE_PREFIX = '{storeferry-queue}';
 export const RUN_QUEUE = 'runs';
+/** Ticks of schedules; each becomes a run. */
+export const TICK_QUEUE = 'ticks';
 
 /** A queue per store, so that a slow store holds up no other store's shards. */
 export function shardQueueName(store: string): string {
@@ -28,6 +30,7 @@ export function patientConnection(redisUrl: string): RedisOptions {
 /** The producing side of the queues. */
 export interface Queues extends AsyncDisposable {
   readonly runs: Queue<RunJobData, RunJobResult>;
+  ticks(): Queue<TickData, null>;
   shards(store: string): Queue<ShardJobData, ShardJobResult>;
 }
 
@@ -46,21 +49,31 @@ export function openQueues({ redisUrl, patient, onError }: QueuesOptions): Queue
     defaultJobOptions: { removeOnComplete: KEPT, removeOnFail: KEPT },
     streams: { events: { maxLen: EVENTS_KEPT } },
   };
-  const runs = new Queue<RunJobData, RunJobResult>(RUN_QUEUE, options);
-  runs.on('error', onError);
+  const opened: Queue[] = [];
+  const open = <Data, Result>(name: string): Queue<Data, Result> => {
+    const queue = new Queue<Data, Result>(name, options);
+    queue.on('error', onError);
+    opened.push(queue);
+    return queue;
+  };
+  const runs = open<RunJobData, RunJobResult>(RUN_QUEUE);
+  let ticks: Queue<TickData, null> | null = null;
   const byStore = new Map<string, Queue<ShardJobData, ShardJobResult>>();
   return {
     runs,
+    ticks() {
+      ticks ??= open<TickData, null>(TICK_QUEUE);
+      return ticks;
+    },
     shards(store) {
       const known = byStore.get(store);
       if (known !== undefined) return known;
-      const queue = new Queue<ShardJobData, ShardJobResult>(shardQueueName(store), options);
-      queue.on('error', onError);
+      const queue = open<ShardJobData, ShardJobResult>(shardQueueName(store));
       byStore.set(store, queue);
       return queue;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([runs, ...byStore.values()].map((queue) => queue.close()));
+      await Promise.all(opened.map((queue) => queue.close()));
     },
   };
 }

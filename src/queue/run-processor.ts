@@ -1,27 +1,41 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
+import type { Notify } from '../config/notify.ts';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DeliverShards } from '../run/delivery.ts';
-import type { RunEvent } from '../run/events.ts';
-import type { ImportRequest } from '../run/import-request.ts';
+import { exportRun } from '../run/export-run.ts';
 import { importRun } from '../run/import-run.ts';
+import { RunBug } from '../run/run-bug.ts';
+import type { RunReport } from '../run/run-report.ts';
+import { isExportRequest, type RunRequest } from '../run/run-request.ts';
+import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
 import { jobSignal } from './job-signal.ts';
 import type { RunJobData, RunJobResult } from './job-types.ts';
+import { logRunEvents } from './log-run-events.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */
 const HELD_MS = 1_000;
-const PROGRESS_EVERY_MS = 10_000;
 
 export interface RunProcessorOptions {
   readonly context: RunContext;
-  readonly requestFor: (data: RunJobData) => Promise<ImportRequest>;
+  readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
+  /** Whom a job names to be told, as far as its file can be read. */
+  readonly notifyOf: (job: string) => Notify | undefined;
   readonly deliver: DeliverShards;
+  /** Called for every run that ends here, whatever came of it. */
+  readonly onEnd: (run: Run) => void;
   readonly log: WorkerLog;
 }
 
-/** Runs one job from stage to finish; its shards go to the workers of the store. */
-export function runProcessor({ context, requestFor, deliver, log }: RunProcessorOptions) {
+/** Runs one job from its first step to its last; the shards of an import go to the workers of its store. */
+export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }: RunProcessorOptions) {
+  const runJob = async (own: RunContext, request: RunRequest): Promise<RunReport> =>
+    isExportRequest(request)
+      ? await exportRun(own, request)
+      : await importRun(own, request, deliver, { together: true });
+
   return async (
     queued: Job<RunJobData, RunJobResult>,
     token: string | undefined,
@@ -29,18 +43,26 @@ export function runProcessor({ context, requestFor, deliver, log }: RunProcessor
   ): Promise<RunJobResult> => {
     const { job } = queued.data;
     const signal = jobSignal(context.signal, cancelled);
-    const own = { ...context, signal, onEvent: logEvents(log, job, context.clock) };
+    const own = { ...context, signal, onEvent: logRunEvents(log, job, context.clock) };
+    const ended = async (notify: Notify | undefined, report: RunReport): Promise<void> => {
+      const { id, status, error } = report.run;
+      const { applied, deleted, rejected, unsent } = report.totals;
+      log.info({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
+      onEnd(report.run);
+      await tellEnd(own, notify, report);
+    };
+    let notify: Notify | undefined;
     try {
       const request = await requestFor(queued.data);
-      const { run, totals } = await importRun(own, request, deliver, { together: true });
-      const { id, status, error } = run;
+      notify = request.job.notify;
+      const report = await runJob(own, request);
+      const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run handed back');
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      const { applied, deleted, rejected, unsent } = totals;
-      log.info({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
+      await ended(notify, report);
       return { run: id, error };
     } catch (error) {
       if (error instanceof LockedError) {
@@ -53,32 +75,13 @@ export function runProcessor({ context, requestFor, deliver, log }: RunProcessor
         throw new WaitingError();
       }
       if (error instanceof StoreferryError) {
-        log.error({ job, reason: error.message }, 'run could not begin');
-        return { run: null, error: explainError(error) };
+        const problem = explainError(error);
+        log.error({ job, reason: problem }, 'run could not begin');
+        await tellNotBegun(own, notifyOf(job), job, problem);
+        return { run: null, error: problem };
       }
+      if (error instanceof RunBug) await ended(notify, error.report);
       throw error;
-    }
-  };
-}
-
-function logEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
-  let run: string | null = null;
-  let loggedAt = clock();
-  return (event) => {
-    switch (event.type) {
-      case 'begun':
-        run = event.run.id;
-        return log.info({ run, job, continued: event.continued }, 'run begun');
-      case 'waiting':
-        return log.info({ run, job, heldBy: event.heldBy }, 'run waits for its store');
-      case 'progress': {
-        if (clock() - loggedAt < PROGRESS_EVERY_MS) return;
-        loggedAt = clock();
-        const { step, done, total, unit } = event;
-        return log.info({ run, job, step, done, total, unit }, 'progress');
-      }
-      default:
-        return event satisfies never;
     }
   };
 }

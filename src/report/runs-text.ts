@@ -3,7 +3,7 @@ import { formatAgo, formatDuration } from './durations.ts';
 import { Page, type PageOptions } from './page.ts';
 import { statusTone } from './status-words.ts';
 import { type RunFacts, summaryText } from './summary-text.ts';
-import { counted, grouped } from './words.ts';
+import { totalsWords } from './totals-words.ts';
 
 /** Where a text about runs is shown, and when (milliseconds since the epoch). */
 export type RunsTextOptions = PageOptions & { readonly now: number };
@@ -24,7 +24,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
         run.status,
         formatAgo(options.now - run.startedAt),
         formatDuration((run.finishedAt ?? options.now) - run.startedAt),
-        recordsOf(run),
+        totalsWords(run),
       ],
       tone: statusTone(run.status),
     })),
@@ -45,19 +45,4 @@ export function runText(facts: RunFacts, options: RunsTextOptions): string {
   });
   if (run.status === 'running') page.say(`at the step ${run.step}`, { indent: 2 });
   return `${page}\n${summaryText(facts, options)}`;
-}
-
-/** `12 applied, 498 unchanged, 1 rejected`: what is not zero. */
-function recordsOf({ totals }: Run): string {
-  if (totals === null) return '';
-  const parts = [
-    [totals.applied, 'applied'],
-    [totals.unchanged, 'unchanged'],
-    [totals.deleted, 'deleted'],
-    [totals.rejected, 'rejected'],
-    [totals.unsent, 'unsent'],
-    [totals.skipped, 'skipped'],
-  ] as const;
-  const shown = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
-  return shown.length === 0 ? counted(totals.records, 'record') : shown.join(', ');
 }

@@ -14,4 +14,6 @@ export interface ProgressEvent {
 export type RunEvent =
   | { readonly type: 'waiting'; readonly heldBy: LockHolder | null }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
+  /** Whom the job names could not be told how the run ended; `host` is all of their address that may be shown. */
+  | { readonly type: 'not-told'; readonly host: string; readonly problem: string }
   | ProgressEvent;

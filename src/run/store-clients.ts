@@ -1,27 +1,52 @@
 import type { StoreConfig } from '../config/stores.ts';
+import type { Attempt, StorefrontEvent } from '../storefront/events.ts';
 import { createStorefront, type Storefront } from '../storefront/storefront.ts';
 
 /** The clients of a process, one a store, so that all its work on a store shares one limiter. */
 export interface StoreClients extends AsyncDisposable {
   /** The client of a store as it is configured now: a worker outlives changes of stores.yaml. */
   open(store: StoreConfig): Storefront;
+  /** How each client fares, in the order in which they were opened; a store has several when it was changed. */
+  stats(): readonly StoreStats[];
+}
+
+/** How the client of a store fares. */
+export interface StoreStats {
+  readonly store: string;
+  readonly stats: ReturnType<Storefront['stats']>;
+}
+
+/** Is told what happens between this process and a store. */
+export interface StoreListener {
+  readonly onEvent: (store: string, event: StorefrontEvent) => void;
+  /** Left out, single requests are not measured. */
+  readonly onAttempt?: ((store: string, attempt: Attempt) => void) | undefined;
 }
 
 /** Makes clients as they are asked for, and closes them together. */
-export function storeClients(version: string): StoreClients {
-  const clients = new Map<string, Storefront>();
+export function storeClients(version: string, listener?: StoreListener): StoreClients {
+  const clients = new Map<string, { readonly store: string; readonly client: Storefront }>();
+  const listening = (store: string) => {
+    const onAttempt = listener?.onAttempt;
+    return {
+      onEvent: (event: StorefrontEvent) => listener?.onEvent(store, event),
+      onAttempt: onAttempt === undefined ? undefined : (attempt: Attempt) => onAttempt(store, attempt),
+    };
+  };
   return {
     open(store) {
       const settings = JSON.stringify(store);
       const known = clients.get(settings);
-      if (known !== undefined) return known;
-      const { baseUrl, apiKey, limits } = store;
-      const client = createStorefront({ baseUrl, apiKey, userAgent: `storeferry/${version}`, limits });
-      clients.set(settings, client);
+      if (known !== undefined) return known.client;
+      const { name, baseUrl, apiKey, limits } = store;
+      const userAgent = `storeferry/${version}`;
+      const client = createStorefront({ baseUrl, apiKey, userAgent, limits, ...listening(name) });
+      clients.set(settings, { store: name, client });
       return client;
     },
+    stats: () => [...clients.values()].map(({ store, client }) => ({ store, stats: client.stats() })),
     async [Symbol.asyncDispose]() {
-      await Promise.all([...clients.values()].map((client) => client.close()));
+      await Promise.all([...clients.values()].map(({ client }) => client.close()));
     },
   };
 }

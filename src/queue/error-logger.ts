@@ -1,0 +1,15 @@
+import type { WorkerLog } from './worker-log.ts';
+
+const SAME_ERROR_EVERY_MS = 5_000;
+
+/** Logs trouble with Redis, from every connection and attempt; work goes on. Said once in a while. */
+export function errorLogger(log: WorkerLog): (error: Error) => void {
+  const saidAt = new Map<string, number>();
+  return ({ message }) => {
+    const now = performance.now();
+    if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
+    saidAt.set(message, now);
+    // The message alone: errors of Redis carry the command with its arguments.
+    log.error({ reason: message }, 'trouble with Redis');
+  };
+}

@@ -1,0 +1,32 @@
+import type { RunEvent } from '../run/events.ts';
+import type { WorkerLog } from './worker-log.ts';
+
+const PROGRESS_EVERY_MS = 10_000;
+
+/** Logs what a run of a job tells about itself, with its id. */
+export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
+  let run: string | null = null;
+  let loggedAt = clock();
+  return (event) => {
+    switch (event.type) {
+      case 'begun':
+        run = event.run.id;
+        return log.info({ run, job, continued: event.continued }, 'run begun');
+      case 'waiting':
+        return log.info({ run, job, heldBy: event.heldBy }, 'run waits for its store');
+      case 'not-told':
+        return log.warn(
+          { run, job, host: event.host, problem: event.problem },
+          'nobody could be told of its end',
+        );
+      case 'progress': {
+        if (clock() - loggedAt < PROGRESS_EVERY_MS) return;
+        loggedAt = clock();
+        const { step, done, total, unit } = event;
+        return log.info({ run, job, step, done, total, unit }, 'progress');
+      }
+      default:
+        return event satisfies never;
+    }
+  };
+}

@@ -1,0 +1,82 @@
+import type { Run } from '../model/run.ts';
+import { formatDuration } from './durations.ts';
+import { nextSteps } from './next-steps.ts';
+import { printable, shortened } from './printable.ts';
+import { type RunSummary, runSummary, type SummarisedRun } from './run-summary.ts';
+import { statusWords } from './status-words.ts';
+import { totalsWords } from './totals-words.ts';
+
+/** An end of a run that somebody may want to be told of. */
+export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
+
+/**
+ * What is sent to a webhook. `text` is what Slack, Mattermost and Rocket.Chat show, `content` is what Discord does;
+ * each ignores what it does not know.
+ */
+export interface Notification {
+  readonly text: string;
+  readonly content: string;
+  /** Discord: nobody is called by what a store's message happens to contain. */
+  readonly allowed_mentions: { readonly parse: readonly [] };
+  /** The same however often it arrives, and another one for every end, also of a run that was continued. */
+  readonly id: string;
+  readonly end: NotifiedEnd;
+  /** As `--json` prints it; null when no run could begin. */
+  readonly summary: RunSummary | null;
+}
+
+/** The end a run has come to. Null while it goes on elsewhere (interrupted, superseded), and for plans. */
+export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
+  if (kind === 'plan') return null;
+  switch (status) {
+    case 'failed':
+    case 'stopped':
+    case 'done':
+      return status;
+    case 'done-with-rejects':
+      return 'rejects';
+    case 'running':
+    case 'planned':
+    case 'interrupted':
+    case 'superseded':
+      return null;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Discord takes 2,000 letters; a chat is no place for more than a few lines. */
+const LONGEST_ERROR = 600;
+
+/** Tells how a run ended. */
+export function endNotification(end: NotifiedEnd, ended: SummarisedRun, now: number): Notification {
+  const { run } = ended;
+  const summary = runSummary(ended, now);
+  const figures = totalsWords(run);
+  const [next] = nextSteps(run, null);
+  const lines = [
+    `${run.job}: ${statusWords(run.status)} after ${formatDuration(summary.durationMs)}${figures === '' ? '' : `. ${figures}`} (store ${run.store}, run ${run.id})`,
+    ...(run.error === null ? [] : [run.error]),
+    ...(next === undefined ? [] : [`${next.what} ${next.command}`]),
+  ];
+  return { ...message(lines), id: `${run.id}-${run.status}-${run.finishedAt ?? now}`, end, summary };
+}
+
+/** Tells that a job could not even begin, which nobody sees when it was the clock that began it. */
+export function beginNotification(job: string, problem: string, id: string): Notification {
+  const lines = [`${job}: could not begin`, problem, 'To see all that is wrong: storeferry check'];
+  return { ...message(lines), id, end: 'failed', summary: null };
+}
+
+function message(lines: readonly string[]): Pick<Notification, 'text' | 'content' | 'allowed_mentions'> {
+  const text = lines.map((line) => shortened(harmless(line), LONGEST_ERROR)).join('\n');
+  return { text, content: text, allowed_mentions: { parse: [] } };
+}
+
+/** In a chat `<!channel>`, `@here` and `<https://…|label>` act: what a source or a store says must not. */
+function harmless(line: string): string {
+  return printable(line)
+    .replaceAll('<', '‹')
+    .replaceAll('>', '›')
+    .replaceAll(/@(?=(all|channel|everyone|here)\b)/gi, '@\u2060');
+}

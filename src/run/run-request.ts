@@ -1,0 +1,10 @@
+import type { ExportRequest } from './export-request.ts';
+import type { ImportRequest } from './import-request.ts';
+
+/** What any job needs to be run. */
+export type RunRequest = ImportRequest | ExportRequest;
+
+/** Whether it is an export's. */
+export function isExportRequest(request: RunRequest): request is ExportRequest {
+  return request.job.kind === 'export';
+}

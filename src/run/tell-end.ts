@@ -1,0 +1,40 @@
+import { relative } from 'node:path';
+import type { Notify } from '../config/notify.ts';
+import { deliverNotification } from '../report/deliver-notification.ts';
+import {
+  beginNotification,
+  endNotification,
+  type Notification,
+  notifiedEnd,
+} from '../report/notification.ts';
+import type { RunContext } from './context.ts';
+import type { RunReport } from './run-report.ts';
+
+/** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
+export async function tellEnd(
+  context: RunContext,
+  notify: Notify | undefined,
+  { run, totals, rejectsFile }: RunReport,
+): Promise<void> {
+  const end = notifiedEnd(run);
+  if (notify === undefined || end === null || !notify.on.includes(end)) return;
+  const file = rejectsFile === null ? null : relative(context.workspaceDir, rejectsFile);
+  const ended = { run, totals, rejectsFile: file };
+  await tell(context, notify, endNotification(end, ended, context.clock()));
+}
+
+/** Tells that a job could not begin. */
+export async function tellNotBegun(
+  context: RunContext,
+  notify: Notify | undefined,
+  job: string,
+  problem: string,
+): Promise<void> {
+  if (notify === undefined || !notify.on.includes('failed')) return;
+  await tell(context, notify, beginNotification(job, problem, context.newRunId()));
+}
+
+async function tell(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {
+  const problem = await deliverNotification(url, notification, context.signal);
+  if (problem !== null) context.onEvent({ type: 'not-told', host: new URL(url).host, problem });
+}
