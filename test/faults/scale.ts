@@ -1,11 +1,16 @@
 /** How much is done: the short version of `npm test`, or what `npm run soak` asks for. */
 export interface Scale {
+  readonly isSoak: boolean;
   /** SIGKILLs of one process, each followed by a run that continues. */
   readonly kills: number;
   /** How long faults of all kinds strike two workers. */
   readonly chaosMs: number;
   /** Rows of the largest source. */
   readonly rows: number;
+  /** The size of the largest cell. */
+  readonly cellMib: number;
+  /** What one test of a large source may take. */
+  readonly patienceMs: number;
 }
 
 function fromEnvironment(name: string, otherwise: number): number {
@@ -13,10 +18,15 @@ function fromEnvironment(name: string, otherwise: number): number {
   return text === undefined || text === '' ? otherwise : Number(text);
 }
 
+const isSoak = process.env['STOREFERRY_SOAK'] === '1';
+
 export const SCALE: Scale = {
-  kills: fromEnvironment('STOREFERRY_SOAK_KILLS', 6),
-  chaosMs: fromEnvironment('STOREFERRY_SOAK_MINUTES', 0.2) * 60_000,
-  rows: fromEnvironment('STOREFERRY_SOAK_ROWS', 100_000),
+  isSoak,
+  kills: fromEnvironment('STOREFERRY_SOAK_KILLS', isSoak ? 50 : 6),
+  chaosMs: fromEnvironment('STOREFERRY_SOAK_MINUTES', isSoak ? 30 : 0.2) * 60_000,
+  rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 100_000),
+  cellMib: isSoak ? 1024 : 64,
+  patienceMs: isSoak ? 30 * 60_000 : 60_000,
 };
 
 /** A test of so long a run needs more patience than others: twice its time, and a minute to begin and end. */

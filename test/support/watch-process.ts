@@ -1,0 +1,56 @@
+import { writeFileSync } from 'node:fs';
+import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread } from 'node:worker_threads';
+
+/**
+ * Loaded into a process from outside (`node --import`), to write down how it has fared when it ends: into the file
+ * that STOREFERRY_WATCH names.
+ */
+export interface Watched {
+  readonly maxRssMib: number;
+  /** The 99.9th percentile of how long the event loop was held up, in milliseconds of the clock. */
+  readonly loopDelayMs: number;
+  /** The same in milliseconds that this thread has really worked: other processes on the machine do not count. */
+  readonly loopWorkMs: number;
+  /** What has been added to, or taken from, the prototypes that all objects share. */
+  readonly polluted: readonly string[];
+}
+
+const TICK_MS = 10;
+const PROTOTYPES = { Object: Object.prototype, Array: Array.prototype, Function: Function.prototype };
+
+function propertyNames(): string[] {
+  return Object.entries(PROTOTYPES).flatMap(([name, prototype]) =>
+    Reflect.ownKeys(prototype).map((key) => `${name}.prototype.${String(key)}`),
+  );
+}
+
+function watch(file: string): void {
+  const before = new Set(propertyNames());
+  const delay = monitorEventLoopDelay({ resolution: TICK_MS });
+  delay.enable();
+  const work = createHistogram();
+  const workedUs = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return user + system;
+  };
+  let last = workedUs();
+  setInterval(() => {
+    const now = workedUs();
+    work.record(Math.max(1, Math.round(now - last)));
+    last = now;
+  }, TICK_MS).unref();
+  process.on('exit', () => {
+    const after = new Set(propertyNames());
+    const watched: Watched = {
+      maxRssMib: process.resourceUsage().maxRSS / 1024,
+      loopDelayMs: delay.percentile(99.9) / 1e6,
+      loopWorkMs: work.percentile(99.9) / 1e3,
+      polluted: [...before.symmetricDifference(after)],
+    };
+    writeFileSync(file, JSON.stringify(watched));
+  });
+}
+
+const { STOREFERRY_WATCH: file } = process.env;
+if (isMainThread && file !== undefined) watch(file);
