@@ -85,7 +85,7 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);
   const paths = [
-    { at: 'source', path: job.source.path },
+    ...(job.source.path === undefined ? [] : [{ at: 'source', path: job.source.path }]),
     ...(job.crosswalk === undefined ? [] : [{ at: 'crosswalk', path: job.crosswalk.path }]),
   ];
   return paths

@@ -1,20 +1,8 @@
 import { z } from 'zod';
 import type { DeepReadonly } from './deep-readonly.ts';
+import { type DestinationSpec, destinationSchema } from './destination-spec.ts';
 import { type Notify, notifySchema } from './notify.ts';
 import { scheduleSchema } from './schedule.ts';
-import { workspacePathSchema } from './workspace-path.ts';
-
-const destinationSchema = z.strictObject({
-  path: workspacePathSchema.describe('The file to write.'),
-  mode: z
-    .enum(['replace', 'append'])
-    .default('replace')
-    .describe('`replace` writes the file anew; `append` keeps history: a line per list and run.'),
-  format: z
-    .enum(['csv', 'excel-csv', 'jsonl'])
-    .default('csv')
-    .describe('`excel-csv` is for spreadsheets: a byte order mark, and no cell that starts a formula.'),
-});
 
 /** A job that reads a store into a file. */
 export const exportJobSchema = z.strictObject({
@@ -34,8 +22,9 @@ export const exportJobSchema = z.strictObject({
 });
 
 /** An export job with its defaults filled in. `notify` is absent when its address is empty. */
-export type ExportJob = Omit<DeepReadonly<z.infer<typeof exportJobSchema>>, 'notify'> & {
+export type ExportJob = Omit<DeepReadonly<z.infer<typeof exportJobSchema>>, 'destination' | 'notify'> & {
   readonly kind: 'export';
   readonly name: string;
+  readonly destination: DestinationSpec;
   readonly notify?: Notify;
 };

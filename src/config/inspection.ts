@@ -1,4 +1,5 @@
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { completePlace, placeSecrets } from './complete-place.ts';
 import type { Environment } from './environment.ts';
 import { exportJobSchema } from './export-job.ts';
 import { pathKey } from './fill-values.ts';
@@ -112,10 +113,25 @@ export function inspectFiles(
   }
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
-    const base = { ...context, at: [], secretFields: JOB_SECRETS };
-    return isExport(yaml.content)
-      ? withValue(interpret(yaml, { ...base, schema: exportJobSchema }), (value) => toExportJob(name, value))
-      : withValue(interpret(yaml, { ...base, schema: importJobSchema }), (value) => toImportJob(name, value));
+    const part = isExport(yaml.content) ? 'destination' : 'source';
+    const base = { ...context, at: [], secretFields: [...JOB_SECRETS, ...placeSecrets(yaml, part)] };
+    return part === 'destination'
+      ? completePlace(
+          interpret(yaml, { ...base, schema: exportJobSchema }),
+          yaml,
+          part,
+          context,
+          (value, place) => toExportJob(name, value, place),
+          ({ destination }) => destination,
+        )
+      : completePlace(
+          interpret(yaml, { ...base, schema: importJobSchema }),
+          yaml,
+          part,
+          context,
+          (value, place) => toImportJob(name, value, place),
+          ({ source }) => source,
+        );
   }
 
   return { stores, store, job, mapping };

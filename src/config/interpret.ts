@@ -91,10 +91,10 @@ function literalSecrets(values: FilledValues, fields: readonly SecretField[]): F
   return fields
     .filter(({ path, literal }) => literal === 'refused' && !values.filled.has(pathKey(path)))
     .filter(({ path }) => (valueAt(values.value, path) ?? null) !== null)
-    .map(({ path }) => ({
+    .map(({ path, variable = 'STORE_API_KEY' }) => ({
       path,
       part: 'value',
-      message: `a secret must not stand in a file; write \${STORE_API_KEY}, and set that in the environment or in .env`,
+      message: `a secret must not stand in a file; write ${placeholder(variable)}, and set that in the environment or in .env`,
       hint: '',
       wrongKind: false,
     }));

@@ -4,6 +4,8 @@ import type { Path } from './yaml-place.ts';
 export interface SecretField {
   readonly path: Path;
   readonly literal: 'refused' | 'allowed';
+  /** A fitting name for the variable, to be proposed. */
+  readonly variable?: string;
 }
 
 /** Whether a variable's name says that its value is a secret. */

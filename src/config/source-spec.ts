@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
+import type { FilePlace } from './file-place.ts';
+import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from './remote-spec.ts';
 import { workspacePathSchema } from './workspace-path.ts';
-
-function notYet(what: string) {
-  return z
-    .never(`${what} cannot be read by this version; give the path of a file or a glob instead`)
-    .exactOptional();
-}
 
 const most = (what: string) => z.int().min(1).exactOptional().describe(what);
 
@@ -22,33 +18,36 @@ const limitsSchema = z.strictObject({
   fileCount: most('Most files, those within zips counted one by one. Default 1,000.'),
 });
 
-/** Where the bytes of an import come from. */
-export const sourceSchema = z.strictObject({
-  path: workspacePathSchema.describe(
-    'A file, or a glob that names several with the same columns. Gzip and zip are opened.',
-  ),
-  files: z
-    .int()
-    .min(1)
-    .exactOptional()
-    .describe('How many files the glob must find; any other number stops the run.'),
-  encoding: encodingSchema
-    .exactOptional()
-    .describe('The charset of the files, where it is neither UTF-8 nor told by a byte order mark.'),
-  delimiter: delimiterSchema
-    .exactOptional()
-    .describe('What separates the columns: the character or its name. Detected when left out.'),
-  quotes: z
-    .enum(['standard', 'none'])
-    .default('standard')
-    .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
-  limits: limitsSchema
-    .exactOptional()
-    .describe('What protects memory and disk from a damaged or hostile file.'),
-  url: notYet('a web address'),
-  s3: notYet('S3 storage'),
-  sftp: notYet('an SFTP server'),
-});
+/** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
+export const sourceSchema = z
+  .strictObject({
+    path: workspacePathSchema
+      .exactOptional()
+      .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
+    url: httpSchema.exactOptional().describe('A file on the web: the address, or a map.'),
+    s3: s3Schema.exactOptional().describe('Objects in S3 or a store like it: the address, or a map.'),
+    sftp: sftpSchema.exactOptional().describe('Files on an SSH server.'),
+    files: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('How many files the glob must find; any other number stops the run.'),
+    encoding: encodingSchema
+      .exactOptional()
+      .describe('The charset of the files, where it is neither UTF-8 nor told by a byte order mark.'),
+    delimiter: delimiterSchema
+      .exactOptional()
+      .describe('What separates the columns: the character or its name. Detected when left out.'),
+    quotes: z
+      .enum(['standard', 'none'])
+      .default('standard')
+      .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+    limits: limitsSchema
+      .exactOptional()
+      .describe('What protects memory and disk from a damaged or hostile file.'),
+  })
+  .superRefine(exactlyOnePlace);
 
-/** `path` is as written: relative to the workspace unless absolute. `encoding` is the WHATWG name. */
-export type SourceSpec = DeepReadonly<Omit<z.infer<typeof sourceSchema>, 'url' | 's3' | 'sftp'>>;
+/** A source with its address completed. `encoding` is the WHATWG name. */
+export type SourceSpec = DeepReadonly<Omit<z.infer<typeof sourceSchema>, 'path' | 'url' | 's3' | 'sftp'>> &
+  FilePlace;

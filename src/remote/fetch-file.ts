@@ -10,7 +10,7 @@ export interface FetchOptions {
   readonly unless?: string | null;
   /** The most bytes that are taken. */
   readonly limitBytes?: number;
-  readonly patience?: Patience;
+  readonly patience?: Patience | undefined;
   readonly onProgress?: (bytes: number) => void;
 }
 

@@ -12,6 +12,7 @@ const snapshotSchema = z.strictObject({
   ),
   sha256: z.string(),
   readAs: z.strictObject({ encoding: z.string(), delimiter: z.string() }).exactOptional(),
+  version: z.string().exactOptional(),
 });
 
 /** One file of a snapshot: unpacked, in its original charset. */
@@ -32,6 +33,8 @@ export interface Snapshot {
   readonly sha256: string;
   /** How to read the files, where that is not as the job says: a corrected rejects file has a dialect of its own. */
   readonly readAs?: { readonly encoding: string; readonly delimiter: string };
+  /** What the source was told apart by when it was fetched, for the next conditional request. */
+  readonly version?: string;
 }
 
 /** The snapshot that these files make, in this order. */

@@ -1,3 +1,5 @@
+import { SourceError } from '../model/errors.ts';
+
 /** The most that a source may hold once unpacked: what protects the disk from a damaged or hostile archive. */
 export interface SourceLimits {
   /** Bytes of all files together, unpacked. */
@@ -14,3 +16,10 @@ export const DEFAULT_SOURCE_LIMITS: SourceLimits = { bytes: 10 * GIB, ratio: 200
 
 /** Below this size no ratio is suspicious: small files of equal rows pack very well. */
 export const RATIO_FREE_BYTES = 64 * 1024 ** 2;
+
+export function limitError(name: string, limit: keyof SourceLimits, most: number, what: string): SourceError {
+  return new SourceError(`The source ${name} exceeds the limit ${limit} (${most}): ${what}.`, {
+    place: { file: name },
+    hint: `If the source is right, set a higher \`limits: { ${limit}: … }\` in the source of the job.`,
+  });
+}

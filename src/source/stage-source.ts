@@ -2,13 +2,16 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SourceSpec } from '../config/source-spec.ts';
 import { SourceError } from '../model/errors.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import type { Patience } from '../remote/retrying.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
 import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
+import { fetchSource } from './remote-source.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
-import { DEFAULT_SOURCE_LIMITS, RATIO_FREE_BYTES, type SourceLimits } from './source-limits.ts';
+import { DEFAULT_SOURCE_LIMITS, limitError, RATIO_FREE_BYTES, type SourceLimits } from './source-limits.ts';
 import { openZip } from './unzip.ts';
 import { writeCopy } from './write-copy.ts';
 
@@ -19,36 +22,86 @@ export interface StageOptions {
   readonly folder: RunFolder;
   readonly limits?: Partial<SourceLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** How long to go on with a server that fails, where a test is in a hurry. */
+  readonly patience?: Patience | undefined;
   /** Told the unpacked bytes so far, and the file under way, as often as bytes come. */
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
+
+/** What of a source says which files it has. */
+export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> & { readonly files?: number | undefined };
 
 /**
  * The step `stage`: copies the source into the run's folder, unpacked. The list of the copies is the snapshot, which is
  * whole when the caller has saved it with `saveSnapshot`. What is no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
  * no copy is left behind.
  */
-export async function stageSource(
-  spec: Pick<SourceSpec, 'path' | 'files'>,
+export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
+  const snapshot = await stageSourceUnless(null, source, options);
+  if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
+  return snapshot;
+}
+
+/** The same, except where the source says that it is still of a version: then undefined, and nothing is copied. */
+export async function stageSourceUnless(
+  version: string | null,
+  source: SourcePlace,
   options: StageOptions,
-): Promise<Snapshot> {
+): Promise<Snapshot | undefined> {
   const limits = { ...DEFAULT_SOURCE_LIMITS, ...options.limits };
   const staging: Staging = { options, limits, files: [], bytes: 0 };
   try {
-    for (const path of await findFiles(spec.path, options.workspaceDir)) await stageFile(path, staging);
+    const found =
+      source.remote === undefined
+        ? await stagePath(source.path ?? '', staging)
+        : await stageRemote(source.remote, version, staging);
+    if (found === undefined) return undefined;
     const { files } = staging;
-    if (spec.files !== undefined && files.length !== spec.files) {
+    if (source.files !== undefined && files.length !== source.files) {
+      const name = source.remote?.location ?? source.path ?? '';
       throw new SourceError(
-        `The source \`${spec.path}\` gives ${files.length} file(s) where the job says \`files: ${spec.files}\`: ${files.map(({ name }) => name).join(', ')}.`,
-        { place: { file: spec.path }, hint: 'Wait until all files are there, or correct `files`.' },
+        `The source \`${name}\` gives ${files.length} file(s) where the job says \`files: ${source.files}\`: ${files.map((file) => file.name).join(', ')}.`,
+        { place: { file: name }, hint: 'Wait until all files are there, or correct `files`.' },
       );
     }
-    return snapshotOf(files);
+    return found === null ? snapshotOf(files) : { ...snapshotOf(files), version: found };
   } catch (error) {
     // Cleaning up must not hide why it is needed; what is left behind goes with the run's folder.
     await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
     throw error;
   }
+}
+
+async function stagePath(path: string, staging: Staging): Promise<null> {
+  const { workspaceDir } = staging.options;
+  for (const file of await findFiles(path, workspaceDir)) {
+    const handle = await openLocal(file, workspaceDir);
+    try {
+      await stageFile(file, handle, staging);
+    } finally {
+      await handle.close();
+    }
+  }
+  return null;
+}
+
+const NEVER = new AbortController().signal;
+
+async function stageRemote(
+  remote: RemoteAddress,
+  unless: string | null,
+  staging: Staging,
+): Promise<string | null | undefined> {
+  const { signal = NEVER, patience, onProgress } = staging.options;
+  const limitBytes = staging.limits.bytes;
+  return await fetchSource(
+    remote,
+    {
+      ...{ signal, unless, limitBytes, patience },
+      onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
+    },
+    (name, { spool }) => stageFile(name, spool.handle, staging),
+  );
 }
 
 interface Staging {
@@ -65,37 +118,33 @@ interface Archive {
   unpacked: number;
 }
 
-async function stageFile(path: string, staging: Staging): Promise<void> {
-  const handle = await open(resolve(staging.options.workspaceDir, path)).catch((cause: unknown) => {
+async function openLocal(path: string, workspaceDir: string): Promise<FileHandle> {
+  return await open(resolve(workspaceDir, path)).catch((cause: unknown) => {
     throw new SourceError(
       `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
-      {
-        cause,
-        place: { file: path },
-      },
+      { cause, place: { file: path } },
     );
   });
-  try {
-    const before = await handle.stat({ bigint: true });
-    const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
-    const { beginning, whole } = await peek(contentOf(handle), RECOGNISED_BYTES);
-    if (recognise(beginning).kind === 'zip') {
-      await whole.close();
-      for (const { label, content } of await openZip(handle, path, staging.limits.fileCount)) {
-        await store(`${path}/${label}`, content(), archive, staging);
-      }
-    } else {
-      await store(path, whole, archive, staging);
+}
+
+async function stageFile(path: string, handle: FileHandle, staging: Staging): Promise<void> {
+  const before = await handle.stat({ bigint: true });
+  const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
+  const { beginning, whole } = await peek(contentOf(handle), RECOGNISED_BYTES);
+  if (recognise(beginning).kind === 'zip') {
+    await whole.close();
+    for (const { label, content } of await openZip(handle, path, staging.limits.fileCount)) {
+      await store(`${path}/${label}`, content(), archive, staging);
     }
-    const after = await handle.stat({ bigint: true });
-    if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
-      throw new SourceError(`The source ${path} changed while it was read.`, {
-        place: { file: path },
-        hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
-      });
-    }
-  } finally {
-    await handle.close();
+  } else {
+    await store(path, whole, archive, staging);
+  }
+  const after = await handle.stat({ bigint: true });
+  if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
+    throw new SourceError(`The source ${path} changed while it was read.`, {
+      place: { file: path },
+      hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+    });
   }
 }
 
@@ -175,13 +224,6 @@ function refuseTooMuch(name: string, archive: Archive, { bytes, limits }: Stagin
   if (archive.unpacked > RATIO_FREE_BYTES && archive.unpacked > archive.bytes * limits.ratio) {
     throw limitError(name, 'ratio', limits.ratio, 'its content is more times larger than the archive');
   }
-}
-
-function limitError(name: string, limit: keyof SourceLimits, most: number, what: string): SourceError {
-  return new SourceError(`The source ${name} exceeds the limit ${limit} (${most}): ${what}.`, {
-    place: { file: name },
-    hint: `If the source is right, set a higher \`limits: { ${limit}: … }\` in the source of the job.`,
-  });
 }
 
 /** The same label twice, as only archives can have it, gets a number: rows are told apart by it. */

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { SourceError } from '../model/errors.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
+import { openRemote } from '../remote/open-remote.ts';
+import type { FoundFile } from '../remote/remote-client.ts';
+import { RemoteFailure } from '../remote/remote-failure.ts';
+import type { Patience } from '../remote/retrying.ts';
+import { limitError } from './source-limits.ts';
+
+export interface FetchSourceOptions {
+  readonly signal: AbortSignal;
+  /** The version of the whole source that need not be read again. */
+  readonly unless: string | null;
+  readonly limitBytes: number;
+  readonly patience?: Patience | undefined;
+  readonly onProgress: (file: string, bytes: number) => void;
+}
+
+/** Takes one file, whole on this machine; it is gone afterwards. */
+export type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
+
+/**
+ * Fetches the files that an address names, one after the other, and gives each to `take`. Gives the version of them
+ * all, null when it cannot be told, or undefined when nothing has changed since `unless`: then nothing was taken.
+ */
+export async function fetchSource(
+  remote: RemoteAddress,
+  options: FetchSourceOptions,
+  take: TakeFile,
+): Promise<string | null | undefined> {
+  await using client = await openRemote(remote);
+  const found = await telling(remote.location, options, () => client.find(options.signal));
+  if (found.length === 0) {
+    throw new SourceError(`No file matches the source \`${remote.location}\`.`, {
+      place: { file: remote.location },
+      hint: 'Look whether the files are there yet, and whether the pattern fits their names.',
+    });
+  }
+  const versions = new Versions(remote, found);
+  const fetch = (file: FoundFile, unless: string | null) =>
+    telling(file.location, options, () =>
+      fetchFile(client, file, {
+        ...options,
+        unless,
+        onProgress: (bytes) => options.onProgress(file.location, bytes),
+      }),
+    );
+
+  const changed = await firstChanged(found, versions.knownIn(options.unless), fetch);
+  if (changed === undefined) return undefined;
+  const seen: (string | null)[] = [];
+  for (const file of found) {
+    const fetched = file === changed.file ? changed.fetched : await fetch(file, null);
+    if (fetched === undefined)
+      throw new TypeError('a file that was asked for without condition did not come');
+    try {
+      await take(file.location, fetched);
+    } finally {
+      await fetched[Symbol.asyncDispose]();
+    }
+    seen.push(fetched.version);
+  }
+  return versions.together(seen);
+}
+
+type Fetch = (file: FoundFile, unless: string | null) => Promise<Fetched | undefined>;
+
+/** The first file that is not of its known version, fetched; undefined when all are. */
+async function firstChanged(
+  found: readonly FoundFile[],
+  known: readonly string[] | undefined,
+  fetch: Fetch,
+): Promise<{ readonly file: FoundFile; readonly fetched: Fetched } | undefined> {
+  for (const [index, file] of found.entries()) {
+    const fetched = await fetch(file, known?.[index] ?? null);
+    if (fetched !== undefined) return { file, fetched };
+  }
+  return undefined;
+}
+
+/** The versions of all files as one text, bound to where they are: a tag says nothing about another address. */
+class Versions {
+  readonly #where: string;
+  readonly #tellsChanges: boolean;
+
+  constructor(remote: RemoteAddress, found: readonly FoundFile[]) {
+    const identity = identityOf(remote);
+    const paths = found.map(({ path }) => path);
+    this.#where = createHash('sha256')
+      .update(JSON.stringify([identity, paths]))
+      .digest('hex')
+      .slice(0, 16);
+    // A file of the same size may be written twice in the second that SFTP counts in.
+    this.#tellsChanges = remote.kind !== 'sftp';
+  }
+
+  /** The version of each file; undefined when the text is about other files. */
+  knownIn(text: string | null): readonly string[] | undefined {
+    if (text === null || !text.startsWith(`${this.#where} `)) return undefined;
+    const versions: unknown = JSON.parse(text.slice(this.#where.length + 1));
+    return Array.isArray(versions) ? versions.map(String) : undefined;
+  }
+
+  together(versions: readonly (string | null)[]): string | null {
+    const known = versions.filter((version) => version !== null);
+    if (!this.#tellsChanges || known.length < versions.length) return null;
+    return `${this.#where} ${JSON.stringify(known)}`;
+  }
+}
+
+function identityOf(remote: RemoteAddress): readonly (string | number | null)[] {
+  switch (remote.kind) {
+    case 'http':
+      return [remote.auth?.kind === 'basic' ? remote.auth.user : null, ...Object.keys(remote.headers)];
+    case 's3':
+      return [remote.endpoint, remote.region, remote.bucket];
+    case 'sftp':
+      return [remote.host, remote.port, remote.user];
+    default:
+      return remote satisfies never;
+  }
+}
+
+async function telling<T>(
+  location: string,
+  { limitBytes, signal }: FetchSourceOptions,
+  action: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof TooLarge) throw limitError(location, 'bytes', limitBytes, 'it is larger');
+    if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
+    throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
+      place: { file: location },
+      hint: error.hint ?? hintOf(error),
+      cause: error,
+    });
+  }
+}
+
+function hintOf({ kind }: RemoteFailure): string {
+  return kind === 'passing'
+    ? 'It was tried several times. Run again later, or ask whoever runs the server.'
+    : 'Ask whoever runs the server, or correct the source of the job.';
+}
