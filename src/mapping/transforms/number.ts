@@ -48,7 +48,7 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
   if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {
     return format.otherwise === 'blank'
       ? undefined
-      : new Unreadable('not-a-number', `${quote(text)} is not a number; ${expected(format)}`);
+      : new Unreadable('not-a-number', `${quote(text)} is not a number; ${expected(bare, format)}`);
   }
   return Number(plain);
 }
@@ -93,8 +93,12 @@ export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: st
   };
 }
 
-function expected({ decimal }: NumberFormat): string {
-  return decimal === ',' ? 'expected digits with a decimal comma' : 'expected digits, as in 1299.50';
+function expected(text: string, { decimal }: NumberFormat): string {
+  if (decimal === ',') return 'expected digits with a decimal comma';
+  const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
+  return comma
+    ? 'expected a decimal point, as in 1299.50; where commas are decimal, the job says so: params: { decimal: "," }'
+    : 'expected digits, as in 1299.50';
 }
 
 /** The text without a currency code or sign around it; undefined when it names another currency than it must. */
