@@ -51,6 +51,13 @@ export const mappingTestSchema = z.strictObject({
     .record(z.string(), z.array(z.record(z.string(), scalar)))
     .exactOptional()
     .describe('Rows of lookup tables, instead of their files.'),
+  crosswalk: z
+    .strictObject({
+      match: z.string().min(1).describe('The field that is matched.'),
+      ids: z.record(z.string(), z.int().min(0)).describe('The id for each value of it.'),
+    })
+    .exactOptional()
+    .describe('Of contacts: as a job would name one.'),
   now: z.string().exactOptional().describe('The time of the import. Default: 2026-01-01T00:00:00Z.'),
   weightUnit: z.enum(['g', 'kg', 'lb', 'oz']).exactOptional().describe("The store's unit. Default: kg."),
   expect: z.array(expectation).describe('What becomes of the rows, in order.'),

@@ -5,7 +5,8 @@ import { StoreferryError } from '../model/errors.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import { compileMapping } from './compile-mapping.ts';
-import { type LookupTable, lookupTable } from './lookup-table.ts';
+import type { Crosswalk } from './contact/crosswalk.ts';
+import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
 import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
@@ -57,6 +58,7 @@ async function runTest(
     const mapping = compileMapping(spec, {
       params: test.params ?? {},
       lookups: lookupsOf(spec, test),
+      crosswalk: test.crosswalk && crosswalkOf(test.crosswalk),
       weightUnit: test.weightUnit ?? 'kg',
       now,
     });
@@ -98,6 +100,11 @@ function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, Lo
       return [name, lookupTable(header, rows, match) ?? { columns: header, rows: new Map() }];
     }),
   );
+}
+
+function crosswalkOf({ match, ids }: NonNullable<MappingTest['crosswalk']>): Crosswalk {
+  const found = new Map(Object.entries(ids).map(([value, id]) => [lookupKey(value), id]));
+  return { match, file: 'the crosswalk', find: (value) => found.get(lookupKey(value)) };
 }
 
 function compare(
