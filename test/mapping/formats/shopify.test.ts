@@ -106,6 +106,14 @@ describe('shopify-products', () => {
     ]);
   });
 
+  test('tells how to say that a file has decimal commas', async () => {
+    const text = 'Handle;Title;Variant Price\nmug;Mug;19,90\n';
+    const untold = await mapText('shopify-products', text);
+    expect(untold.rejected[0]?.reason.message).toContain('params: { decimal: "," }');
+    const told = await mapText('shopify-products', text, { params: { decimal: ',' } });
+    expect(told.products[0]?.body.variants[0]?.price).toBe(19.9);
+  });
+
   test('rejects the product of a row that is too long, and no other', async () => {
     const lines = csvText(header, [
       product('tee'),
