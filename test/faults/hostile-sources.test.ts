@@ -28,7 +28,7 @@ interface Hostile {
 
 function* ordinaryRows(count: number): Generator<string> {
   yield HEADER;
-  const body = 'A mug of stoneware, fired twice. '.repeat(6);
+  const body = 'A mug of stoneware fired twice. '.repeat(6);
   for (let first = 0; first < count; first += 1_000) {
     const rows = Math.min(1_000, count - first);
     yield Array.from({ length: rows }, (_, index) => `mug-${first + index},Mug,${body},9.50\n`).join('');
@@ -67,9 +67,9 @@ const SOURCES: readonly Hostile[] = [
     expected: ({ stderr }) => expect(stderr).toContain('limit'),
   },
   {
-    fault: 'a gzip bomb of 10 GiB',
+    fault: `a gzip bomb of ${SCALE.bombGib} GiB`,
     file: 'catalog.csv.gz',
-    source: () => packed([HEADER, 1], ['mug,Mug,About,9.50\n'.repeat(MIB), (10 * 1024) / 19]),
+    source: () => packed([HEADER, 1], ['a'.repeat(16 * MIB), SCALE.bombGib * 64]),
     expected: ({ stderr }) => expect(stderr).toContain('limit ratio'),
   },
   {

@@ -9,6 +9,8 @@ export interface Scale {
   readonly rows: number;
   /** The size of the largest cell. */
   readonly cellMib: number;
+  /** What the largest archive would come to. */
+  readonly bombGib: number;
   /** What one test of a large source may take. */
   readonly patienceMs: number;
 }
@@ -26,6 +28,7 @@ export const SCALE: Scale = {
   chaosMs: fromEnvironment('STOREFERRY_SOAK_MINUTES', isSoak ? 30 : 0.2) * 60_000,
   rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 100_000),
   cellMib: isSoak ? 1024 : 64,
+  bombGib: isSoak ? 10 : 1,
   patienceMs: isSoak ? 30 * 60_000 : 60_000,
 };
 

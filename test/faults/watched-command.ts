@@ -24,11 +24,14 @@ export async function watchedCommand(
 ): Promise<{ readonly ended: CommandResult; readonly watched: Watched }> {
   const folder = await mkdtemp(join(tmpdir(), 'storeferry-watch-'));
   const file = join(folder, 'watched.json');
+  const artifacts = join(folder, 'artifacts');
   try {
     await using workspace = await makeWorkspace(files, {
       ...env,
       NODE_OPTIONS: `--import=${WATCH}`,
       STOREFERRY_WATCH: file,
+      STOREFERRY_WATCH_FROM: artifacts,
+      ARTIFACTS_URL: artifacts,
     });
     await prepare(workspace.dir);
     const ended = await workspace.storeferry(...args);

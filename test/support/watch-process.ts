@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
 /**
  * Loaded into a process from outside (`node --import`), to write down how it has fared when it ends: into the file
- * that STOREFERRY_WATCH names.
+ * that STOREFERRY_WATCH names. The event loop is watched from the moment that STOREFERRY_WATCH_FROM exists: loading
+ * the program is one long turn, whatever the source.
  */
 export interface Watched {
   readonly maxRssMib: number;
@@ -25,20 +26,23 @@ function propertyNames(): string[] {
   );
 }
 
-function watch(file: string): void {
+function watch(file: string, from: string): void {
   const before = new Set(propertyNames());
   const delay = monitorEventLoopDelay({ resolution: TICK_MS });
-  delay.enable();
   const work = createHistogram();
   const workedUs = (): number => {
     const { user, system } = process.threadCpuUsage();
     return user + system;
   };
-  let last = workedUs();
+  let last: number | null = null;
   setInterval(() => {
-    const now = workedUs();
-    work.record(Math.max(1, Math.round(now - last)));
-    last = now;
+    if (last === null) {
+      if (!existsSync(from)) return;
+      delay.enable();
+    } else {
+      work.record(Math.max(1, Math.round(workedUs() - last)));
+    }
+    last = workedUs();
   }, TICK_MS).unref();
   process.on('exit', () => {
     const after = new Set(propertyNames());
@@ -52,5 +56,5 @@ function watch(file: string): void {
   });
 }
 
-const { STOREFERRY_WATCH: file } = process.env;
-if (isMainThread && file !== undefined) watch(file);
+const { STOREFERRY_WATCH: file, STOREFERRY_WATCH_FROM: from } = process.env;
+if (isMainThread && file !== undefined && from !== undefined) watch(file, from);
