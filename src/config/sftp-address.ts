@@ -13,7 +13,7 @@ const EXPECTED = 'expected an address such as sftp://user@files.example/exports/
 
 /** The parts, or why the text is no such address. */
 export function readSftpAddress(text: string): SftpParts | { readonly why: string } {
-  if (!/^sftp:\/\/[^/]/i.test(text) || !URL.canParse(text)) return { why: EXPECTED };
+  if (!URL.canParse(text)) return { why: EXPECTED };
   const { username, password, hostname, port, pathname, search, hash } = new URL(text);
   if (password !== '') return { why: 'the address must not carry a password; give it as password' };
   if (username === '') return { why: `${EXPECTED}, with a user` };
@@ -37,6 +37,7 @@ export function readSftpAddress(text: string): SftpParts | { readonly why: strin
 export const sftpAddressSchema = z
   .string()
   .trim()
+  .regex(/^sftp:\/\/[^/]/, { error: EXPECTED, abort: true })
   .superRefine((text, context) => {
     const read = readSftpAddress(text);
     if ('why' in read) context.addIssue({ code: 'custom', message: read.why });

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { isHttpUrl } from './http-url.ts';
 import { placeholder } from './placeholders.ts';
 
+const EXPECTED = 'expected an address such as https://shop.example/export.csv';
+
 function whyNotWebAddress(text: string): string | undefined {
-  if (!isHttpUrl(text)) return 'expected an address such as https://shop.example/export.csv';
+  if (!isHttpUrl(text)) return EXPECTED;
   const { username, password, hash } = new URL(text);
   if (username !== '' || password !== '') {
     return `the address must not carry a user name or password; give them as auth: { user: …, password: "${placeholder('FEED_PASSWORD')}" }`;
@@ -15,6 +17,7 @@ function whyNotWebAddress(text: string): string | undefined {
 export const webAddressSchema = z
   .string()
   .trim()
+  .regex(/^https?:\/\/[^/]/, { error: EXPECTED, abort: true })
   .superRefine((text, context) => {
     const message = whyNotWebAddress(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });

@@ -71,15 +71,6 @@ describe('an import job', () => {
     ]);
   });
 
-  it.each(['url: https://x/a.csv', 's3: { bucket: b }', 'sftp: { host: h }'])(
-    'says of a source that is not built yet that it is not: %s',
-    (source) => {
-      expect(problems(JOB.replace('path: in.csv', source)).join()).toMatch(
-        /cannot be read by this version; give the path of a file or a glob instead/,
-      );
-    },
-  );
-
   it('stays inside the workspace unless an absolute path says otherwise', () => {
     expect(problems(JOB.replace('in.csv', '../other/in.csv'))).toEqual([
       "3:17 source.path: expected a path inside the workspace (outside it, give the absolute path), found '../other/in.csv'",

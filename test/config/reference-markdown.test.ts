@@ -23,7 +23,7 @@ describe('the reference', () => {
     expect(job).toContain('| `safety.maxDeletes` | whole number or percentage, or `off` | `5%` | ');
     expect(job).toContain('| `store` | text | **required** | ');
     expect(job).toContain('| `source.delimiter` | `,`, `;`, `\\|`, `\\t`, `comma`, ');
-    expect(job).not.toContain('sftp');
+    expect(job).toContain('| `source.sftp.hostKey` | text or list of text | **required** | ');
   });
 
   it('tells once what all kinds of a file have in common', () => {
