@@ -47,6 +47,10 @@ export interface Run {
   readonly resend: boolean;
   /** The rejected run this one retries. */
   readonly retryOf: string | null;
+  /** What a remote source was told apart by when this run read it, and what it read; absent where nothing tells. */
+  readonly source?: { readonly version: string; readonly sha256: string };
+  /** The run that read the same source last: it has not changed since, so this one had nothing to do. */
+  readonly unchangedSince?: string;
 }
 
 /**

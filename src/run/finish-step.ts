@@ -26,6 +26,7 @@ function statusOf(
 ): RunStatus {
   if (failure instanceof InterruptedError) return 'interrupted';
   if (failure instanceof SafetyLimitError) return 'stopped';
+  if (failure === null && run.unchangedSince !== undefined) return 'done';
   if (failure !== null || plan === null) return 'failed';
   if (run.kind === 'plan') return 'planned';
   if (totals.unsent + unsentDeletes > 0) return 'failed';

@@ -13,7 +13,7 @@ import { stageStep } from './stage-step.ts';
 
 /**
  * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides
- * its plan is the same. With `together` other processes send its shards, and hold the store with it. Rejects with
+ * its plan is the same; a source that says it has not changed leaves nothing to do. With `together` other processes send its shards, and hold the store with it. Rejects with
  * LockedError while the job is running elsewhere, and when its lock is lost; any other failure is told by the report's
  * status and error.
  */
@@ -31,14 +31,16 @@ export async function importRun(
   try {
     await context.state.runs.create(run);
     run = await stageStep(context, request, run);
-    run = await continueOrBegin(context, run);
-    context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
+    if (run.unchangedSince === undefined) {
+      run = await continueOrBegin(context, run);
+      context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
-    await using lock = await lockTarget(context, run, request.job.import, hold);
-    plan = await planStep(context, request, run);
-    refuseUnsafe(run, plan);
+      await using lock = await lockTarget(context, run, request.job.import, hold);
+      plan = await planStep(context, request, run);
+      refuseUnsafe(run, plan);
 
-    await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);
+      await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);
+    }
   } catch (error) {
     failure = error;
   }
