@@ -5,8 +5,8 @@ import { atMost, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
 import { resetAfter } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
-import type { LoggedRequest } from '../support/store/request-log.ts';
 import { type Audit, audit, makeBooks, nextBooks, refusal } from './books.ts';
+import { resentSince } from './re-sent.ts';
 import { patienceFor, SCALE } from './scale.ts';
 import { kill, openScene, type Scene } from './scene.ts';
 
@@ -102,21 +102,4 @@ async function durationOf(work: () => Promise<void>): Promise<number> {
 
 async function endOf(scene: Scene): Promise<Record<string, unknown>> {
   return (await scene.start('run', 'nightly', '--json').ended).json();
-}
-
-/** Requests from `since` on that had taken effect before it, in the same night and with the same content. */
-function resentSince(requests: readonly LoggedRequest[], night: number, since: number): number {
-  const identity = ({ method, target, bodyHash }: LoggedRequest) => `${method} ${target} ${bodyHash}`;
-  const done = new Set(
-    requests
-      .slice(night, since)
-      .filter(({ applied }) => applied)
-      .map(identity),
-  );
-  return new Set(
-    requests
-      .slice(since)
-      .map(identity)
-      .filter((request) => done.has(request)),
-  ).size;
 }

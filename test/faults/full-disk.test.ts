@@ -1,0 +1,71 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { until } from '../queue/workers-setup.ts';
+import { figure, skipFault } from '../support/figure.ts';
+import { atMost, none } from '../support/measure.ts';
+import { seedOf } from '../support/seed.ts';
+import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
+import { seededRandom } from '../support/store/random.ts';
+import { audit, makeBooks, refusal } from './books.ts';
+import { resentSince } from './re-sent.ts';
+import { openScene } from './scene.ts';
+
+const CONCURRENCY = 16;
+
+describe('a disk that is full in the middle of a run', () => {
+  it.concurrent('loses no rejection, and the run goes on once there is room', async (context) => {
+    const seed = seedOf(context);
+    const random = seededRandom(seed);
+    const disk = await mountSmallDisk(16);
+    if (disk === undefined) {
+      skipFault(context, { invariant: 6, reason: NO_SMALL_DISK });
+      return;
+    }
+    await using _mounted = disk;
+    const books = makeBooks(400, random);
+    await using scene = await openScene({
+      seed,
+      catalog: books.csv,
+      job: { mode: 'mirror', safety: '{ maxRejects: off }' },
+      store: { latencyMs: { min: 2, max: 8 } },
+    });
+    const { store, workspace } = scene;
+    store.misbehave(refusal(store.apiKey));
+    // Everything that a run keeps is on the small disk.
+    await symlink(disk.dir, join(workspace.dir, '.storeferry'));
+
+    let mostResent = 0;
+    for (const after of [20, 150]) {
+      const before = store.requests.length;
+      const running = scene.start('run', 'nightly', '--json');
+      await until(() => store.requests.length > before + after);
+      await disk.fill();
+      scene.count('ENOSPC while sending');
+      const { code, stderr } = await running.ended;
+      mostResent = Math.max(mostResent, resentSince(store.requests, 0, before));
+      expect(code, stderr).toBe(1);
+      expect(stderr).toContain('Make room');
+      await disk.free();
+    }
+    const before = store.requests.length;
+    const { json } = await scene.start('run', 'nightly', '--json').ended;
+    mostResent = Math.max(mostResent, resentSince(store.requests, 0, before));
+    const found = await audit(books, store, workspace, json());
+    const fired = scene.fired();
+    figure(context, { invariant: 6, seed, fired, measured: [none('rejections lost', found.rejectionsLost)] });
+    figure(context, {
+      invariant: 1,
+      seed,
+      fired,
+      measured: [none('rows missing', found.missing), none('records unaccounted for', found.unaccounted)],
+    });
+    figure(context, {
+      invariant: 5,
+      seed,
+      fired,
+      measured: [atMost(CONCURRENCY, 're-sent by one continued process', mostResent)],
+    });
+    figure(context, { invariant: 24, seed, fired, measured: [none('leaks', (await scene.leaks()).length)] });
+  });
+});

@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A file system of our own that can be full. */
+export interface SmallDisk extends AsyncDisposable {
+  readonly dir: string;
+  /** Takes all the room that is left. */
+  fill(): Promise<void>;
+  /** Gives it back. */
+  free(): Promise<void>;
+}
+
+/** Why there may be none. */
+export const NO_SMALL_DISK = 'a disk that is full takes a mount, which this user may not make here';
+
+/** Mounts a file system of so many MiB; undefined where this user may not. */
+export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined> {
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-disk-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', dir], {
+    stdio: 'ignore',
+  });
+  if (mounted.status !== 0) {
+    await rm(dir, { recursive: true });
+    return undefined;
+  }
+  const filler = join(dir, 'filler');
+  const unmount = () => spawnSync('umount', ['-l', dir], { stdio: 'ignore' });
+  process.on('exit', unmount);
+  return {
+    dir,
+    async fill() {
+      const file = await open(filler, 'a');
+      for (const size of [64 * 1024, 4 * 1024, 1]) {
+        const bytes = Buffer.alloc(size);
+        while (
+          await file.write(bytes).then(
+            ({ bytesWritten }) => bytesWritten > 0,
+            () => false,
+          )
+        );
+      }
+      await file.close();
+    },
+    free: () => rm(filler, { force: true }),
+    async [Symbol.asyncDispose]() {
+      process.off('exit', unmount);
+      unmount();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
