@@ -37,6 +37,7 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   );
   if (run.error !== null) page.say(printable(run.error), { indent: 2, tone: 'bad' });
   if (plan !== null) page.figures(figuresOf(facts, plan));
+  if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
     page.say('Nothing was sent to the store.', { indent: 2 });
   if (plan !== null) sayRejections(page, facts, plan);
@@ -49,6 +50,17 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   for (const warning of warnings) page.say(warning, { indent: 2, tone: 'warning' });
   sayNextSteps(page, nextSteps(run, plan, options.program));
   return page.toString();
+}
+
+function sayUnchanged(page: Page, since: string, totals: RunTotals): void {
+  page.say(`The source has not changed since run ${since} read it: nothing to do.`, { indent: 2 });
+  const skipped: [string, string, string][] =
+    totals.skipped > 0 ? [['skipped', grouped(totals.skipped), '']] : [];
+  page.figures([
+    ['records', grouped(totals.records), `in ${counted(totals.rows, 'row')}`],
+    ['unchanged', grouped(totals.unchanged), ''],
+    ...skipped,
+  ]);
 }
 
 function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, string][] {
