@@ -1,11 +1,13 @@
 import { relative } from 'node:path';
+import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { readStoredReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { listJobs } from './list-jobs.ts';
 import { knownRun, openContext } from './open-context.ts';
 
-/** Lists the latest runs, or shows one. */
+/** Lists the jobs and their latest runs, or shows one run. */
 export async function runs(
   { terminal, directory, program }: Invocation,
   id: string | undefined,
@@ -20,6 +22,8 @@ export async function runs(
   const { colors, width } = terminal;
   const options = { colors, width, program, now: context.clock() };
   if (id === undefined) {
+    const { jobs, keeper } = await listJobs(open, job);
+    terminal.out(jobsText(jobs, keeper, options));
     const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
     terminal.out(runsText(listed, options));
     return 0;
