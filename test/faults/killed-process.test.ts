@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
-import { atMost, none } from '../support/measure.ts';
+import { atLeast, atMost, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
 import { resetAfter } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
+import type { LoggedRequest } from '../support/store/request-log.ts';
+import type { RunningCommand } from '../support/workspace.ts';
 import { type Audit, audit, makeBooks, nextBooks, refusal } from './books.ts';
 import { resentSince } from './re-sent.ts';
 import { patienceFor, SCALE } from './scale.ts';
@@ -14,8 +17,9 @@ const PRODUCTS = 300;
 const CONCURRENCY = 16;
 /** Generous: what a run of this size takes on a busy machine. */
 const RUN_MS = 6_000;
+const KILLS_AT_ANSWERS = 4;
 
-describe('a process that is killed at random moments', () => {
+describe('a process that is killed', () => {
   it.concurrent('and continued each time loses no row, doubles none and re-sends little', {
     timeout: patienceFor(SCALE.kills * RUN_MS),
   }, async (context) => {
@@ -92,12 +96,72 @@ describe('a process that is killed at random moments', () => {
     });
     figure(context, { invariant: 24, seed, fired, measured: [none('leaks', (await scene.leaks()).length)] });
   });
+
+  it.concurrent('between an answer and its acknowledgement re-sends what was in flight and no more', async (context) => {
+    const seed = seedOf(context);
+    const random = seededRandom(seed);
+    const killer = killAtAnswer();
+    await using scene = await openScene({
+      seed,
+      catalog: shopifyCatalog(manyProducts(PRODUCTS)),
+      store: { latencyMs: { min: 10, max: 20 }, onAnswer: killer.onAnswer },
+    });
+    const { store } = scene;
+    const resent: number[] = [];
+    for (let kills = 0; kills < KILLS_AT_ANSWERS; kills++) {
+      const before = store.requests.length;
+      const running = scene.start('run', 'nightly', '--json');
+      killer.arm(running, 10 + Math.floor(random() * 30));
+      await running.ended;
+      resent.push(resentSince(store.requests, 0, before));
+      scene.count('SIGKILL as an answer left');
+    }
+    const before = store.requests.length;
+    expect(await endOf(scene)).toMatchObject({ status: 'done', applied: PRODUCTS });
+    resent.push(resentSince(store.requests, 0, before));
+    figure(context, {
+      invariant: 5,
+      seed,
+      fired: scene.fired(),
+      measured: [
+        atMost(CONCURRENCY, 're-sent by one continued process', Math.max(...resent)),
+        atLeast(1, 're-sent at all: answers were lost', Math.max(...resent)),
+        none('duplicates', store.figures().duplicates),
+      ],
+    });
+  });
 });
 
-async function durationOf(work: () => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
+function sendingMs(requests: readonly LoggedRequest[]): number {
+  return (requests.at(-1)?.startedAt ?? 0) - (requests[0]?.startedAt ?? 0);
+}
+
+/** Waits for a moment of a run that has just been started: half of them anywhere in it, half while it sends. */
+async function momentIn(
+  { store }: Scene,
+  random: () => number,
+  lasts: { readonly ms: number; readonly sendingMs: number },
+): Promise<void> {
+  if (random() < 0.5) return await sleep(random() * lasts.ms);
+  const before = store.requests.length;
+  const waitUntil = performance.now() + lasts.ms * 2;
+  while (store.requests.length === before && performance.now() < waitUntil) await sleep(5);
+  await sleep(random() * lasts.sendingMs);
+}
+
+/** Kills a process when so many answers have left the store, and before it can have written down the last of them. */
+function killAtAnswer(): { arm: (running: RunningCommand, answers: number) => void; onAnswer: () => void } {
+  let armed: { readonly running: RunningCommand; left: number } | null = null;
+  return {
+    arm(running, left) {
+      armed = { running, left };
+    },
+    onAnswer() {
+      if (armed === null || --armed.left > 0) return;
+      armed.running.process.kill('SIGKILL');
+      armed = null;
+    },
+  };
 }
 
 async function endOf(scene: Scene): Promise<Record<string, unknown>> {

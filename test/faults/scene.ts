@@ -41,8 +41,8 @@ export interface Scene extends AsyncDisposable {
   count(fault: string): void;
   /** Every fault that has struck: the store's, the line's and the test's own. */
   fired(): Record<string, number>;
-  /** Outputs, files of the workspace and keys of Redis in which the API key stands. */
-  leaks(): Promise<string[]>;
+  /** Outputs, files of the workspace (and of `also`) and keys of Redis in which the API key stands. */
+  leaks(also?: readonly string[]): Promise<string[]>;
 }
 
 export async function openScene(options: SceneOptions): Promise<Scene> {
@@ -83,13 +83,15 @@ export async function openScene(options: SceneOptions): Promise<Scene> {
       own[fault] = (own[fault] ?? 0) + 1;
     },
     fired: () => ({ ...own, ...line.fired(), ...prefixed('store: ', store.fired()) }),
-    async leaks() {
+    async leaks(also = []) {
       const places = outputs.filter((text) => text.includes(MARKED_KEY));
       if (redis !== undefined && (await redisContent(redis.url)).includes(MARKED_KEY)) places.push('redis');
-      const files = await readdir(workspace.dir, { recursive: true, withFileTypes: true });
-      for (const file of files.filter((entry) => entry.isFile())) {
-        const path = join(file.parentPath, file.name);
-        if ((await readFile(path)).includes(MARKED_KEY)) places.push(path);
+      for (const dir of [workspace.dir, ...also]) {
+        const files = await readdir(dir, { recursive: true, withFileTypes: true });
+        for (const file of files.filter((entry) => entry.isFile())) {
+          const path = join(file.parentPath, file.name);
+          if ((await readFile(path)).includes(MARKED_KEY)) places.push(path);
+        }
       }
       return places;
     },

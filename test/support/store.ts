@@ -22,6 +22,8 @@ export interface StoreOptions {
   /** Ids of contacts that exist from the start. */
   readonly contacts?: Iterable<number>;
   readonly port?: number;
+  /** Told of each request in the moment in which its answer leaves: to strike before the caller can write it down. */
+  readonly onAnswer?: (request: LoggedRequest) => void;
 }
 
 /** A running store. */
@@ -128,6 +130,7 @@ export async function startStore(options: StoreOptions = {}): Promise<Store> {
     entry.applied = answer.status < 300 && method !== 'GET';
     if (struck === undefined) send(reply, answer);
     else sendBadly(reply, struck, answer);
+    options.onAnswer?.(entry);
   };
 
   const server = createServer((request, response) => {
