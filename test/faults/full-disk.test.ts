@@ -23,12 +23,12 @@ describe('a disk that is full in the middle of a run', () => {
       return;
     }
     await using _mounted = disk;
-    const books = makeBooks(400, random);
+    const books = makeBooks(800, random);
     await using scene = await openScene({
       seed,
       catalog: books.csv,
       job: { mode: 'mirror', safety: '{ maxRejects: off }' },
-      store: { latencyMs: { min: 2, max: 8 } },
+      store: { latencyMs: { min: 10, max: 20 } },
     });
     const { store, workspace } = scene;
     store.misbehave(refusal(store.apiKey));
@@ -36,7 +36,7 @@ describe('a disk that is full in the middle of a run', () => {
     await symlink(disk.dir, join(workspace.dir, '.storeferry'));
 
     let mostResent = 0;
-    for (const after of [20, 150]) {
+    for (const after of [20, 60]) {
       const before = store.requests.length;
       const running = scene.start('run', 'nightly', '--json');
       await until(() => store.requests.length > before + after);

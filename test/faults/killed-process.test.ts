@@ -20,7 +20,7 @@ const RUN_MS = 6_000;
 const KILLS_AT_ANSWERS = 4;
 
 describe('a process that is killed', () => {
-  it.concurrent('and continued each time loses no row, doubles none and re-sends little', {
+  it.concurrent('at random moments and continued each time loses no row, doubles none and re-sends little', {
     timeout: patienceFor(SCALE.kills * RUN_MS),
   }, async (context) => {
     const seed = seedOf(context);
@@ -39,9 +39,9 @@ describe('a process that is killed', () => {
     const audits: Audit[] = [];
     let kills = 0;
     let mostResent = 0;
-    let lastsMs = await durationOf(async () => {
-      audits.push(await audit(books, store, workspace, await endOf(scene)));
-    });
+    const startedAt = performance.now();
+    audits.push(await audit(books, store, workspace, await endOf(scene)));
+    const lasts = { ms: performance.now() - startedAt, sendingMs: sendingMs(store.requests) };
     while (kills < SCALE.kills) {
       books = nextBooks(books, random);
       await workspace.write('catalog.csv', books.csv);
@@ -50,7 +50,7 @@ describe('a process that is killed', () => {
         const before = store.requests.length;
         const running = scene.start('run', 'nightly', '--json');
         if (kills < SCALE.kills) {
-          await Promise.race([sleep(random() * lastsMs * 1.1), running.ended]);
+          await Promise.race([momentIn(scene, random, lasts), running.ended]);
           if (running.process.exitCode === null && (await kill(running))) {
             kills++;
             scene.count(
@@ -64,7 +64,6 @@ describe('a process that is killed', () => {
         audits.push(await audit(books, store, workspace, json()));
         break;
       }
-      lastsMs = Math.max(500, lastsMs);
     }
 
     const fired = scene.fired();
