@@ -22,6 +22,8 @@ export interface ShopOptions {
   readonly job?: Readonly<Record<string, string>>;
   /** Whether the work of a silent worker is taken over within seconds. */
   readonly shortLeases?: true;
+  /** Further variables of its commands. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A store, a Redis and a workspace with a catalog of so many products. */
@@ -35,6 +37,7 @@ export async function openShop({ products, job, ...options }: ShopOptions): Prom
     {
       STORE_API_KEY: store.apiKey,
       REDIS_URL: redis.url,
+      ...options.env,
       ...(options.shortLeases ? { STOREFERRY_LEASE_MS: String(SHORT_LEASE_MS) } : {}),
     },
   );

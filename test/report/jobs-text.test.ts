@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { type ClockKeeper, type JobFacts, jobsText } from '../../src/report/jobs-text.ts';
+import { aRun, NOW } from './run-facts.ts';
+
+const HOUR = 3_600_000;
+const schedule = { cron: '15 2 * * *', timezone: 'Europe/London' };
+const aJob: JobFacts = { job: 'nightly', schedule, next: NOW + 5 * HOUR, broken: false, last: undefined };
+
+function lines(jobs: readonly JobFacts[], keeper: ClockKeeper = 'worker'): string[] {
+  const options = { colors: false, width: 120, now: NOW, program: 'storeferry -C shop' };
+  return jobsText(jobs, keeper, options).trimEnd().split('\n');
+}
+
+describe('the list of jobs', () => {
+  it('says when each runs, by its own clock, and what came of the last run', () => {
+    const tokyo = { ...aJob, job: 'tokyo', schedule: { cron: '0 9 * * 1', timezone: 'Asia/Tokyo' } };
+    const [header, london, second] = lines([{ ...aJob, last: aRun({ startedAt: NOW - 2 * HOUR }) }, tokyo]);
+    expect(header).toMatch(/job +schedule +next +last +outcome/);
+    expect(london).toMatch(
+      /^nightly +15 2 \* \* \* Europe\/London +Wed 2 Jan 08:00 \(in 5 h\) +2 h ago +done$/,
+    );
+    expect(second).toMatch(/^tokyo +0 9 \* \* 1 Asia\/Tokyo +Wed 2 Jan 17:00 \(in 5 h\) +never$/);
+  });
+
+  it('tells by hand from broken, running from done, due from unseen', () => {
+    const running = aRun({ status: 'running', startedAt: NOW - 180_000, finishedAt: null });
+    const shown = lines([
+      { ...aJob, job: 'manual', schedule: null, next: null, last: running },
+      { ...aJob, job: 'broken', schedule: null, next: null, broken: true },
+      { ...aJob, job: 'due', next: NOW - 5 },
+      { ...aJob, job: 'unseen', next: null },
+    ]).join('\n');
+    expect(shown).toMatch(/manual +by hand +3 min ago +running for 3 min/);
+    expect(shown).toMatch(/broken +broken file +never/);
+    expect(shown).toMatch(/due +15 2 \* \* \* Europe\/London +due now/);
+    expect(shown).toMatch(/unseen +15 2 \* \* \* Europe\/London +when a worker has seen it/);
+    expect(shown).toContain('storeferry -C shop check');
+  });
+
+  it('says what keeps scheduled jobs from running', () => {
+    expect(lines([aJob], 'no-redis').at(-1)).toContain('need REDIS_URL');
+    expect(lines([aJob], 'no-worker').at(-1)).toContain('storeferry -C shop worker');
+    expect(lines([aJob], 'worker')).toHaveLength(2);
+    expect(lines([{ ...aJob, schedule: null, next: null }], 'no-redis')).toHaveLength(2);
+    expect(lines([], 'no-redis')).toEqual(['']);
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { deliverNotification } from '../../src/report/deliver-notification.ts';
+import { beginNotification, endNotification, notifiedEnd } from '../../src/report/notification.ts';
+import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
+import { aRun, facts, NOW } from './run-facts.ts';
+
+const hurried = { retries: 3, firstDelayMs: 5, attemptMs: 200, wholeMs: 1_500 };
+const { signal } = new AbortController();
+const { totals } = facts({});
+const ended = { run: aRun({ status: 'done-with-rejects', totals }), totals, rejectsFile: 'a/rejects.csv' };
+const notification = endNotification('rejects', ended, NOW);
+
+describe('a notification', () => {
+  it('says in a few lines what became of the run and what to type, and carries all figures', () => {
+    expect(notification.text.split('\n')).toEqual([
+      expect.stringMatching(
+        /^nightly-catalog: done, with rejects, after 12\.3 s\. .* \(store main, run k3f9\)$/,
+      ),
+      'Correct the rows in the rejects file, then: storeferry retry k3f9',
+    ]);
+    expect(notification.content).toBe(notification.text);
+    expect(notification.summary).toMatchObject({
+      run: 'k3f9',
+      rejectsFile: 'a/rejects.csv',
+      durationMs: 12_345,
+    });
+  });
+
+  it('says why a run failed, and why a job could not begin', () => {
+    const run = aRun({ status: 'failed', error: 'The store does not accept the API key (401).' });
+    const { text } = endNotification('failed', { run, totals, rejectsFile: null }, NOW);
+    expect(text).toContain('The store does not accept the API key (401).');
+    expect(text).toContain('storeferry run nightly-catalog');
+    const begun = beginNotification('nightly', 'jobs/nightly.yaml:3:1: expected a mapping', 'x1');
+    expect(begun).toMatchObject({ end: 'failed', summary: null, id: 'x1' });
+    expect(begun.text).toContain('jobs/nightly.yaml:3:1');
+  });
+
+  it('calls nobody and hides no link, whatever a store says, and stays short', () => {
+    const error = `<!channel> @here @everyone <https://evil.example|click> \u001b[31m ${'x'.repeat(5_000)}`;
+    const { text, allowed_mentions } = endNotification(
+      'failed',
+      { run: aRun({ status: 'failed', error }), totals, rejectsFile: null },
+      NOW,
+    );
+    expect(text.replaceAll('\n', '')).not.toMatch(/[<>\p{Cc}]|@here|@everyone/u);
+    expect(text.length).toBeLessThan(2_000);
+    expect(allowed_mentions).toEqual({ parse: [] });
+  });
+
+  it('has an id that repeats with the same end only', () => {
+    expect(endNotification('rejects', ended, NOW + 5).id).toBe(notification.id);
+    const later = { ...ended, run: { ...ended.run, finishedAt: NOW } };
+    expect(endNotification('rejects', later, NOW).id).not.toBe(notification.id);
+  });
+
+  it.each([
+    ['failed', 'failed'],
+    ['stopped', 'stopped'],
+    ['done-with-rejects', 'rejects'],
+    ['done', 'done'],
+    ['interrupted', null],
+    ['superseded', null],
+    ['planned', null],
+    ['running', null],
+  ] as const)('of a run that is %s is one of: %s', (status, end) => {
+    expect(notifiedEnd({ kind: 'run', status })).toBe(end);
+    expect(notifiedEnd({ kind: 'plan', status })).toBeNull();
+  });
+});
+
+describe('its delivery', () => {
+  const deliver = async (...answers: readonly WebhookAnswer[]) => {
+    await using webhook = await startWebhook(...answers);
+    const problem = await deliverNotification(webhook.url, notification, signal, hurried);
+    return { problem, calls: webhook.calls };
+  };
+
+  it('posts JSON once, with its id', async () => {
+    const { problem, calls } = await deliver();
+    expect(problem).toBeNull();
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toMatchObject({
+      headers: { 'content-type': 'application/json', 'idempotency-key': notification.id },
+      body: { text: notification.text, end: 'rejects', summary: { status: 'done-with-rejects' } },
+    });
+  });
+
+  it('tries again after lost connections, 5xx, 429 and silence', async () => {
+    const { problem, calls } = await deliver('reset', { status: 503 }, 'hang');
+    expect(problem).toBeNull();
+    expect(calls).toHaveLength(4);
+    const limited = await deliver({ status: 429, headers: { 'retry-after': '0.2' } });
+    expect(limited).toMatchObject({ problem: null, calls: { length: 2 } });
+  });
+
+  it('gives up after a few attempts, and says why without the secret address', async () => {
+    const answers = Array.from({ length: 9 }, () => ({ status: 500 }));
+    const { problem, calls } = await deliver(...answers);
+    expect(problem).toBe('it answered 500');
+    expect(calls).toHaveLength(4);
+    const nobody = await deliverNotification(
+      `http://127.0.0.1:1/${WEBHOOK_SECRETS[0]}`,
+      notification,
+      signal,
+      hurried,
+    );
+    expect(nobody).toBe('no connection (ECONNREFUSED)');
+  });
+
+  it('ends in bounded time, whatever the receiver asks for', async () => {
+    const startedAt = performance.now();
+    const { problem } = await deliver({ status: 429, headers: { 'retry-after': '3600' } });
+    expect(problem).toBe('no answer within 1.5 s');
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  it('ends at once when the process is told to stop', async () => {
+    await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
+    const stop = AbortSignal.timeout(50);
+    expect(await deliverNotification(webhook.url, notification, stop)).toBe('the process was told to stop');
+  });
+
+  it('is not tried again where it is refused, and follows no redirect', async () => {
+    expect(await deliver({ status: 404 })).toMatchObject({
+      problem: 'it answered 404',
+      calls: { length: 1 },
+    });
+    await using elsewhere = await startWebhook();
+    const moved = await deliver({ status: 307, headers: { location: elsewhere.url } });
+    expect(moved).toMatchObject({ problem: 'it answered 307', calls: { length: 1 } });
+    expect(elsewhere.calls).toHaveLength(0);
+  });
+
+  it('sends the text alone to a tool that takes nothing else', async () => {
+    const { problem, calls } = await deliver({ status: 400 });
+    expect(problem).toBeNull();
+    expect(calls[1]?.body).toEqual({ text: notification.text });
+  });
+});
