@@ -4,6 +4,7 @@ import { LEGACY_ENCODINGS } from '../../src/csv/encodings.ts';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import { StoreferryError } from '../../src/model/errors.ts';
+import { measureProperty } from '../support/measure-property.ts';
 import { allRows, inPieces } from './open-bytes.ts';
 import { readReference } from './reference-reader.ts';
 
@@ -69,8 +70,10 @@ async function readOrRefused(
 }
 
 describe('reading generated files (invariant 21)', () => {
-  it('gives what was written, in every dialect, however the bytes arrive', async () => {
-    await fc.assert(
+  it('gives what was written, in every dialect, however the bytes arrive', async (context) => {
+    await measureProperty(
+      context,
+      { invariant: 21, tried: 'files in every dialect', wrong: 'silently misread' },
       fc.asyncProperty(
         generated,
         delimiter,
@@ -95,7 +98,7 @@ describe('reading generated files (invariant 21)', () => {
     );
   });
 
-  it('agrees with the reference about any text at all: the same rows and lines, or refused', async () => {
+  it('agrees with the reference about any text at all: the same rows and lines, or refused', async (context) => {
     const pieces = fc.constantFrom(
       'a',
       'bc',
@@ -114,7 +117,9 @@ describe('reading generated files (invariant 21)', () => {
     );
     let refused = 0;
     let read = 0;
-    await fc.assert(
+    await measureProperty(
+      context,
+      { invariant: 21, tried: 'texts of any kind', wrong: 'silently misread' },
       fc.asyncProperty(
         fc.array(pieces, { maxLength: 24 }),
         pieceLengths,
@@ -139,8 +144,10 @@ describe('reading generated files (invariant 21)', () => {
     expect(Math.min(refused, read)).toBeGreaterThan(100);
   });
 
-  it('is not shaken by damage: a byte changed anywhere gives what the changed text says, or a refusal', async () => {
-    await fc.assert(
+  it('is not shaken by damage: a byte changed anywhere gives what the changed text says, or a refusal', async (context) => {
+    await measureProperty(
+      context,
+      { invariant: 21, tried: 'files with a byte changed', wrong: 'silently misread' },
       fc.asyncProperty(
         generated,
         delimiter,
@@ -165,10 +172,12 @@ describe('reading generated files (invariant 21)', () => {
 });
 
 describe('decoding (invariant 21)', () => {
-  it('gives in every encoding what the whole file decodes to, or refuses it, however the bytes arrive', async () => {
+  it('gives in every encoding what the whole file decodes to, or refuses it, however the bytes arrive', async (context) => {
     let refused = 0;
     let read = 0;
-    await fc.assert(
+    await measureProperty(
+      context,
+      { invariant: 21, tried: 'bytes in every encoding', wrong: 'silently misread' },
       fc.asyncProperty(
         fc.constantFrom(...LEGACY_ENCODINGS, 'utf-8', 'utf-16le', 'utf-16be', 'iso-2022-jp'),
         fc.array(
@@ -203,8 +212,10 @@ describe('decoding (invariant 21)', () => {
 });
 
 describe('formatRow (invariant 20)', () => {
-  it('is read back equal, whatever the cells', async () => {
-    await fc.assert(
+  it('is read back equal, whatever the cells', async (context) => {
+    await measureProperty(
+      context,
+      { invariant: 20, tried: 'tables of naughty cells', wrong: 'read back otherwise' },
       fc.asyncProperty(
         fc.array(fc.array(cell, { minLength: 1, maxLength: 5 }).filter(withContent), {
           minLength: 1,

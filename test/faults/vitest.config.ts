@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Tests that measure a figure, wherever they stand: the table needs them, and only them. */
 const measuring = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) =>
-  readFileSync(join(ROOT, file), 'utf8').includes('support/figure.ts'),
+  /support\/(figure|measure-property)\.ts'/.test(readFileSync(join(ROOT, file), 'utf8')),
 );
 
 export default defineConfig({

@@ -1,11 +1,16 @@
 import { createReadStream, globSync, readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import { CsvError, formatPlace } from '../../src/model/errors.ts';
 import { allRows } from '../csv/open-bytes.ts';
 import { readReference } from '../csv/reference-reader.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
 import { DATA_FOLDER, dataPresent, suiteName } from './catalog-rows.ts';
+
+const SUITE = { invariant: 21, seed: null };
 
 async function readFile(file: string) {
   const table = await readCsv(createReadStream(new URL(file, DATA_FOLDER)), { name: file });
@@ -71,7 +76,7 @@ describe.skipIf(!dataPresent)(suiteName('nothing is silently misread (invariant 
     ).toEqual([]);
   });
 
-  test.each(spectrum)('csv-spectrum %s gives what its JSON says', async (file) => {
+  test.for(spectrum)('csv-spectrum %s gives what its JSON says', async (file, context) => {
     const json = readFileSync(
       new URL(`csv-spectrum/json/${file.replace('.csv', '.json')}`, DATA_FOLDER),
       'utf8',
@@ -94,13 +99,21 @@ describe.skipIf(!dataPresent)(suiteName('nothing is silently misread (invariant 
       expect(read).toEqual(expected);
     }
     expect(rows.every(({ cells }) => cells.length === table.header.length)).toBe(true);
+    // Reached only when all of the above agreed.
+    figure(context, {
+      ...SUITE,
+      fired: { 'files of csv-spectrum': 1 },
+      measured: [none('silently misread', 0)],
+    });
   });
 
-  test.each(nasty.filter((file) => file in REFUSED))(
+  test.for(nasty.filter((file) => file in REFUSED))(
     'nasty %s is refused, with place and reason',
-    async (file) => {
+    async (file, context) => {
       const [place, reason] = REFUSED[file] ?? ['', /never/];
       const error = await readFile(`nasty/${file}`).catch((thrown: unknown) => thrown);
+      const misread = none('silently misread', error instanceof CsvError ? 0 : 1);
+      figure(context, { ...SUITE, fired: { 'nasty files to refuse': 1 }, measured: [misread] });
       if (!(error instanceof CsvError) || error.place === undefined) throw new Error(`${file} was read`);
       expect(formatPlace(error.place)).toBe(`nasty/${file}:${place}`);
       expect(error.message).toMatch(reason);
@@ -109,13 +122,19 @@ describe.skipIf(!dataPresent)(suiteName('nothing is silently misread (invariant 
   );
 
   const readable = [...nasty.filter((file) => !(file in REFUSED)).map((file) => `nasty/${file}`), ...real];
-  test.each(readable)('%s is read as one character at a time gives it', async (file) => {
+  test.for(readable)('%s is read as one character at a time gives it', async (file, context) => {
     const { table, rows } = await readFile(file);
     const { encoding, delimiter } = table.dialect;
     const text = new TextDecoder(encoding, { fatal: true }).decode(readFileSync(new URL(file, DATA_FOLDER)));
     const [header, ...expected] = readReference(text, delimiter) ?? [];
-    expect(table.header).toEqual(header?.cells);
-    expect(rows.map(({ line, cells }) => ({ line, cells }))).toEqual(expected);
+    const read = rows.map(({ line, cells }) => ({ line, cells }));
+    const isRight = isDeepStrictEqual([table.header, read], [header?.cells, expected]);
+    const fault = file.startsWith('nasty/') ? 'nasty files to read' : 'real files';
+    figure(context, {
+      ...SUITE,
+      fired: { [fault]: 1 },
+      measured: [none('silently misread', isRight ? 0 : 1)],
+    });
 
     const counted = COUNTED[file.replace('nasty/', '')];
     if (counted !== undefined) {
