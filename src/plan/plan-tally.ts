@@ -6,6 +6,11 @@ import { ChangeTally } from './change-tally.ts';
 /** What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same. */
 export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
 
+/** What is counted of a record. */
+export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'spans'> {
+  readonly notes: MappedRecord['notes'] | undefined;
+}
+
 type Counted = Standing | 'rejected' | 'skipped';
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
@@ -42,7 +47,7 @@ export class PlanTally {
     this.changes = new ChangeTally(resource);
   }
 
-  record(record: MappedRecord, standing: Standing): void {
+  record(record: TalliedRecord, standing: Standing): void {
     this.#count(standing, 1, record.rows);
     if (standing !== 'new') this.known++;
     if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
@@ -74,7 +79,7 @@ export class PlanTally {
     if (takeover.examples.length < EXAMPLES_KEPT) takeover.examples.push(key);
   }
 
-  example(of: 'new' | 'changed' | 'removed', key: string, record?: MappedRecord): void {
+  example(of: 'new' | 'changed' | 'removed', key: string, record?: TalliedRecord): void {
     const examples = this.examples[of];
     if (examples.length === EXAMPLES_KEPT) return;
     const span = record?.spans[0];
