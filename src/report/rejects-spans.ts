@@ -1,3 +1,4 @@
+import { inertCell } from '../model/inert-cell.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 
@@ -108,5 +109,5 @@ function reasonText({ message, line, column }: Reason): string {
     column === undefined || message.includes(column) ? undefined : `column ${column}`,
   ].filter((part) => part !== undefined);
   const text = `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return inertCell(text);
 }

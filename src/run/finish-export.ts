@@ -1,8 +1,8 @@
+import { EXPORTED_FILE } from '../export/exported-file.ts';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import { pruneRuns } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
-import { EXPORTED_FILE } from './exported-file.ts';
 import { RunBug } from './run-bug.ts';
 import { type RunReport, readExportReport } from './run-report.ts';
 

@@ -1,3 +1,4 @@
+import { readExported } from '../export/exported-file.ts';
 import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
@@ -8,7 +9,6 @@ import { REJECTS_FILE } from '../report/rejects-index.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
 import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';
-import { readExported } from './exported-file.ts';
 
 /** Everything worth telling about a run, from what the state and its folder remember. */
 export interface RunReport {
@@ -57,7 +57,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
   return {
     run,
     plan,
-    totals: runTotals(plan, tally),
+    totals: (run.unchangedSince === undefined ? null : run.totals) ?? runTotals(plan, tally),
     unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
     refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
     refusals: refusals.groups(),

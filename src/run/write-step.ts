@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
+import { saveExported } from '../export/exported-file.ts';
 import type { Run } from '../model/run.ts';
 import { NO_TOTALS } from '../report/run-totals.ts';
 import type { RunContext } from './context.ts';
 import type { ExportRequest } from './export-request.ts';
-import { saveExported } from './exported-file.ts';
 import { openDestination } from './open-destination.ts';
 import { READING_FILE } from './read-step.ts';
 import { lockDestination } from './run-locks.ts';

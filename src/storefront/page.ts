@@ -1,4 +1,5 @@
 import { StoreRefusedError } from '../model/errors.ts';
+import { arrayItemTexts } from './array-items.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */
 export interface PageQuery {
@@ -12,6 +13,8 @@ export type PageItem = Readonly<Record<string, unknown>>;
 /** Items of a list. What the envelope says is null where the store sent none (a bare list). */
 export interface Page {
   readonly items: readonly PageItem[];
+  /** The items as the store wrote them, each on one line: numbers keep all their digits. */
+  readonly texts: () => readonly string[];
   readonly totalCount: number | null;
   readonly limit: number | null;
   readonly skip: number | null;
@@ -26,7 +29,7 @@ function count(value: unknown): number | null {
 }
 
 /** Reads a list that came bare or in the envelope of section 8; StoreRefusedError when it is neither. */
-export function readPage(value: unknown, path: string): Page {
+export function readPage(value: unknown, text: string, path: string): Page {
   const envelope: PageItem = isItem(value) ? value : { items: value };
   const { items, totalCount, limit, skip } = envelope;
   if (!Array.isArray(items) || !items.every(isItem)) {
@@ -34,5 +37,11 @@ export function readPage(value: unknown, path: string): Page {
       `GET ${path}: expected a list of objects, bare or as "items", and got something else`,
     );
   }
-  return { items, totalCount: count(totalCount), limit: count(limit), skip: count(skip) };
+  return {
+    items,
+    texts: () => arrayItemTexts(text),
+    totalCount: count(totalCount),
+    limit: count(limit),
+    skip: count(skip),
+  };
 }

@@ -16,7 +16,7 @@ export interface Failure {
 
 /** What an answer means (storefront-api.md, section 7, and the design's "Errors"). */
 export type Verdict =
-  | { readonly kind: 'ok'; readonly status: number; readonly value: unknown }
+  | { readonly kind: 'ok'; readonly status: number; readonly value: unknown; readonly text: string }
   /** A 4xx: the store will say the same again. */
   | { readonly kind: 'refused'; readonly status: number; readonly message: string }
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
@@ -63,7 +63,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
     const message = messageOf(answer, value, reader.apiKey);
     return failed(answer, reader, { code: 'answer-not-success', message, mayHaveArrived: false });
   }
-  return { kind: 'ok', status: answer.status, value };
+  return { kind: 'ok', status: answer.status, value, text: answer.body };
 }
 
 /** These say that nothing was done; other server errors may come after the deed. */

@@ -31,7 +31,7 @@ export interface SendOptions {
 
 /** What became of a request, retries included. Failing is data here; only a wrong key or a dead store is thrown. */
 export type Sent =
-  | { readonly kind: 'ok'; readonly value: unknown }
+  | { readonly kind: 'ok'; readonly value: unknown; readonly text: string }
   | { readonly kind: 'refused'; readonly status: number; readonly reason: Reason }
   /** It failed for too long; `reason` is the last failure. */
   | { readonly kind: 'unsent'; readonly reason: Reason };
@@ -198,7 +198,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   const settle = (verdict: Settled): Sent => {
     switch (verdict.kind) {
       case 'ok':
-        return { kind: 'ok', value: verdict.value };
+        return { kind: 'ok', value: verdict.value, text: verdict.text };
       case 'refused': {
         const { status, message } = verdict;
         return { kind: 'refused', status, reason: { code: `store-${status}`, message } };

@@ -94,7 +94,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     const sent = await send(request, sendOptions);
     switch (sent.kind) {
       case 'ok':
-        return readPage(sent.value, path);
+        return readPage(sent.value, sent.text, path);
       case 'refused':
         throw new StoreRefusedError(`GET ${path}: ${sent.reason.message} (${sent.status})`);
       case 'unsent':

@@ -1,0 +1,90 @@
+import type { ItemPage } from './item-page.ts';
+
+/** Gets the page at an offset. */
+export type FetchPage = (skip: number) => Promise<ItemPage>;
+
+/**
+ * Asks for pages before they are needed. It only guesses: whoever reads decides which page comes next, and a page
+ * that was never guessed is asked for when it is taken.
+ */
+export class PageAhead {
+  readonly #fetch: FetchPage;
+  readonly #concurrency: number;
+  readonly #asked = new Map<number, Promise<ItemPage>>();
+  #underWay = 0;
+  #next = 0;
+  #step = 0;
+  #until = 0;
+
+  /** At most `concurrency` requests are under way, and twice as many pages wait to be taken. */
+  constructor(fetch: FetchPage, concurrency: number) {
+    this.#fetch = fetch;
+    this.#concurrency = concurrency;
+  }
+
+  /** From now on the pages at `from`, `from + step` and so on are expected, as soon as it is said up to where. */
+  expect(from: number, step: number): void {
+    this.#next = from;
+    this.#step = step;
+    this.#until = 0;
+  }
+
+  /** Pages that begin below `until` are expected. */
+  expectUntil(until: number): void {
+    this.#until = Math.max(this.#until, until);
+    this.#askMore();
+  }
+
+  /** The first expected page behind `after`, if it is not beyond `most`. */
+  expectedAfter(after: number, most: number): number | undefined {
+    let nearest: number | undefined;
+    for (const skip of this.#asked.keys()) {
+      if (skip > after && skip <= most && (nearest === undefined || skip < nearest)) nearest = skip;
+    }
+    return nearest;
+  }
+
+  /** The page at `skip`: asked for ahead, or now. Pages expected before it are forgotten. */
+  async take(skip: number): Promise<ItemPage> {
+    for (const passed of [...this.#asked.keys()]) if (passed < skip) this.#asked.delete(passed);
+    if (skip === this.#next) this.#next += this.#step;
+    const asked = this.#asked.get(skip) ?? this.#ask(skip);
+    this.#asked.delete(skip);
+    this.#askMore();
+    return await asked;
+  }
+
+  /** A page that was taken too early: it may be taken again. */
+  keep(page: ItemPage): void {
+    this.#asked.set(page.skip, Promise.resolve(page));
+  }
+
+  /** Expects nothing any more. */
+  forget(): void {
+    this.#asked.clear();
+    this.#until = 0;
+  }
+
+  #askMore(): void {
+    while (
+      this.#next < this.#until &&
+      this.#underWay < this.#concurrency &&
+      this.#asked.size < 2 * this.#concurrency
+    ) {
+      const skip = this.#next;
+      this.#next += this.#step;
+      this.#asked.set(skip, this.#ask(skip));
+    }
+  }
+
+  #ask(skip: number): Promise<ItemPage> {
+    this.#underWay++;
+    const page = this.#fetch(skip).finally(() => {
+      this.#underWay--;
+      this.#askMore();
+    });
+    // Told when it is taken; a page that never is may fail unheard, but nothing more is asked for then.
+    page.catch(() => this.forget());
+    return page;
+  }
+}
