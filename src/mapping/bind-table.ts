@@ -47,6 +47,8 @@ export function bindTable(
   file: number,
   options: {
     readonly required: readonly string[];
+    /** Columns that only tell whether a row has shifted: nothing of them is sent. */
+    readonly watched?: ReadonlySet<string>;
     readonly rest: boolean;
     readonly except: readonly string[];
   },
@@ -55,6 +57,7 @@ export function bindTable(
   const bySlot = new Map<number, number>();
   const constants: { slot: number; text: string }[] = [];
   const usedIndexes = new Set<number>();
+  const watchedIndexes = new Set<number>();
   const used: { name: string; headers: string[] }[] = [];
   const missing: string[] = [];
   const take = (slot: number, { index, captured }: Found) => {
@@ -74,6 +77,8 @@ export function bindTable(
     }
     if (found.size === 0) {
       missing.push(column.name);
+    } else if (options.watched?.has(column.name)) {
+      for (const { index } of found.values()) watchedIndexes.add(index);
     } else {
       used.push({ name: column.name, headers: [...found.values()].map(({ index }) => trimmed[index] ?? '') });
     }
@@ -85,6 +90,10 @@ export function bindTable(
   }
   const unused: string[] = [];
   for (const [index, text] of trimmed.entries()) {
+    if (watchedIndexes.has(index)) {
+      unused.push(text);
+      continue;
+    }
     if (usedIndexes.has(index) || OURS.test(text) || text === '') {
       continue;
     }

@@ -18,7 +18,7 @@ import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
 import { requiredColumns } from './required-columns.ts';
 import type { Param, Scope } from './scope.ts';
-import { checkUse } from './unused.ts';
+import { checkUse, unnamedColumns } from './unused.ts';
 import type { WeightUnit } from './weight.ts';
 
 /** What a mapping needs to know beside its file. */
@@ -123,6 +123,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     test: compileCondition(scope, ['skip', index, 'when'], when),
     reason,
   }));
+  const watched = unnamedColumns(scope);
   const expectations = compileExpectations(scope, spec.expect ?? {});
   const shifted = compileShifted(scope, spec.misaligned);
   const required = requiredColumns(spec);
@@ -134,6 +135,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     bind: (header, file) =>
       bindTable(columns, header, file, {
         required,
+        watched,
         rest: rest !== false,
         except: typeof rest === 'object' ? rest.except : [],
       }),

@@ -7,11 +7,15 @@ import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
 import { compilePattern } from './transforms/pattern.ts';
 
-/** Looks whether cells are such as their columns have; the first that is not shows that the row is misaligned. */
+/**
+ * Looks whether cells are such as their columns have; the first that is not shows that the row is misaligned. With
+ * `only`, the cells of these slots.
+ */
 export type Expectations = (
   cells: readonly (string | undefined)[],
   table: BoundTable,
   line: number,
+  only?: ReadonlySet<number>,
 ) => Reason | undefined;
 
 /** Compiles what the mapping expects of cells; always content where it expects nothing. */
@@ -34,9 +38,12 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
   if (checks.length === 0) {
     return () => undefined;
   }
-  return (cells, table, line) => {
+  return (cells, table, line, only) => {
     for (const { slots, fits, words } of checks) {
       for (const slot of slots.values()) {
+        if (only?.has(slot) === false) {
+          continue;
+        }
         const text = cleanCell(cells[slot]);
         if (text !== undefined && !fits(text)) {
           const column = table.headers[slot];

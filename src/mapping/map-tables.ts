@@ -117,5 +117,6 @@ function misalignment(
       line: row.line,
     },
     cells: row.cells.map((cell) => cell.trim()),
+    firstFits: mapping.expectations(cells, binding.table, row.line, binding.table.firstSlots) === undefined,
   };
 }

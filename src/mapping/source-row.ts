@@ -6,7 +6,7 @@ export interface BoundTable {
   readonly file: number;
   /** The header behind each slot; undefined where this file has no such column. */
   readonly headers: readonly (string | undefined)[];
-  /** The slots that the first column serves: nothing can have shifted what stands there. */
+  /** The slots that the first column serves: only a cell put before it can have shifted what stands there. */
   readonly firstSlots: ReadonlySet<number>;
 }
 
@@ -15,6 +15,8 @@ export interface Misalignment {
   readonly reason: Reason;
   /** All cells as they stand, trimmed: they may name the record that the row belongs to. */
   readonly cells: readonly string[];
+  /** Whether the first cell is what the mapping expects of its column: otherwise even that one has shifted. */
+  readonly firstFits: boolean;
 }
 
 /** A row reduced to the cells that the mapping uses, by slot; undefined is a column that the file lacks. */

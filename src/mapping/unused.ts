@@ -89,6 +89,15 @@ function capturesUsed({ used }: Scope, captures: readonly string[]): boolean {
   return captures.some((capture) => used.has(`capture ${capture}`));
 }
 
+/** The columns that nothing has named so far. */
+export function unnamedColumns(scope: Scope): ReadonlySet<string> {
+  const { columns, used } = scope;
+  const unnamed = [...columns.declared.values()].filter(
+    ({ name, captures }) => !used.has(name) && !capturesUsed(scope, captures),
+  );
+  return new Set(unnamed.map(({ name }) => name));
+}
+
 /** Rows that stand apart are told by their key: so the key must be what groups them. */
 function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
   if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') {

@@ -115,6 +115,22 @@ contact: { id: id, email: email, properties: { rest: true } }
     });
   });
 
+  it('that only tell whether a row has shifted are reported as not used', () => {
+    const spec = mappingOf(`
+import: products
+columns: { id: Id, code: Code, kind: Kind }
+expect: { code: '^[A-Z]{3}$' }
+misaligned: { kind: 12 }
+product: { url: id, title: id }
+variants: { pricing: { price: 1 } }
+`);
+    expect(columnsOf(compileMapping(spec, CONTEXT), ['Kind', 'Id', 'Code'])).toEqual({
+      used: [{ name: 'id', headers: ['Id'] }],
+      missing: [],
+      unused: ['Kind', 'Code'],
+    });
+  });
+
   it('that a cell shows to have shifted make its row misaligned', async () => {
     const spec = mappingOf(`
 import: products

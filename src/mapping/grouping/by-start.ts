@@ -13,7 +13,8 @@ export function byStart(scope: Scope, condition: Condition): Grouping {
     open: () =>
       new StartsGrouper(starts, (row) => {
         const { firstSlots } = row.table;
-        const cells = row.cells.map((cell, slot) => (firstSlots.has(slot) ? cell : undefined));
+        const fits = row.misaligned?.firstFits !== false;
+        const cells = row.cells.map((cell, slot) => (fits && firstSlots.has(slot) ? cell : undefined));
         return starts({ ...row, cells }, 0) ? 'starts' : decidedByFirst(row) ? 'continues' : 'unknown';
       }),
   };

@@ -15,11 +15,14 @@ export interface Grouping {
 
 /**
  * Whether the cells of some columns can be trusted in a misaligned row: all of them, of those the file has, stand in
- * the first column, which nothing can have shifted.
+ * the first column, which only a cell before it can have shifted, and what stands there fits.
  */
 export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: SourceRow) => boolean {
   const slots = [...names].map((name) => columns.declared.get(name)?.slot ?? -1);
-  return ({ table }) => {
+  return ({ table, misaligned }) => {
+    if (misaligned?.firstFits === false) {
+      return false;
+    }
     const found = slots.filter((slot) => table.headers[slot] !== undefined);
     return found.length > 0 && found.every((slot) => table.firstSlots.has(slot));
   };

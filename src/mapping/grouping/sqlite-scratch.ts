@@ -17,6 +17,7 @@ const reasonSchema = z.object({
 const misalignedSchema = z.object({
   reason: reasonSchema,
   cells: z.array(z.string()),
+  firstFits: z.boolean(),
 });
 
 /**

@@ -176,7 +176,10 @@ function firstName(
   return undefined;
 }
 
-/** Every row names its own options, under whatever number; the head row gives their order. */
+/**
+ * Every row names its own options, under whatever number; the head row gives their order. A variant has none that
+ * the head row, naming some, does not: nobody could choose it there.
+ */
 function nameReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
   return ({ head }, variants) => {
     const lists = new Map<string, readonly string[]>();
@@ -214,6 +217,17 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
         if (name !== undefined) {
           if (own.has(name)) {
             return new Unreadable('option-repeated', `the variant has two values for ${name}`, row.line);
+          }
+          if (lists.size > 0 && !lists.has(name)) {
+            if (textOf(value) === undefined) {
+              continue;
+            }
+            return new Unreadable(
+              'option-unknown',
+              `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
+              row.line,
+              row.table.headers[slot],
+            );
           }
           own.set(name, textOf(value));
           used.add(name);

@@ -106,6 +106,18 @@ describe('shopify-products', () => {
     ]);
   });
 
+  test.each([
+    ['as long as the others', 'an extra note,mug,,Size,M,10'],
+    ['too long', 'an extra note,mug,,Size,M,10,x'],
+  ])('finds the product of a row, %s, that has a cell before its first', async (_name, torn) => {
+    const { products, rejected } = await mapText(
+      'shopify-products',
+      `Handle,Title,Option1 Name,Option1 Value,Variant Price,Vendor\nmug,Mug,Size,S,9,\n${torn}\ncup,Cup,Title,Default Title,5,\n`,
+    );
+    expect(products.map(({ key }) => key)).toEqual(['cup']);
+    expect(rejected.map(({ key, rows }) => [key, rows])).toEqual([['mug', 2]]);
+  });
+
   test('tells how to say that a file has decimal commas', async () => {
     const text = 'Handle;Title;Variant Price\nmug;Mug;19,90\n';
     const untold = await mapText('shopify-products', text);

@@ -41,6 +41,24 @@ const map = (rows: readonly Row[]) => mapText('squarespace-products', csvText(he
 const size = (value: string): Row => ({ 'Option Name 1': 'Size', 'Option Value 1': value });
 
 describe('squarespace-products', () => {
+  test('does not take a row with a cell before its first for a product of its own', async () => {
+    const { products, rejected } = await mapText(
+      'squarespace-products',
+      [
+        'Product ID [Non Editable],Product Type [Non Editable],Product URL,Title,Option Name 1,Option Value 1,Price,Visible,Tags',
+        'a1,PHYSICAL,stool,Stool,Height,45 cm,80.00,Yes,',
+        'an extra note,,,,,Height,65 cm,95.00,',
+        'a2,PHYSICAL,bench,Bench,,,90.00,Yes,',
+        'a3,PHYSICAL,table,Table,,,90.00,Yes,',
+      ].join('\n'),
+    );
+    expect(products.map(({ key }) => key)).toEqual(['bench', 'table']);
+    expect(rejected.map(({ key, reason }) => [key, reason.code])).toEqual([
+      ['stool', 'neighbour-misaligned'],
+      [null, 'cell-unexpected'],
+    ]);
+  });
+
   test('reads files made by hand that have no ids', async () => {
     const { products, rows } = await map([
       product({ 'Product ID [Non Editable]': '', ...size('S') }),

@@ -69,6 +69,24 @@ describe('woocommerce-products', () => {
     expect(skipped.map(({ reason }) => reason.line)).toEqual([2]);
   });
 
+  test('rejects a product of which a variation names an attribute that the product does not have', async () => {
+    const { products, rejected } = await map(
+      'ID,Type,SKU,Name,Regular price,Parent,Attribute 1 name,Attribute 1 value(s),Attribute 2 name,Attribute 2 value(s)',
+      '1,variable,T,Tee,,,Size,"S, M",,',
+      '2,variation,T-S,,10,T,Size,S,Colour,',
+      '3,variation,T-M,,10,T,Size,M,Colour,Red',
+      '4,variable,C,Cap,,,Size,"S, M",,',
+      '5,variation,C-S,,5,C,Size,S,Colour,',
+    );
+
+    expect(products.map(({ key, body }) => [key, body.options?.map(({ name }) => name)])).toEqual([
+      ['cap', ['Size']],
+    ]);
+    expect(rejected.map(({ key, rows, reason }) => [key, rows, reason.code, reason.line])).toEqual([
+      ['tee', 3, 'option-unknown', 4],
+    ]);
+  });
+
   test('does not import a product without the variation whose parent has shifted into another cell', async () => {
     const { products, rejected } = await map(
       'ID,Type,SKU,Name,In stock?,Regular price,Weight (kg),Parent,Attribute 1 name,Attribute 1 value(s)',
