@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Upload } from './remote-client.ts';
 import { errorCode, RemoteFailure } from './remote-failure.ts';
 
@@ -25,7 +25,7 @@ export async function openSpool(): Promise<Spool> {
     get size() {
       return size;
     },
-    open: (): Readable => handle.createReadStream({ start: 0, autoClose: false }),
+    open: () => Readable.from(contentOf(handle), { objectMode: false }),
     async fill(chunks, inspect = () => undefined) {
       size = 0;
       await handle.truncate(0);
@@ -41,6 +41,18 @@ export async function openSpool(): Promise<Spool> {
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
+}
+
+const READ_BYTES = 256 * 1024;
+
+/** A stream of Node.js on the handle would close it when it is destroyed, and what failed is to be sent again. */
+async function* contentOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 function noRoom(cause: unknown): never {

@@ -1,0 +1,14 @@
+import type { HttpAddress } from '../../src/model/remote-address.ts';
+
+/** An address on this machine, which has to be allowed. */
+export function httpAddress(address: string, changes: Partial<HttpAddress> = {}): HttpAddress {
+  return {
+    kind: 'http',
+    location: address.replace(/\?.*$/, ''),
+    address,
+    headers: {},
+    auth: null,
+    allowPrivateAddresses: true,
+    ...changes,
+  };
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../src/remote/private-addresses.ts';
+
+describe('a private address', () => {
+  it.each([
+    '127.0.0.1',
+    '127.9.9.9',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.0.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '192.0.0.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fc00::1',
+    'fd12::1',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fec0::1',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:a9fe:a9fe',
+    '::127.0.0.1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '2001:0:1::1',
+  ])('is %s', (address) => {
+    expect(isPrivateAddress(address)).toBe(true);
+  });
+
+  it.each([
+    '1.1.1.1',
+    '172.32.0.1',
+    '172.15.0.1',
+    '11.0.0.1',
+    '100.128.0.1',
+    '2606:4700::1111',
+    '::ffff:1.1.1.1',
+  ])('is not %s', (address) => {
+    expect(isPrivateAddress(address)).toBe(false);
+  });
+
+  it.each([
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f000001/',
+    'http://0177.0.0.1/',
+    'http://127.1/',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://169.254.169.254/',
+    'http://0/',
+    'http://①②⑦.0.0.1/',
+  ])('is recognised as the host of %s', (url) => {
+    expect(() => refusePrivateHost(new URL(url).hostname, false)).toThrow(/private address/);
+    expect(() => refusePrivateHost(new URL(url).hostname, true)).not.toThrow();
+  });
+
+  it('is refused when a name leads to it, between looking up and connecting', async () => {
+    const lookUp = (allow: boolean, all: boolean) =>
+      new Promise((resolve) =>
+        guardedLookup(allow)('localhost', { all }, (error, address) => resolve(error?.message ?? address)),
+      );
+    expect(await lookUp(false, true)).toMatch(/localhost leads to the private address/);
+    expect(await lookUp(false, false)).toMatch(/localhost leads to the private address/);
+    expect(await lookUp(true, false)).toMatch(/^(127\.0\.0\.1|::1)$/);
+  });
+});

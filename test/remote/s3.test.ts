@@ -1,0 +1,184 @@
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { S3Address } from '../../src/model/remote-address.ts';
+import { fetchFile } from '../../src/remote/fetch-file.ts';
+import { RemoteFailure } from '../../src/remote/remote-failure.ts';
+import { s3Client } from '../../src/remote/s3.ts';
+import { openSpool } from '../../src/remote/spool.ts';
+import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
+
+const signal = new AbortController().signal;
+const patience = { retries: 2, firstWaitMs: 1 };
+const CSV = 'sku,price\nA,1\n';
+
+describe('an object in S3', () => {
+  let server: S3Server;
+  beforeAll(async () => {
+    server = await startS3();
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  function addressOf(key: string, changes: Partial<S3Address> = {}): S3Address {
+    return {
+      kind: 's3',
+      location: `s3://bucket/${key}`,
+      bucket: 'bucket',
+      key,
+      endpoint: server.endpoint,
+      region: 'us-east-1',
+      credentials: { ...S3_KEYS, sessionToken: null },
+      pathStyle: true,
+      newest: false,
+      allowPrivateAddresses: true,
+      ...changes,
+    };
+  }
+  async function put(address: S3Address, content: string, ifVersion?: string | null) {
+    await using spool = await openSpool();
+    await spool.fill(
+      (async function* () {
+        yield content;
+      })(),
+    );
+    await using client = s3Client(address);
+    await client.put(spool, { signal, ifVersion });
+  }
+  async function fetchAll(address: S3Address, options: { unless?: string | null; limitBytes?: number } = {}) {
+    await using client = s3Client(address);
+    const contents: Record<string, { content: string; version: string | null } | undefined> = {};
+    for (const file of await client.find(signal)) {
+      const fetched = await fetchFile(client, file, { signal, patience, ...options });
+      if (fetched === undefined) {
+        contents[file.location] = undefined;
+        continue;
+      }
+      await using whole = fetched;
+      contents[file.location] = { content: await text(whole.spool.open()), version: whole.version };
+    }
+    return contents;
+  }
+  async function failureOf(action: Promise<unknown>): Promise<RemoteFailure> {
+    const error: unknown = await action.then(
+      () => 'no failure',
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof RemoteFailure)) throw new Error(`expected a RemoteFailure, got ${String(error)}`);
+    return error;
+  }
+
+  it('is written and read, and not read again while its tag stays', async () => {
+    await put(addressOf('in/a b.csv'), CSV);
+    const { 's3://bucket/in/a b.csv': first } = await fetchAll(addressOf('in/a b.csv'));
+    expect(first?.content).toBe(CSV);
+    const again = await fetchAll(addressOf('in/a b.csv'), { unless: first?.version ?? null });
+    expect(again).toEqual({ 's3://bucket/in/a b.csv': undefined });
+  });
+
+  it('is written in parts when it is large', async () => {
+    const large = 'x'.repeat(9 * 1024 * 1024);
+    await put(addressOf('large.csv'), large);
+    expect(server.requests.filter((request) => request.includes('partNumber=')).length).toBe(2);
+    const { 's3://bucket/large.csv': found } = await fetchAll(addressOf('large.csv'));
+    expect(found?.content === large).toBe(true);
+  });
+
+  it('is written only over the version that was read, in parts too', async () => {
+    const large = 'x'.repeat(9 * 1024 * 1024);
+    await put(addressOf('versions.csv'), 'one', null);
+    expect((await failureOf(put(addressOf('versions.csv'), 'two', null))).kind).toBe('changed');
+    expect((await failureOf(put(addressOf('versions.csv'), large, null))).kind).toBe('changed');
+    const { 's3://bucket/versions.csv': one } = await fetchAll(addressOf('versions.csv'));
+    await put(addressOf('versions.csv'), 'three', one?.version ?? null);
+    expect((await failureOf(put(addressOf('versions.csv'), 'four', one?.version ?? null))).kind).toBe(
+      'changed',
+    );
+    const { 's3://bucket/versions.csv': three } = await fetchAll(addressOf('versions.csv'));
+    expect(three?.content).toBe('three');
+  });
+
+  it('is one of several that a pattern finds, in its folder alone, or the newest of them', async () => {
+    for (const name of ['p-2.csv', 'p-1.csv', 'q-1.csv', 'p-deep/p-4.csv'])
+      await put(addressOf(`globs/${name}`), name);
+    const found = await fetchAll(addressOf('globs/p-*.csv'));
+    expect(Object.entries(found).map(([name, file]) => [name, file?.content])).toEqual([
+      ['s3://bucket/globs/p-1.csv', 'p-1.csv'],
+      ['s3://bucket/globs/p-2.csv', 'p-2.csv'],
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await put(addressOf('globs/p-0.csv'), 'newest');
+    const newest = await fetchAll(addressOf('globs/p-*.csv', { newest: true }));
+    expect(Object.keys(newest)).toEqual(['s3://bucket/globs/p-0.csv']);
+    expect(await fetchAll(addressOf('globs/none-*.csv'))).toEqual({});
+  });
+
+  it.each([
+    [
+      'a wrong secret',
+      { credentials: { ...S3_KEYS, secretAccessKey: 'MARKED', sessionToken: null } },
+      'final',
+      /refuses access \(403 SignatureDoesNotMatch\)/,
+    ],
+    [
+      'an unknown key',
+      { credentials: { accessKeyId: 'MARKED', secretAccessKey: 'x', sessionToken: null } },
+      'final',
+      /refuses access \(403/,
+    ],
+    ['no such bucket', { bucket: 'other' }, 'final', /no such bucket/],
+    ['no such object', { key: 'none.csv' }, 'absent', /no such object/],
+    ['nobody there', { endpoint: 'http://127.0.0.1:1' }, 'passing', /nothing listens there/],
+    ['a private address', { allowPrivateAddresses: false }, 'final', /is a private address/],
+    [
+      'a name for one',
+      { endpoint: 'http://localhost:1', allowPrivateAddresses: false },
+      'final',
+      /localhost leads to the private address/,
+    ],
+  ] as const)('is refused with %s', async (_name, changes, kind, message) => {
+    await put(addressOf('a.csv'), CSV);
+    const failure = await failureOf(fetchAll(addressOf('a.csv', changes)));
+    expect(failure.message).toMatch(message);
+    expect(failure.kind).toBe(kind);
+    expect(`${failure.message}${failure.hint}${failure.cause}`).not.toContain('MARKED');
+  });
+
+  it('is asked for again when the store fails, or breaks off', async () => {
+    await put(addressOf('again.csv'), CSV);
+    let failures = 4;
+    server.intercept((request, response, next) => {
+      if (failures-- > 1) {
+        response.writeHead(503).end();
+      } else if (failures === 0) {
+        response.writeHead(200, { 'content-length': 100, etag: '"x"' });
+        response.write(CSV);
+        setTimeout(() => response.destroy(), 10);
+      } else {
+        void next(request, response);
+      }
+    });
+    const { 's3://bucket/again.csv': found } = await fetchAll(addressOf('again.csv'));
+    expect(found?.content).toBe(CSV);
+    server.intercept((request, response, next) => void next(request, response));
+  });
+
+  it('is refused beyond the limit', async () => {
+    await put(addressOf('limit.csv'), 'x'.repeat(5_000));
+    expect((await failureOf(fetchAll(addressOf('limit.csv'), { limitBytes: 4_000 }))).message).toBe(
+      'it is larger',
+    );
+  });
+
+  it('stays as it was when sending breaks off', async () => {
+    await put(addressOf('whole.csv'), 'old');
+    server.intercept((request, response, next) => {
+      if (request.method !== 'PUT') return void next(request, response);
+      request.once('data', () => request.destroy());
+    });
+    expect((await failureOf(put(addressOf('whole.csv'), 'x'.repeat(1_000_000)))).kind).toBe('passing');
+    server.intercept((request, response, next) => void next(request, response));
+    const { 's3://bucket/whole.csv': found } = await fetchAll(addressOf('whole.csv'));
+    expect(found?.content).toBe('old');
+  });
+});
