@@ -1,21 +1,74 @@
 import pc from 'picocolors';
-import { checkWorkspace } from '../config/check-workspace.ts';
-import { openWorkspace } from '../config/workspace.ts';
+import { checkWorkspace, type WorkspaceCheck } from '../config/check-workspace.ts';
+import type { Settings } from '../config/settings.ts';
+import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { checkMapping } from '../mapping/compile-mapping.ts';
 import { runMappingTests } from '../mapping/run-mapping-tests.ts';
-import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { workersCheck } from '../queue/workers-check.ts';
+import { findingsText } from '../report/findings-text.ts';
+import { counted } from '../report/words.ts';
+import type { Finding } from '../run/online/finding.ts';
+import { runChecks } from '../run/online/run-checks.ts';
+import { workspaceChecks } from '../run/online/workspace-checks.ts';
+import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { newRunId } from './open-context.ts';
 import { parseCsvText } from './parse-csv-text.ts';
+import { packageVersion } from './version.ts';
 
+const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;
 
-/** Validates everything in the workspace and runs the tests of its mappings, offline. */
-export async function check({ terminal, directory }: Invocation): Promise<number> {
+/** Validates everything in the workspace and runs the tests of its mappings; `online` also what its jobs need outside it. */
+export async function check(
+  { terminal, directory, program }: Invocation,
+  { online }: { readonly online?: true } = {},
+): Promise<number> {
   const colors = pc.createColors(terminal.colors);
-  const checked = checkWorkspace(openWorkspace(directory, process.env));
-  const problems: ConfigurationProblem[] = [...checked.problems];
+  const workspace = openWorkspace(directory, process.env);
+  const checked = checkWorkspace(workspace);
+  const mappings = await checkMappings(checked);
+  const problems = [...checked.problems, ...mappings.problems];
+  const print = (label: string, { place, message }: ConfigurationProblem) =>
+    terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);
+  for (const problem of problems) print(colors.red('error  '), problem);
+  for (const warning of checked.warnings) print(colors.yellow('warning'), warning);
+
+  const looked = [
+    counted(checked.stores.length, 'store'),
+    counted(checked.jobs.length, 'job'),
+    counted(checked.mappings.length, 'mapping'),
+  ].join(', ');
+  terminal.out(`Checked ${looked}; ${counted(mappings.passed, 'mapping test')} passed.\n`);
+
+  const findings = online === true ? await lookOutside(workspace, checked) : [];
+  if (findings.length > 0) {
+    terminal.out(`\n${findingsText(findings, { colors: terminal.colors, width: terminal.width })}\n`);
+  }
+  const failed = findings.filter(({ verdict }) => verdict === 'error').length;
+  const unfinished = checked.unset.length > 0;
+  if (problems.length > 0) {
+    terminal.out(colors.red(`${counted(problems.length, 'error')} to mend before a run.\n`));
+    return EXIT_CONFIGURATION;
+  }
+  if (failed > 0) {
+    terminal.out(colors.red(`${counted(failed, 'thing')} to mend outside the workspace's files.\n`));
+    return EXIT_FAILED;
+  }
+  if (unfinished) {
+    terminal.out(`The files are right; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
+    return 0;
+  }
+  terminal.out(colors.green('All is well.\n'));
+  for (const command of nextCommands(checked, online === true)) terminal.out(`Next: ${program} ${command}\n`);
+  return 0;
+}
+
+async function checkMappings({ mappings }: WorkspaceCheck) {
+  const problems: ConfigurationProblem[] = [];
   let passed = 0;
-  for (const mapping of checked.mappings) {
+  for (const mapping of mappings) {
     const wrong = checkMapping(mapping.spec);
     problems.push(...wrong.map(({ path, message }) => ({ place: mapping.placeOf(path), message })));
     if (wrong.length > 0) continue;
@@ -29,24 +82,46 @@ export async function check({ terminal, directory }: Invocation): Promise<number
       );
     }
   }
-  const print = (label: string, { place, message }: ConfigurationProblem) =>
-    terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);
-  for (const problem of problems) print(colors.red('error  '), problem);
-  for (const warning of checked.warnings) print(colors.yellow('warning'), warning);
+  return { problems, passed };
+}
 
-  const count = (n: number, one: string) => `${n} ${one}${n === 1 ? '' : 's'}`;
-  const looked = [
-    count(checked.stores.length, 'store'),
-    count(checked.jobs.length, 'job'),
-    count(checked.mappings.length, 'mapping'),
-  ].join(', ');
-  terminal.out(`Checked ${looked}; ${count(passed, 'mapping test')} passed.\n`);
-  if (problems.length > 0) {
-    terminal.out(colors.red(`${count(problems.length, 'error')} to mend before a run.\n`));
-    return EXIT_CONFIGURATION;
+/** Looks at all that can be looked at, even where the files are not all right. */
+async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise<Finding[]> {
+  const settings = settingsOf(workspace);
+  const checks = workspaceChecks({
+    dir: workspace.dir,
+    found,
+    settings,
+    version: packageVersion(),
+    newRunId,
+  });
+  const scheduled = found.jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
+  if (settings?.redisUrl !== undefined) checks.push(workersCheck(settings.redisUrl, scheduled));
+  return await runChecks(
+    checks,
+    interruptSignal(() => {}),
+  );
+}
+
+/** What is wrong with them is among the problems of the workspace. */
+function settingsOf(workspace: Workspace): Settings | undefined {
+  try {
+    return workspace.settings();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
   }
-  const [job] = checked.jobs;
-  terminal.out(colors.green('All is well.\n'));
-  if (job?.kind === 'import') terminal.out(`Next: storeferry plan ${job.name}\n`);
-  return 0;
+}
+
+/** What to type next: each kind of job has its own way to begin. */
+function nextCommands({ jobs }: WorkspaceCheck, online: boolean): string[] {
+  const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
+  const imported = first('import');
+  const exported = first('export');
+  if (imported === undefined && exported === undefined) return ['init'];
+  return [
+    ...(online ? [] : ['check --online']),
+    ...(imported === undefined ? [] : [`plan ${imported}`]),
+    ...(exported === undefined ? [] : [`run ${exported}`]),
+  ];
 }

@@ -114,8 +114,9 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
   program
     .command('check')
     .description('validate stores, jobs and mappings, and run the tests that mappings carry; offline')
-    .addHelpText('after', examples('check', '-C shop check'))
-    .action(async () => finish(await (await import('./check.ts')).check(invocation())));
+    .option('--online', 'also try stores, keys, sources, Redis and disk, with harmless requests')
+    .addHelpText('after', examples('check', '-C shop check --online'))
+    .action(async (options) => finish(await (await import('./check.ts')).check(invocation(), options)));
 
   program
     .command('plan')
@@ -162,7 +163,7 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
   program
     .command('runs')
     .argument('[run]', 'the id of a run, to see all of it')
-    .description('list the latest runs, or show one')
+    .description('list the jobs, when each runs next, and the latest runs; or show one run')
     .addOption(new Option('--limit <n>', 'how many to list').default(20).argParser(wholeNumber(1, 1000)))
     .option('--job <job>', 'only runs of this job')
     .addHelpText('after', examples('runs', 'runs k3v9x2', 'runs --job nightly-catalog'))

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LockedError, StateError } from '../../src/model/errors.ts';
 import { shardLockName, targetLockName } from '../../src/state/lock-names.ts';
-import { checkRedisPolicy } from '../../src/state/redis/check-policy.ts';
+import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
 import { openRedisState } from '../../src/state/redis.ts';
 import type { Lock } from '../../src/state/state.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
@@ -269,9 +269,9 @@ describeWithRedis('the shared state', () => {
   });
 
   it('is checked for settings under which Redis forgets', async () => {
-    expect(await checkRedisPolicy({ url: server.url })).toEqual([]);
+    expect((await lookAtRedis({ url: server.url })).problems).toEqual([]);
     await using own = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
-    const problems = await checkRedisPolicy({ url: own.url });
+    const { problems } = await lookAtRedis({ url: own.url });
     expect(problems.map(({ hint }) => hint)).toEqual([
       'Set maxmemory-policy noeviction.',
       'Set appendonly yes.',

@@ -4,23 +4,38 @@ import { connectRedis, type RedisConnectionOptions } from './connect.ts';
 export interface RedisPolicyProblem {
   readonly message: string;
   readonly hint: string;
+  /** Whether what the store has acknowledged is lost in the ordinary course of things, not only by an accident. */
+  readonly grave: boolean;
 }
 
-/**
- * Whether Redis keeps what it is given: it must neither evict keys when it is full nor lose them when it restarts.
- * Reads INFO only, which managed services allow. StateError when Redis cannot be reached.
- */
-export async function checkRedisPolicy(options: RedisConnectionOptions): Promise<RedisPolicyProblem[]> {
+/** What a look at Redis shows. */
+export interface RedisLook {
+  /** Null when it does not say. */
+  readonly version: string | null;
+  /** How long an answer took, in milliseconds. */
+  readonly ms: number;
+  readonly problems: readonly RedisPolicyProblem[];
+}
+
+/** Connects, asks Redis about itself, and leaves again. StateError when it cannot be reached or refuses. */
+export async function lookAtRedis(options: RedisConnectionOptions): Promise<RedisLook> {
   const { client, ask, close } = await connectRedis(options);
   try {
+    const began = performance.now();
+    const server = await ask(client.info('server'));
+    const ms = Math.round(performance.now() - began);
     const info = await ask(Promise.all([client.info('memory'), client.info('persistence')]));
-    return judgeRedisPolicy(info.join('\n'));
+    const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
+    return { version, ms, problems: judgeRedisPolicy(info.join('\n')) };
   } finally {
     await close();
   }
 }
 
-/** The problems that an answer to INFO shows; a line that is missing shows none. */
+/**
+ * Whether Redis keeps what it is given: it must neither evict keys when it is full nor lose them when it restarts. Reads
+ * answers to INFO only, which managed services allow; a line that is missing shows no problem.
+ */
 export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
   const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
   const found = new Map(lines.map(([name = '', value = '']) => [name, value]));
@@ -30,6 +45,7 @@ export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
     problems.push({
       message: `Redis has maxmemory-policy ${policy}: when it is full it forgets what the store has acknowledged.`,
       hint: 'Set maxmemory-policy noeviction.',
+      grave: true,
     });
   }
   if (found.get('aof_enabled') === '0') {
@@ -37,6 +53,7 @@ export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
       message:
         'Redis writes no append-only file: when it restarts it forgets the last minutes, or everything.',
       hint: 'Set appendonly yes.',
+      grave: false,
     });
   }
   return problems;

@@ -1,0 +1,59 @@
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Finding, OnlineCheck } from './finding.ts';
+
+/** A run keeps a copy of its source, and its plan beside it. */
+const TIMES_THE_SOURCE = 3;
+/** What an archive may grow to when it is opened. */
+const TIMES_AN_ARCHIVE = 10;
+const LITTLE_BYTES = 512 * 1024 ** 2;
+
+/** Whether the disk of a folder has room for a run of the largest source; `sources` are absolute paths. */
+export function diskCheck(folder: string, sources: () => Promise<readonly string[]>): OnlineCheck {
+  return {
+    subject: 'disk',
+    async look() {
+      const { bavail, bsize } = await statfs(await nearestThere(folder));
+      const sizes = await Promise.all((await sources()).map(unpackedSize));
+      return [judgeDisk(bavail * bsize, Math.max(0, ...sizes), folder)];
+    },
+  };
+}
+
+/** Whether so much free space is enough for a source of a size, both in bytes. */
+export function judgeDisk(free: number, largest: number, folder: string): Omit<Finding, 'subject'> {
+  const found = `${inWords(free)} free at ${folder}`;
+  const needed = largest * TIMES_THE_SOURCE;
+  if (free < needed) {
+    return {
+      verdict: 'error',
+      message: `${found}, and the largest source may take ${inWords(needed)}`,
+      hint: 'Make room, or let ARTIFACTS_URL name a larger disk.',
+    };
+  }
+  if (free < LITTLE_BYTES) return { verdict: 'warning', message: found, hint: 'That is little: make room.' };
+  return {
+    verdict: 'ok',
+    message: largest === 0 ? found : `${found}; the largest source may take ${inWords(needed)}`,
+  };
+}
+
+async function unpackedSize(path: string): Promise<number> {
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+  return /\.(gz|zip)$/i.test(path) ? size * TIMES_AN_ARCHIVE : size;
+}
+
+async function nearestThere(folder: string): Promise<string> {
+  let there = folder;
+  while ((await stat(there).catch(() => undefined)) === undefined && there !== dirname(there))
+    there = dirname(there);
+  return there;
+}
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+function inWords(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const figure = bytes / 1024 ** power;
+  return `${figure.toFixed(power > 0 && figure < 10 ? 1 : 0)} ${UNITS[power]}`;
+}

@@ -1,0 +1,48 @@
+import { lookAtRedis, type RedisLook } from '../../state/redis/check-policy.ts';
+import type { Finding, OnlineCheck } from './finding.ts';
+
+/** Whether Redis is reached, new enough, and keeps what it is told. */
+export function redisCheck(url: string): OnlineCheck {
+  return {
+    subject: 'Redis',
+    look: async () => judgeRedis(await lookAtRedis({ url, patienceMs: PATIENCE_MS })),
+  };
+}
+
+/** Shorter than that of the check, so that what Redis says of itself is told. */
+const PATIENCE_MS = 8_000;
+
+/** What BullMQ works with at all, and what its makers advise. */
+const OLDEST = [5, 0];
+const ADVISED = [6, 2];
+
+/** What was found, a line for each thing that matters. */
+export function judgeRedis({ version, ms, problems }: RedisLook): Omit<Finding, 'subject'>[] {
+  const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
+  const findings: Omit<Finding, 'subject'>[] = [reached];
+  if (version !== null && isBelow(version, OLDEST)) {
+    findings.push({
+      verdict: 'error',
+      message: `version ${version} is too old for the queues`,
+      hint: 'Use Redis 6.2 or newer.',
+    });
+  } else if (version !== null && isBelow(version, ADVISED)) {
+    findings.push({
+      verdict: 'warning',
+      message: `version ${version} is old`,
+      hint: 'Use Redis 6.2 or newer.',
+    });
+  }
+  for (const { message, hint, grave } of problems) {
+    findings.push({ verdict: grave ? 'error' : 'warning', message, hint });
+  }
+  if (problems.length === 0) {
+    findings.push({ verdict: 'ok', message: 'evicts nothing, and writes its append-only file' });
+  }
+  return findings;
+}
+
+function isBelow(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+  const [ours = 0, ourMinor = 0] = version.split('.').map(Number);
+  return ours < major || (ours === major && ourMinor < minor);
+}

@@ -1,0 +1,135 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { ExportJob } from '../../config/export-job.ts';
+import type { ImportJob } from '../../config/import-job.ts';
+import type { MappingSpec } from '../../config/mapping-spec.ts';
+import { fitHeader } from '../../mapping/header-fit.ts';
+import { explainError, StoreferryError } from '../../model/errors.ts';
+import { findFiles } from '../../source/find-files.ts';
+import { lookAtSource } from '../look-at-source.ts';
+import type { Finding, OnlineCheck } from './finding.ts';
+
+/** So much of a file shows its header and its dialect. */
+const SAMPLE_BYTES = 256 * 1024;
+
+type Facts = Omit<Finding, 'subject'>;
+
+/** Whether the source of an import is there, reads as CSV, and has the columns that the mapping needs. */
+export function sourceCheck(
+  job: ImportJob,
+  spec: MappingSpec | undefined,
+  workspaceDir: string,
+): OnlineCheck {
+  const { source, crosswalk } = job;
+  return {
+    subject: `job ${job.name}`,
+    async look() {
+      const findings: Facts[] = [];
+      if (source.path === undefined) {
+        findings.push({
+          verdict: 'not-checked',
+          message: `its source ${source.remote.location} is elsewhere`,
+          hint: 'storeferry plan fetches it.',
+        });
+      } else {
+        findings.push(await judgeSource(source.path, job, spec, workspaceDir));
+      }
+      if (crosswalk !== undefined) findings.push(await judgeCrosswalk(crosswalk, workspaceDir));
+      return findings;
+    },
+  };
+}
+
+/** The files of all imports, as absolute paths, as far as they are on this machine. */
+export async function sourceFiles(jobs: readonly ImportJob[], workspaceDir: string): Promise<string[]> {
+  const found = jobs.map(({ source }) =>
+    source.path === undefined ? [] : findFiles(source.path, workspaceDir).catch(() => []),
+  );
+  return (await Promise.all(found)).flat().map((path) => resolve(workspaceDir, path));
+}
+
+async function judgeSource(
+  path: string,
+  { source, mapping }: ImportJob,
+  spec: MappingSpec | undefined,
+  workspaceDir: string,
+): Promise<Facts> {
+  const look = async (): Promise<Facts> => {
+    const files = await findFiles(path, workspaceDir);
+    if (source.files !== undefined && files.length !== source.files) {
+      const message = `its source ${path} gives ${files.length} files, and the job says files: ${source.files}`;
+      return { verdict: 'error', message, hint: 'Wait until all are there, or correct `files`.' };
+    }
+    const [first = path] = files;
+    const { header } = await lookAtSource(resolve(workspaceDir, first), {
+      encoding: source.encoding ?? spec?.csv?.encoding,
+      delimiter: source.delimiter ?? spec?.csv?.delimiter,
+      sampleBytes: SAMPLE_BYTES,
+    });
+    const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
+    const name = files.length === 1 ? first : `${first} and ${files.length - 1} more`;
+    return obstacle === null
+      ? { verdict: 'ok', message: `its source ${name} is there, with the columns that ${mapping} needs` }
+      : {
+          verdict: 'error',
+          message: `its source ${name} does not fit the mapping ${mapping}: ${obstacle}`,
+          hint: 'Is it the right file? Another mapping may fit: storeferry init guesses.',
+        };
+  };
+  return await look().catch((error: unknown) => unreadable('source', error));
+}
+
+async function judgeCrosswalk(
+  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
+  workspaceDir: string,
+): Promise<Facts> {
+  const look = async (): Promise<Facts> => {
+    const { header } = await lookAtSource(resolve(workspaceDir, path), { sampleBytes: SAMPLE_BYTES });
+    const has = (name: string) =>
+      header.some((text) => text.trim().toLowerCase() === name.trim().toLowerCase());
+    const lacking = [match, id].filter((name) => !has(name));
+    return lacking.length === 0
+      ? { verdict: 'ok', message: `its crosswalk ${path} is there, with ${match} and ${id}` }
+      : {
+          verdict: 'error',
+          message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and ')}`,
+          hint: `It has ${header.join(', ')}: correct match and id of the crosswalk.`,
+        };
+  };
+  return await look().catch((error: unknown) => unreadable('crosswalk', error));
+}
+
+function unreadable(what: string, error: unknown): Facts {
+  if (!(error instanceof StoreferryError)) throw error;
+  return { verdict: 'error', message: `its ${what} cannot be read: ${explainError(error)}` };
+}
+
+/** Whether the folder that an export writes into can be written. */
+export function destinationCheck({ name, destination }: ExportJob, workspaceDir: string): OnlineCheck {
+  return {
+    subject: `job ${name}`,
+    async look() {
+      if (destination.path === undefined) {
+        const message = `its destination ${destination.remote.location} is elsewhere`;
+        return [{ verdict: 'not-checked', message, hint: `storeferry run ${name} writes it.` }];
+      }
+      let folder = dirname(resolve(workspaceDir, destination.path));
+      while ((await stat(folder).catch(() => undefined)) === undefined && folder !== dirname(folder)) {
+        folder = dirname(folder);
+      }
+      const writable = await access(folder, constants.W_OK).then(
+        () => true,
+        () => false,
+      );
+      return writable
+        ? [{ verdict: 'ok', message: `its destination ${destination.path} can be written` }]
+        : [
+            {
+              verdict: 'error',
+              message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
+              hint: 'Give this user the right to write there, or name another place.',
+            },
+          ];
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { StoreConfig } from '../../config/stores.ts';
+import { probeStore, type StoreProbe } from '../../storefront/probe-store.ts';
+import type { Finding, OnlineCheck } from './finding.ts';
+
+/** Whether a store is reached at its address and takes the key, by one read-only request. */
+export function storeCheck({ name, baseUrl, apiKey }: StoreConfig, version: string): OnlineCheck {
+  return {
+    subject: `store ${name}`,
+    look: async (signal) =>
+      judgeStore(await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal }), {
+        name,
+        baseUrl,
+      }),
+  };
+}
+
+/** A clock that far off makes dates of the store and of this machine tell different stories. */
+const CLOCKS_DIFFER_MS = 60_000;
+const SLOW_MS = 2_000;
+
+/** What a probe means for whoever set the store up. */
+export function judgeStore(
+  probe: StoreProbe,
+  { name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>,
+): Omit<Finding, 'subject'>[] {
+  const address = `baseUrl of ${name} in stores.yaml`;
+  const error = (message: string, hint: string) => [{ verdict: 'error', message, hint } as const];
+  switch (probe.kind) {
+    case 'answers': {
+      const { ms, lists, aheadMs } = probe;
+      const answered = `${baseUrl} answers in ${ms} ms and takes the key (${lists} subscriber ${lists === 1 ? 'list' : 'lists'})`;
+      const findings: Omit<Finding, 'subject'>[] = [
+        ms < SLOW_MS
+          ? { verdict: 'ok', message: answered }
+          : { verdict: 'warning', message: answered, hint: 'That is slow: imports will take long.' },
+      ];
+      if (aheadMs !== null && Math.abs(aheadMs) > CLOCKS_DIFFER_MS) {
+        findings.push({
+          verdict: 'warning',
+          message: `its clock and that of this machine differ by ${Math.round(Math.abs(aheadMs) / 1000)} seconds`,
+          hint: 'Set the clock of this machine (NTP): schedules and dated prices go by it.',
+        });
+      }
+      return findings;
+    }
+    case 'wrong-key': {
+      const said = probe.message === '' ? '' : `: ${probe.message}`;
+      return error(
+        `${baseUrl} answers, and refuses the key (${probe.status}${said})`,
+        `Correct the variable of apiKey of ${name} in .env; perhaps the key was revoked, or is that of another site.`,
+      );
+    }
+    case 'not-the-api':
+      return error(
+        `${baseUrl} answers ${probe.status} with ${probe.what}, which is not the API`,
+        `Correct ${address}: the address of the site itself, without /api/site, with its path if it has one.`,
+      );
+    case 'redirect':
+      return error(
+        `${baseUrl} sends elsewhere (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, since the key would go with them`,
+        `Set ${address} to the address that answers itself.`,
+      );
+    case 'unwell': {
+      const said = probe.message === '' ? '' : `: ${probe.message}`;
+      return error(
+        `${baseUrl} answers ${probe.status}${said}`,
+        probe.status === 429
+          ? 'It takes no more requests just now: try again in a while.'
+          : 'The store has trouble of its own: try again later.',
+      );
+    }
+    case 'unreachable':
+      return error(...unreachable(probe.code, baseUrl, address));
+    default:
+      return probe satisfies never;
+  }
+}
+
+function unreachable(code: string, baseUrl: string, address: string): [message: string, hint: string] {
+  const { hostname, host } = new URL(baseUrl);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return [
+      `the name ${hostname} cannot be resolved (${code})`,
+      `Is it spelt right in ${address}? Does this machine reach its name server?`,
+    ];
+  }
+  if (code === 'ECONNREFUSED') {
+    return [
+      `nothing listens at ${host}`,
+      `Check ${address}, and that the store runs (the sandbox: storeferry sandbox).`,
+    ];
+  }
+  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) {
+    const why =
+      code === 'CERT_HAS_EXPIRED'
+        ? 'its certificate has expired'
+        : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+          ? 'its certificate is for another name'
+          : 'its certificate is signed by nobody this machine knows';
+    return [
+      `${host} cannot be trusted: ${why} (${code})`,
+      'Have the certificate mended; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
+    ];
+  }
+  if (/SSL|TLS|EPROTO|HPE_/.test(code)) {
+    return [
+      `${host} does not speak the protocol of ${baseUrl.split(':')[0]} (${code})`,
+      `Is it http where ${address} says https, or the other way round?`,
+    ];
+  }
+  if (/TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(code)) {
+    return [`${host} cannot be reached (${code})`, 'Is a firewall, a proxy or a VPN in between?'];
+  }
+  return [`the connection to ${host} failed (${code})`, `Check ${address}, and that the store runs.`];
+}

@@ -1,0 +1,44 @@
+import type { WorkspaceCheck } from '../../config/check-workspace.ts';
+import type { Settings } from '../../config/settings.ts';
+import { artifactsCheck } from './artifacts-check.ts';
+import { diskCheck } from './disk-check.ts';
+import type { OnlineCheck } from './finding.ts';
+import { redisCheck } from './redis-check.ts';
+import { destinationCheck, sourceCheck, sourceFiles } from './source-check.ts';
+import { storeCheck } from './store-check.ts';
+
+/** What checks of a workspace need to know of it. */
+export interface CheckedWorkspace {
+  readonly dir: string;
+  /** What can be used of its files. */
+  readonly found: Pick<WorkspaceCheck, 'stores' | 'jobs' | 'mappings'>;
+  /** Undefined when they are not valid. */
+  readonly settings: Settings | undefined;
+  readonly version: string;
+  readonly newRunId: () => string;
+}
+
+/** Everything outside the files of a workspace that its jobs need, in the order in which a run comes to it. */
+export function workspaceChecks({
+  dir,
+  found,
+  settings,
+  version,
+  newRunId,
+}: CheckedWorkspace): OnlineCheck[] {
+  const imports = found.jobs.filter((job) => job.kind === 'import');
+  const exports = found.jobs.filter((job) => job.kind === 'export');
+  const checks = [
+    ...found.stores.map((store) => storeCheck(store, version)),
+    ...imports.map((job) =>
+      sourceCheck(job, found.mappings.find(({ name }) => name === job.mapping)?.spec, dir),
+    ),
+    ...exports.map((job) => destinationCheck(job, dir)),
+  ];
+  if (settings === undefined) return checks;
+  const { artifactsUrl, redisUrl } = settings;
+  checks.push(artifactsCheck(artifactsUrl, dir, newRunId));
+  if (!artifactsUrl.includes('://')) checks.push(diskCheck(artifactsUrl, () => sourceFiles(imports, dir)));
+  if (redisUrl !== undefined) checks.push(redisCheck(redisUrl));
+  return checks;
+}
