@@ -12,6 +12,8 @@ export interface Failure {
   readonly retryAfterMs: number | undefined;
   /** Whether the request may have taken effect all the same. */
   readonly mayHaveArrived: boolean;
+  /** Whether the store may go on working on it: nothing that answers has ended it. */
+  readonly mayBeAtWork: boolean;
 }
 
 /** What an answer means (storefront-api.md, section 7, and the design's "Errors"). */
@@ -49,7 +51,9 @@ function failed(
   failure: Pick<Failure, 'code' | 'message' | 'mayHaveArrived'>,
 ): Verdict {
   const retryAfter = retryAfterMs(answer.retryAfter, reader.now);
-  return { kind: 'failed', failure: { ...failure, status: answer.status, retryAfterMs: retryAfter } };
+  const { status } = answer;
+  const mayBeAtWork = GATEWAY_GAVE_UP.has(status);
+  return { kind: 'failed', failure: { ...failure, status, retryAfterMs: retryAfter, mayBeAtWork } };
 }
 
 function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
@@ -65,6 +69,9 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   }
   return { kind: 'ok', status: answer.status, value, text: answer.body };
 }
+
+/** These come from something before the store, which may still be at work. */
+const GATEWAY_GAVE_UP = new Set([502, 504]);
 
 /** These say that nothing was done; other server errors may come after the deed. */
 const CERTAINLY_NOT_DONE = new Set([408, 429, 503]);

@@ -12,13 +12,17 @@ interface RetryQuestion {
   readonly random: number;
   /** What the store asked for with Retry-After, already bounded; 0 when it asked for nothing. */
   readonly retryAfterMs?: number;
+  /** How long the store may still be at work on the attempt before; 0 when that has certainly ended. */
+  readonly atWorkMs?: number;
 }
 
 /**
  * How long to wait before a retry: full jitter, that is anything between nothing and a doubling ceiling, so that
- * many failed at once do not come back at once. Added to what the store asked for, and so never before it.
+ * many failed at once do not come back at once. Added to what the store asked for, and so never before it; nor
+ * while it may still be at work on the attempt before: a store that looks a product up and then writes it would
+ * create two.
  */
-export function retryDelayMs({ retry, random, retryAfterMs = 0 }: RetryQuestion): number {
+export function retryDelayMs({ retry, random, retryAfterMs = 0, atWorkMs = 0 }: RetryQuestion): number {
   const ceiling = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** (retry - 1));
-  return retryAfterMs + random * ceiling;
+  return Math.max(retryAfterMs, atWorkMs) + random * ceiling;
 }

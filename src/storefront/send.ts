@@ -8,6 +8,7 @@ import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate.ts';
 import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
 import { MAX_RETRIES, retryDelayMs } from './retry-policy.ts';
+import { workTime } from './work-time.ts';
 
 /** The caller's place among those that may have an unrecorded request at the store. */
 export interface Slot {
@@ -87,6 +88,7 @@ function statusOf(verdict: Verdict): number | null {
  * keeps count and tells bugs from failures.
  */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
+  const work = workTime();
   const ask = async (request: StoreRequest, options: SendOptions): Promise<Verdict> => {
     try {
       options.onRequest?.();
@@ -96,7 +98,14 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const { code, message, mayHaveArrived } = error;
       return {
         kind: 'failed',
-        failure: { code, message, mayHaveArrived, status: null, retryAfterMs: undefined },
+        failure: {
+          code,
+          message,
+          mayHaveArrived,
+          mayBeAtWork: mayHaveArrived,
+          status: null,
+          retryAfterMs: undefined,
+        },
       };
     }
   };
@@ -128,11 +137,13 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   ): Promise<Settled> => {
     const entering = gate.enter(progress, options.stopping ?? options.signal);
     const admission = entering instanceof Promise ? await entering : entering;
+    const sentAt = clock.monotonic();
     let end: AttemptEnd = { kind: 'abandoned' };
     try {
       const verdict = await asked(request, options, progress);
       if (verdict.kind !== 'failed') {
         end = { kind: 'answered' };
+        work.answeredIn(clock.monotonic() - sentAt);
         return verdict;
       }
       const { failure } = verdict;
@@ -157,17 +168,18 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     options: SendOptions,
   ) => {
     progress.retry = true;
-    if (!usesRetry) return;
-    progress.retriesUsed++;
     const { stopping = options.signal } = options;
+    const atWorkMs = failure.mayBeAtWork ? work.longestMs : 0;
+    if (!usesRetry) {
+      if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping);
+      return;
+    }
+    progress.retriesUsed++;
     const slot = progress.mayHaveArrived ? undefined : options.slot;
     slot?.release();
     const { retryAfterMs = 0 } = failure;
-    await sleep(
-      clock,
-      retryDelayMs({ retry: progress.retriesUsed, random: random(), retryAfterMs }),
-      stopping,
-    );
+    const retry = progress.retriesUsed;
+    await sleep(clock, retryDelayMs({ retry, random: random(), retryAfterMs, atWorkMs }), stopping);
     await gate.grantRetry(stopping);
     await slot?.regain();
   };

@@ -20,15 +20,17 @@ describe('the delay before a retry', () => {
     expect(mean).toBeLessThan(2_060);
   });
 
-  it('is never shorter than what the store asked for, nor longer by more than the cap', () => {
+  it('is never shorter than what the store asked for or may still be at work, nor longer by more than the cap', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1_000 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         fc.integer({ min: 0, max: 900_000 }),
-        (retry, random, retryAfterMs) => {
-          const delay = retryDelayMs({ retry, random, retryAfterMs });
-          return delay >= retryAfterMs && delay <= retryAfterMs + RETRY_CAP_MS;
+        fc.integer({ min: 0, max: 30_000 }),
+        (retry, random, retryAfterMs, atWorkMs) => {
+          const delay = retryDelayMs({ retry, random, retryAfterMs, atWorkMs });
+          const earliest = Math.max(retryAfterMs, atWorkMs);
+          return delay >= earliest && delay <= earliest + RETRY_CAP_MS;
         },
       ),
     );

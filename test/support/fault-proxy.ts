@@ -6,6 +6,8 @@ export interface LineQuality {
   readonly delayMs?: number;
   /** The chance, for each piece from the client, that the line is reset before the store has it. */
   readonly resetBefore?: number;
+  /** The chance, for each piece from the client, that the store has it, and the line is reset while it works on it. */
+  readonly resetDuring?: number;
   /** The chance, for each answer, that the line is reset while the store's bytes are on their way. */
   readonly resetAfter?: number;
   /** The chance, for each answer, that half of it arrives and the line then closes. */
@@ -13,6 +15,9 @@ export interface LineQuality {
   /** Nothing passes in either direction, and nobody is told. */
   readonly dead?: boolean;
 }
+
+/** Long enough for a request to have arrived on this machine. */
+const ARRIVING_MS = 5;
 
 /** A TCP line to a server of ours that fails on request. */
 export interface FaultProxy extends AsyncDisposable {
@@ -68,6 +73,11 @@ export async function startFaultProxy(to: number, random: () => number): Promise
         return reset();
       }
       held('line slow', () => server.write(bytes));
+      if (strikes(quality.resetDuring)) {
+        count('line reset during work');
+        setTimeout(reset, ARRIVING_MS);
+      }
+      return undefined;
     });
     server.on('data', (bytes: Buffer) => {
       if (quality.dead) return count('line dead');

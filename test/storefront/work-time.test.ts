@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { LONGEST_WORK_MS, SHORTEST_WORK_MS, workTime } from '../../src/storefront/work-time.ts';
+
+describe('how long a store may be at work on a request whose answer was lost', () => {
+  it('is a second where its answers are quick, or none is known', () => {
+    const work = workTime();
+    expect(work.longestMs).toBe(SHORTEST_WORK_MS);
+    for (let answers = 0; answers < 100; answers++) work.answeredIn(20);
+    expect(work.longestMs).toBe(SHORTEST_WORK_MS);
+  });
+
+  it('follows slow answers, and forgets a single one', () => {
+    const work = workTime();
+    for (let answers = 0; answers < 50; answers++) work.answeredIn(800);
+    expect(work.longestMs).toBe(3_200);
+    work.answeredIn(60_000);
+    for (let answers = 0; answers < 100; answers++) work.answeredIn(800);
+    expect(work.longestMs).toBeLessThan(3_300);
+  });
+
+  it('never exceeds what any retry waits', () => {
+    const work = workTime();
+    work.answeredIn(100_000);
+    expect(work.longestMs).toBe(LONGEST_WORK_MS);
+  });
+});
