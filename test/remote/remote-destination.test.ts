@@ -1,0 +1,60 @@
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { remoteDestination } from '../../src/export/remote-destination.ts';
+import { DestinationChangedError, DestinationError } from '../../src/model/errors.ts';
+import { startFileServer } from '../support/file-server.ts';
+import { httpAddress } from './http-address.ts';
+
+const signal = new AbortController().signal;
+const patience = { retries: 1, firstWaitMs: 1 };
+
+async function* content(...parts: readonly string[]) {
+  yield* parts;
+}
+
+describe('a remote destination', () => {
+  it('is written whole, read back and added to', async () => {
+    await using server = await startFileServer();
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    expect(await destination.read(signal)).toBeUndefined();
+    expect(await destination.write(content('a', 'bc\n'), { signal, ifVersion: null })).toBe(4);
+    const read = await destination.read(signal);
+    if (read === undefined) throw new Error('nothing there');
+    const held = await text(read.content);
+    expect(held).toBe('abc\n');
+    await destination.write(content(held, 'd\n'), { signal, ifVersion: read.version });
+    expect(server.files.get('/a.csv')?.toString()).toBe('abc\nd\n');
+    await expect(destination.write(content('x'), { signal, ifVersion: read.version })).rejects.toThrow(
+      DestinationChangedError,
+    );
+    expect(server.files.get('/a.csv')?.toString()).toBe('abc\nd\n');
+  });
+
+  it('gets nothing when what is written breaks off, or the signal says so', async () => {
+    await using server = await startFileServer({ '/a.csv': 'old' });
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    async function* broken() {
+      yield 'half';
+      throw new Error('the store went away');
+    }
+    await expect(destination.write(broken(), { signal })).rejects.toThrow('the store went away');
+    const stopped = AbortSignal.abort(new Error('told to stop'));
+    await expect(destination.write(content('new'), { signal: stopped })).rejects.toThrow('told to stop');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('that refuses says where, what and what to do, and no secret', async () => {
+    await using server = await startFileServer();
+    server.answer('/a.csv', (_request, response) => void response.writeHead(401).end('MARKED'));
+    const address = httpAddress(`${server.url}/a.csv?token=MARKED`, {
+      auth: { kind: 'bearer', token: 'MARKED' },
+    });
+    const error: unknown = await remoteDestination(address, patience)
+      .write(content('x'), { signal })
+      .catch((reason: unknown) => reason);
+    if (!(error instanceof DestinationError)) throw new Error(String(error));
+    expect(error.message).toBe(`${server.url}/a.csv cannot be written: the server refuses access (401).`);
+    expect(error.hint).toMatch(/auth/);
+    expect(JSON.stringify([error.message, error.hint, error.cause])).not.toContain('MARKED');
+  });
+});
