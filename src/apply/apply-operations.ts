@@ -18,6 +18,7 @@ export interface ApplyResult<Op extends Operation> {
   readonly outcome: Outcome;
 }
 
+/** What to send, where to, and who is told. */
 export interface ApplyOptions<Op extends Operation> {
   /** May carry more than an Operation, such as its shard: results give back the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;

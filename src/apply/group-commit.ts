@@ -16,6 +16,7 @@ interface GroupCommitOptions<Entry> {
   readonly onFailed: (error: unknown) => void;
 }
 
+/** Groups of entries for one writer. */
 export function groupCommit<Entry>({
   write,
   onWritten,

@@ -8,6 +8,7 @@ export interface ApplyTally extends OutcomeTally {
   readonly unsentRows: number;
 }
 
+/** Nothing recorded yet. */
 export const EMPTY_TALLY: ApplyTally = {
   applied: 0,
   appliedRows: 0,

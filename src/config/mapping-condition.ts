@@ -23,6 +23,7 @@ export type Word = string | number | boolean;
 
 /** A test other than equality; exactly one of them. */
 export type CellTest = Readonly<z.infer<typeof test>>;
+/** What a cell is tested for: a word, one of several, or another test. */
 export type Matcher = Word | readonly Word[] | CellTest;
 
 /** `any`, `all` or `not` stand alone; otherwise columns and what each is tested for, all of which must hold. */

@@ -41,5 +41,7 @@ export const contactSchema = z.strictObject({
   subscriberLists: valueSchema.exactOptional().describe('A list of ids of subscriber lists.'),
 });
 
+/** `contact` of a mapping: the fields of a contact. */
 export type ContactSpec = Readonly<z.infer<typeof contactSchema>>;
+/** `contact.properties` of a mapping: the custom properties, named or all the rest. */
 export type PropertiesSpec = Readonly<z.infer<typeof propertiesSchema>>;

@@ -94,7 +94,9 @@ export const groupSchema = fields.superRefine((group, context) => {
   }
 });
 
+/** How a cell lists the children of a record. */
 export type ChildrenSpec = Readonly<z.infer<typeof childrenSchema>>;
+/** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, and what goes with it. */
 export interface GroupSpec {
   readonly by?: Value;
   readonly starts?: Condition;

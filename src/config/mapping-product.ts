@@ -189,8 +189,13 @@ export const variantsSchema = z.strictObject({
     .describe("Sent in the store's unit."),
 });
 
+/** `product` of a mapping: the fields that a product has once. */
 export type ProductSpec = Readonly<z.infer<typeof productSchema>>;
+/** `product.categories` of a mapping. */
 export type CategoriesSpec = Readonly<z.infer<typeof categoriesSchema>>;
+/** `options` of a mapping: where their names and values stand. */
 export type OptionsSpec = Readonly<z.infer<typeof optionsSchema>>;
+/** `variants.pricing` of a mapping: what fills the four fields of a price. */
 export type PricingSpec = Readonly<z.infer<typeof pricingSchema>>;
+/** `variants` of a mapping: which rows are variants, and their fields. */
 export type VariantsSpec = Readonly<z.infer<typeof variantsSchema>>;

@@ -114,7 +114,11 @@ const contactMappingSchema = z.strictObject({
 export const mappingSchema = z.discriminatedUnion('import', [productMappingSchema, contactMappingSchema]);
 
 type WithGroup<T> = Readonly<Omit<T, 'group'>> & { readonly group?: GroupSpec };
+/** A mapping of products, as its file says it. */
 export type ProductMappingSpec = WithGroup<z.infer<typeof productMappingSchema>>;
+/** A mapping of contacts, as its file says it. */
 export type ContactMappingSpec = WithGroup<z.infer<typeof contactMappingSchema>>;
+/** A mapping, as its file says it: checked by the schema, its words not yet. */
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
+/** One of the `columns` of a mapping: its headers, and which of those that repeat. */
 export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;

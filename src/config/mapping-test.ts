@@ -63,5 +63,7 @@ export const mappingTestSchema = z.strictObject({
   expect: z.array(expectation).describe('What becomes of the rows, in order.'),
 });
 
+/** A test that a mapping carries: rows in, records out. */
 export type MappingTest = DeepReadonly<z.infer<typeof mappingTestSchema>>;
+/** What a test expects of one record. */
 export type MappingExpectation = DeepReadonly<z.infer<typeof expectation>>;

@@ -17,6 +17,7 @@ export const PLAIN_TRANSFORMS = {
   email:
     'Reads an e-mail address, in lower case, also out of `Ann <ann@mail.example>` and `mailto:`; anything else rejects the record.',
 } as const satisfies Record<string, string>;
+/** A transform that takes no arguments. */
 export type PlainTransform = keyof typeof PLAIN_TRANSFORMS;
 
 const plainNames: [PlainTransform, ...PlainTransform[]] = [
@@ -225,4 +226,5 @@ export const transformSchema = z
 
 /** A transform as a map: exactly one main key is there. */
 export type TransformObject = Readonly<z.infer<typeof fields>>;
+/** One step of a pipeline. */
 export type Transform = PlainTransform | TransformObject;

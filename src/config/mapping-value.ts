@@ -87,4 +87,5 @@ export const valueSchema: z.ZodType<Value> = z.lazy(() =>
 export const flagSchema: z.ZodType<Flag> = z.lazy(() =>
   z.union([z.boolean(), z.string().min(1), z.tuple([valueSchema], transformSchema), conditionSchema]),
 );
+/** What a yes/no field is made of. */
 export type Flag = boolean | string | readonly [Value, ...Transform[]] | Condition;

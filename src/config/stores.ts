@@ -3,6 +3,7 @@ import { baseUrlSchema } from './base-url.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
 import { placeholder } from './placeholders.ts';
 
+/** One store of stores.yaml. */
 export const storeSchema = z.strictObject({
   baseUrl: baseUrlSchema.meta({
     description:

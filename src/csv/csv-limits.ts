@@ -12,6 +12,7 @@ export interface CsvLimits {
 
 const MIB = 1024 * 1024;
 
+/** The limits where the job sets none. */
 export const DEFAULT_CSV_LIMITS: CsvLimits = {
   rowBytes: 32 * MIB,
   cellBytes: 16 * MIB,

@@ -18,6 +18,7 @@ import { transcode } from './transcode.ts';
  */
 const BLOCK_BYTES = 64 * 1024;
 
+/** How a CSV file is to be read; what is left out is found out. */
 export interface CsvOptions {
   /** What messages call the file. */
   readonly name: string;

@@ -60,6 +60,7 @@ export interface RowScan {
   readonly fault: StructureFault | undefined;
 }
 
+/** What rows look like, and the most they may hold. */
 export interface RowScanOptions {
   /** The delimiter's byte. */
   readonly delimiter: number;

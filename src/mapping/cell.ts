@@ -43,6 +43,7 @@ export class Unreadable {
   }
 }
 
+/** One value. */
 export type Item = string | number | boolean | Moment;
 
 /** What an expression gives: a value, a list, nothing (blank), or why it cannot. */
@@ -51,6 +52,7 @@ export type Cell = Item | readonly Item[] | undefined | Unreadable;
 /** A value that is there. */
 export type Present = Item | readonly Item[];
 
+/** The kinds of one value. */
 export type ItemKind = 'text' | 'number' | 'boolean' | 'date';
 
 /** What an expression gives, known before any row is read. */

@@ -21,6 +21,7 @@ export interface Table {
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
+/** Who is told of the files, and where rows are kept that may stand anywhere. */
 export interface MapTablesOptions {
   /** Told of each file as it is opened: which columns are used, and which are not. */
   readonly onTable?: (report: ColumnReport, file: number) => void;

@@ -16,6 +16,7 @@ export interface Prices {
   readonly salePrice?: number;
 }
 
+/** Reads the prices of a variant row. */
 export type Pricing = (row: SourceRow) => Prices | Unreadable;
 
 const DAY_MS = 86_400_000;

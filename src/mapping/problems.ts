@@ -4,6 +4,7 @@ export interface MappingProblem {
   readonly message: string;
 }
 
+/** Keys and indexes that lead to a place in a mapping file. */
 export type Path = readonly (string | number)[];
 
 /** What a check finds on its way through a mapping. */

@@ -17,6 +17,7 @@ export const CONTACT_TEXT_FIELDS = [
   'country',
   'companyName',
 ] as const;
+/** One of the text fields of a contact. */
 export type ContactTextField = (typeof CONTACT_TEXT_FIELDS)[number];
 
 /**

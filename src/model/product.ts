@@ -1,5 +1,6 @@
 /** The kinds of product a store sells (storefront-api.md, section 2, Product). */
 export const PRODUCT_TYPES = ['physical', 'digital', 'service', 'membership'] as const;
+/** One of the kinds of product. */
 export type ProductType = (typeof PRODUCT_TYPES)[number];
 
 /** A category by reference; `parentCategory` 0 is "no parent" (storefront-api.md, section 2, Category). */

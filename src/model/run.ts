@@ -11,6 +11,7 @@ export const RUN_STATUSES = [
   'interrupted',
   'superseded',
 ] as const;
+/** How a run stands, or ended (design.md, Commands). */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store. */

@@ -1,6 +1,7 @@
 /** An object of a parsed request body; its members are looked at one by one. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** Whether a parsed value is an object, and no list. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import { StateError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 
+/** Where the plan stands in the folder of its run; there when all of the plan is. */
 export const PLAN_FILE = 'plan.json';
 
 const count = z.object({ records: z.int(), rows: z.int() });

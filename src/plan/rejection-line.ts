@@ -17,6 +17,7 @@ const rejectionSchema: z.ZodType<PlannedRejection> = z.object({
   reason: reasonSchema,
 });
 
+/** A rejection as a line of JSON. */
 export function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {
   return `${JSON.stringify({ key, records, rows, spans, reason } satisfies PlannedRejection)}\n`;
 }

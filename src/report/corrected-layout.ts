@@ -31,6 +31,7 @@ export interface CorrectedLayout {
   cut(arranged: readonly string[], header: number, length: number | undefined): string[];
 }
 
+/** Finds the columns of a corrected file among those that its copy had. */
 export function layOut(corrected: readonly string[], index: RejectsIndex): CorrectedLayout {
   const trimmed = corrected.map((name) => name.replace(/^\ufeff/, ''));
   const ours = new Map<string, number>();

@@ -1,5 +1,6 @@
 /** The columns that a rejects file adds behind those of the source. */
 export const REASON_COLUMN = 'storeferry_reason';
+/** Where the row stands in its source. */
 export const LINE_COLUMN = 'storeferry_line';
 
 /** The column for the n-th cell, from 1, that a too long row has beyond its header. */

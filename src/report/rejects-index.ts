@@ -5,6 +5,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 
 /** What the user corrects, the copy that stays as it was, and what neither of them can say. */
 export const REJECTS_FILE = 'rejects.csv';
+/** The copy of the rejects file that stays as it was. */
 export const UNTOUCHED_FILE = 'rejects-untouched.csv';
 /** Of the rejected rows, those whose contact the crosswalk does not know. */
 export const UNMATCHED_FILE = 'unmatched.csv';
@@ -23,6 +24,7 @@ const indexSchema = z.strictObject({
 /** What cannot be told from a rejects file itself: how long rows were, and which header they stood under. */
 export type RejectsIndex = z.infer<typeof indexSchema>;
 
+/** Writes the index beside the rejects file. */
 export async function writeRejectsIndex(folder: RunFolder, index: RejectsIndex): Promise<void> {
   await folder.write(INDEX_FILE, [JSON.stringify(index)]);
 }

@@ -9,6 +9,7 @@ export type Recognised =
 /** How many bytes `recognise` wants to see: a tar tells its kind at byte 257. */
 export const RECOGNISED_BYTES = 1024;
 
+/** What to do with a document that is no CSV file. */
 export const SAVE_AS_CSV =
   'Open it in a spreadsheet and save it as "CSV UTF-8", or choose CSV where it is exported.';
 const UNPACK_FIRST = 'Unpack it first, or pack it as gzip or zip.';

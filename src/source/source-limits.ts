@@ -12,11 +12,13 @@ export interface SourceLimits {
 
 const GIB = 1024 ** 3;
 
+/** The limits where the job sets none. */
 export const DEFAULT_SOURCE_LIMITS: SourceLimits = { bytes: 10 * GIB, ratio: 200, fileCount: 1000 };
 
 /** Below this size no ratio is suspicious: small files of equal rows pack very well. */
 export const RATIO_FREE_BYTES = 64 * 1024 ** 2;
 
+/** The error for a source beyond a limit, with how to raise it. */
 export function limitError(name: string, limit: keyof SourceLimits, most: number, what: string): SourceError {
   return new SourceError(`The source ${name} exceeds the limit ${limit} (${most}): ${what}.`, {
     place: { file: name },

@@ -2,6 +2,7 @@ import { openRedisState } from './redis.ts';
 import { openSqliteState } from './sqlite.ts';
 import type { State } from './state.ts';
 
+/** Which state to open, and where. */
 export interface StateOptions {
   /** `REDIS_URL`: the state is shared there. Undefined or empty: it is embedded, in SQLite. */
   readonly redisUrl?: string | undefined;

@@ -11,6 +11,7 @@ import type { State } from './state.ts';
  */
 const LEASE_MS = 15_000;
 
+/** Where the shared state lives. */
 export interface RedisStateOptions extends RedisConnectionOptions {
   /** Before every key; without braces. Workspaces that share a Redis each take their own. */
   readonly prefix: string;

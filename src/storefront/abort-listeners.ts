@@ -7,6 +7,7 @@ export interface AbortListeners {
   add(signal: AbortSignal, callback: () => void): () => void;
 }
 
+/** Listeners for any number of signals. */
 export function abortListeners(): AbortListeners {
   const bySignal = new WeakMap<AbortSignal, Set<() => void>>();
 

@@ -25,6 +25,7 @@ export interface Breaker {
   forgive(now: number): void;
 }
 
+/** A closed breaker. */
 export function breaker(): Breaker {
   let answers: boolean[] = [];
   let failures = 0;

@@ -13,6 +13,7 @@ export interface CautiousCeiling {
   allowsMoreThan(limit: number, now: number): boolean;
 }
 
+/** A ceiling that nothing has been too much for yet. */
 export function cautiousCeiling(): CautiousCeiling {
   let highestGood = Number.POSITIVE_INFINITY;
   let caution = 1;

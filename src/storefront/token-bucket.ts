@@ -11,6 +11,7 @@ export interface TokenBucket {
   take(now: number): void;
 }
 
+/** A bucket for so many requests a second. */
 export function tokenBucket(rate = Number.POSITIVE_INFINITY): TokenBucket {
   let nextAt = Number.NEGATIVE_INFINITY;
   return {

@@ -18,6 +18,7 @@ export interface WaitingLine<Guest, Pass> {
   turnAwayAll(error: unknown): void;
 }
 
+/** An empty line. */
 export function waitingLine<Guest, Pass>(aborts: AbortListeners): WaitingLine<Guest, Pass> {
   const line: Waiter<Guest, Pass>[] = [];
   return {

@@ -13,6 +13,7 @@ export interface WorkTime {
   answeredIn(ms: number): void;
 }
 
+/** A judgement that no answer has shaped yet. */
 export function workTime(): WorkTime {
   let meanMs: number | null = null;
   return {

@@ -10,6 +10,7 @@ import type { Scope } from '../scope.ts';
 import { splitText } from '../transforms/list.ts';
 import { slugify } from '../transforms/slug.ts';
 
+/** Reads the categories of a product; undefined where it has none. */
 export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined | Unreadable;
 
 /**

@@ -26,6 +26,7 @@ export interface ProductVariants {
   readonly rows: readonly SourceRow[];
 }
 
+/** Reads the options and variants of a product, or tells why it cannot. */
 export type VariantsReader = (rows: RecordRows) => ProductVariants | Reason;
 
 interface VariantFields {

@@ -4,6 +4,7 @@ import type sanitizeHtml from 'sanitize-html';
 import { textOrBlank } from './text.ts';
 import { type Step, textStep } from './transform.ts';
 
+/** What becomes of HTML in a text. */
 export type HtmlPolicy = 'keep' | 'strip' | 'sanitize' | 'decode' | 'escape';
 
 /** What `sanitize` lets through: text formatting, lists, tables, links and pictures; no scripts, styles or frames. */

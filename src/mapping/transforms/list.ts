@@ -45,6 +45,7 @@ export function splitText(
   return parts.filter((one) => one !== '');
 }
 
+/** Splits a text into a list; blank parts are left out. */
 export function split(separators: readonly string[], options: SplitOptions): Step {
   return {
     takes: 'text',
@@ -57,6 +58,7 @@ export function split(separators: readonly string[], options: SplitOptions): Ste
   };
 }
 
+/** Joins a list into a text. */
 export function join(separator: string): Step {
   return {
     takes: 'text[]',
@@ -65,6 +67,7 @@ export function join(separator: string): Step {
   };
 }
 
+/** Removes repeated items from a list. */
 export const unique: Step = {
   takes: 'text[]',
   gives: (taken) => taken,

@@ -2,6 +2,7 @@ import { type Cell, type ItemKind, Unreadable } from '../cell.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import { readingStep, type Step } from './transform.ts';
 
+/** What becomes of a word that a lookup does not have. */
 export type Otherwise = 'keep' | 'blank' | 'reject';
 
 /** What words become; null is a blank. All that come out are of one kind. */

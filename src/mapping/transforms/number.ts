@@ -10,6 +10,7 @@ export interface NumberFormat {
   readonly otherwise: 'blank' | 'reject';
 }
 
+/** Digits with a decimal point. */
 export const PLAIN_NUMBER: NumberFormat = {
   decimal: '.',
   thousands: undefined,

@@ -5,12 +5,16 @@ export function textOrBlank(text: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
+/** Takes off white space at both ends. */
 export const trim: Step = textStep((text) => textOrBlank(text.trim()));
 
+/** Makes one blank of all white space in a row. */
 export const squeeze: Step = textStep((text) => textOrBlank(text.replaceAll(/\s+/g, ' ').trim()));
 
+/** Makes all letters small. */
 export const lower: Step = textStep((text) => text.toLowerCase());
 
+/** Makes all letters capital. */
 export const upper: Step = textStep((text) => text.toUpperCase());
 
 /** Takes off what spreadsheets put on to keep a text a text: a leading apostrophe, quotes around it, `="…"`. */

@@ -13,6 +13,7 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
+/** How to reach Redis; `patienceMs` is how long a call waits while it is away. */
 export interface RedisConnectionOptions {
   /** `redis://user:password@host:port/db`, or `rediss:` with TLS. */
   readonly url: string;

@@ -24,6 +24,7 @@ export interface RedisKeys {
   lock(name: string): string;
 }
 
+/** The keys under a prefix. */
 export function redisKeys(prefix: string): RedisKeys {
   return {
     marks: (tag) => `${prefix}:${tag}:marks`,

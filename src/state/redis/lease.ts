@@ -8,6 +8,7 @@ export interface Lease extends Lock {
   stop(): void;
 }
 
+/** A lease as Redis has given it, and how to keep it. */
 export interface LeaseOptions {
   readonly name: string;
   readonly token: string;

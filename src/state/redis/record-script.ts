@@ -5,6 +5,7 @@ export const OUTCOME_LETTERS = {
   rejected: 'r',
   unsent: 'u',
 } as const;
+/** An outcome kind as Redis keeps it. */
 export type OutcomeLetter = (typeof OUTCOME_LETTERS)[keyof typeof OUTCOME_LETTERS];
 
 /**

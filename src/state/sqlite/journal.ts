@@ -29,6 +29,7 @@ export interface Journal {
   merge(): void;
 }
 
+/** The journal of an open database. */
 export function createJournal(database: DatabaseSync): Journal {
   const append = database.prepare(
     'INSERT INTO journal (target, key, fingerprint, id, job, body) VALUES (?, ?, ?, ?, ?, ?)',

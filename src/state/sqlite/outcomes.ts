@@ -31,6 +31,7 @@ export interface SqliteOutcomes {
   changedIds(run: string, limit: number): ChangedId[];
 }
 
+/** The outcomes of an open database. */
 export function createSqliteOutcomes(database: DatabaseSync, names: Names, journal: Journal): SqliteOutcomes {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(

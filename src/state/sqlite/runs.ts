@@ -13,6 +13,7 @@ export interface SqliteRuns {
   remove(id: string): void;
 }
 
+/** The runs of an open database. */
 export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare('SELECT document FROM runs WHERE id = ?');
