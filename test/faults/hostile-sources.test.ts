@@ -83,8 +83,9 @@ const SOURCES: readonly Hostile[] = [
   },
 ];
 
-describe('a source that could exhaust the process', () => {
-  it.concurrent.for(SOURCES)(
+// In the soak one at a time, since the clock is looked at as well.
+describe('a source that could exhaust the process', { concurrent: !SCALE.isSoak }, () => {
+  it.for(SOURCES)(
     'is planned or refused within its bounds: $fault',
     { timeout: SCALE.patienceMs },
     async (hostile, context) => {
