@@ -59,7 +59,8 @@ function member(value: unknown, key: string): unknown {
 function columnOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return columnOf(value[0]);
-  return columnOf(member(value, 'value') ?? member(value, 'first'));
+  const within = member(value, 'value') ?? member(value, 'first');
+  return within === undefined ? undefined : columnOf(within);
 }
 
 function written(spec: ColumnSpec | undefined): readonly string[] {

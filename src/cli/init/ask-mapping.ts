@@ -99,7 +99,6 @@ export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
 }
 
 function choices(guess: MappingGuess, known: readonly MappingFile[]) {
-  const fitting = new Set(guess.fitting.map(({ name }) => name));
   const about = (name: string) => known.find((one) => one.name === name)?.spec.description;
   const choice = ({ name }: Pick<MappingFit, 'name'>, note: string) => ({
     value: name,
@@ -115,7 +114,6 @@ function choices(guess: MappingGuess, known: readonly MappingFile[]) {
       name: 'None of these: begin one of my own',
       description: 'A commented file that lists the columns.',
     },
-    ...known.filter(({ name }) => !fitting.has(name)).map((one) => choice(one, ' (lacks columns it needs)')),
   ];
 }
 
