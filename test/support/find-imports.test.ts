@@ -34,7 +34,7 @@ describe('finding the imports of a file', () => {
       "export const from = 'c';",
       "// import d from 'd';",
       " * import('e')",
-      "const f = 'import it';",
+      "const f = 'import it (as CSV)';",
     ].join('\n');
     expect(specifiers(text)).toEqual(['a', 'b']);
   });

@@ -6,7 +6,7 @@ export interface FoundImport {
 }
 
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
-const CALL = /\bimport\s*\(\s*(?:(['"])([^'"]*)\1\s*[,)])?/g;
+const CALL = /\bimport\(\s*(?:(['"])([^'"]*)\1\s*[,)])?/g;
 
 /**
  * Every import of a source text, in whatever form: statements, re-exports, for side effects only, `import()` and
