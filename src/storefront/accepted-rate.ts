@@ -8,6 +8,8 @@ export interface AcceptedRate {
   count(now: number): void;
   /** Over the last second, or since the first request if that is less. */
   perSecond(now: number): number;
+  /** The same over the last tenth of a second: how densely requests come when they come. */
+  densityPerSecond(now: number): number;
   /** Whether there has been a whole second to look back at. */
   isWhole(now: number): boolean;
 }
@@ -34,6 +36,11 @@ export function acceptedRate(): AcceptedRate {
       forward(now);
       const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
       return (counts.reduce((sum, count) => sum + count, 0) * 1_000) / spanMs;
+    },
+    densityPerSecond(now) {
+      forward(now);
+      const recent = (counts[slot % SLOTS] ?? 0) + (counts[(slot + SLOTS - 1) % SLOTS] ?? 0);
+      return (recent * 1_000) / (2 * SLOT_MS);
     },
     isWhole: (now) => startedAt !== null && now - startedAt >= WINDOW_MS,
   };

@@ -37,6 +37,8 @@ export interface ConcurrencyLimit {
   readonly current: number;
   /** Why it is what it is, for people. */
   readonly because: string;
+  /** How long answers take, in milliseconds; 0 before the first. */
+  readonly averageMs: number;
   /** A request was sent; `inFlight` counts it. */
   sent(inFlight: number): void;
   ended(attempt: { sentAt: number; endedAt: number; pressure: Pressure }): void;
@@ -101,6 +103,9 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     },
     get because() {
       return because;
+    },
+    get averageMs() {
+      return averageMs ?? 0;
     },
     sent(inFlight) {
       if (inFlight >= current) round.reached = true;

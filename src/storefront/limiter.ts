@@ -3,6 +3,12 @@ import { pace } from './pace.ts';
 import { pushBackCauses } from './push-back-cause.ts';
 import { tokenBucket } from './token-bucket.ts';
 
+/**
+ * Requests are spread over the round trip, at this many times the pace at which answers let new ones go: a limit that
+ * grows would send two at once again and again, and a store that counts by the second refuses the second one.
+ */
+const SPREAD = 2;
+
 /** What was used up when a request was sent. */
 export interface Place {
   readonly sentAt: number;
@@ -52,6 +58,7 @@ export function limiter({ concurrency, requestsPerSecond }: LimiterOptions): Lim
   const limit = concurrencyLimit(concurrency);
   const allowed = pace();
   const bucket = tokenBucket(requestsPerSecond);
+  const spread = tokenBucket();
   const causeOf = pushBackCauses();
   let inFlight = 0;
   let heldByRate = false;
@@ -80,20 +87,21 @@ export function limiter({ concurrency, requestsPerSecond }: LimiterOptions): Lim
       if (inFlight >= limit.current) return Number.POSITIVE_INFINITY;
       const waitMs = bucket.waitMs(now);
       if (waitMs > 0) heldByRate = true;
-      return waitMs;
+      return Math.max(waitMs, spread.waitMs(now));
     },
     take(now) {
       bucket.take(now);
+      spread.take(now);
       inFlight++;
       const paced = heldByRate;
       heldByRate = false;
-      // What had to wait for the rate would not go sooner with a higher limit.
-      if (!paced) limit.sent(inFlight);
+      limit.sent(inFlight);
       return { sentAt: now, full: inFlight >= limit.current && limit.current > 1, paced };
     },
     answered({ sentAt }, now) {
       inFlight--;
       limit.ended({ sentAt, endedAt: now, pressure: 'none' });
+      spread.rate = (SPREAD * limit.current * 1_000) / limit.averageMs;
       allowed.accepted(now);
       bucket.rate = Math.min(requestsPerSecond, allowed.rate);
     },
@@ -102,7 +110,8 @@ export function limiter({ concurrency, requestsPerSecond }: LimiterOptions): Lim
       const { sentAt } = place;
       if (status === 429 || (status === 503 && hasRetryAfter)) {
         const hasRate = allowed.rate !== Number.POSITIVE_INFINITY;
-        const cause = causeOf({ ...place, endedAt: now, limit: limit.current, hasRate });
+        const { current, averageMs } = limit;
+        const cause = causeOf({ ...place, endedAt: now, limit: current, averageMs, hasRate });
         if (cause.tooManyAtOnce) limit.ended({ sentAt, endedAt: now, pressure: 'too-many' });
         return cause.tooManyASecond && slowDown(sentAt, now, true);
       }

@@ -6,6 +6,8 @@ const DECREASE = 0.95;
 const DECREASE_UNMEASURED = 0.7;
 const MEASURED_AFTER_MS = 1_000;
 const KEEP_COMING = 3;
+/** Requests this many times denser than their average came in a clump: the store may take far more that are spread. */
+const CLUMPED = 2;
 /** Growth per second, as a share of the rate: the longer nothing was pushed back, the faster. */
 const SLOWEST_INCREASE = 0.02;
 const GUESSED_INCREASE = 0.25;
@@ -42,7 +44,8 @@ export function pace(): Pace {
 
   const cut = (now: number): void => {
     const accepted = taken.perSecond(now) * DECREASE;
-    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS;
+    const isEven = taken.densityPerSecond(now) <= CLUMPED * taken.perSecond(now);
+    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && isEven;
     rate = Math.max(SLOWEST, isMeasured ? accepted : Math.min(rate * DECREASE_UNMEASURED, accepted));
     cutAt = now;
     grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);

@@ -1,5 +1,7 @@
 /** A push-back so soon after the concurrency limit was cut for one shows that the limit was not the cause. */
 const AGAIN_MS = 1_000;
+/** The same in round trips, since a limit of slow answers takes time to grow back. */
+const AGAIN_ROUND_TRIPS = 6;
 /** So many push-backs are laid to the concurrency limit; a rate may look like one where answers are slow. */
 const LAID_TO_LIMIT = 2;
 
@@ -14,6 +16,8 @@ interface PushBack {
   readonly endedAt: number;
   /** The concurrency limit now. */
   readonly limit: number;
+  /** How long answers take. */
+  readonly averageMs: number;
   /** The request was the last that the limit allowed. */
   readonly full: boolean;
   /** The request had to wait for the rate. */
@@ -31,10 +35,11 @@ export function pushBackCauses(): (pushBack: PushBack) => PushBackCause {
   let blamedLimitAt = Number.NEGATIVE_INFINITY;
   let blamedLimit = 0;
 
-  const judge = ({ sentAt, endedAt, limit, full, paced, hasRate }: PushBack): PushBackCause => {
+  const judge = ({ sentAt, endedAt, limit, averageMs, full, paced, hasRate }: PushBack): PushBackCause => {
     if (sentAt < blamedLimitAt) return { tooManyAtOnce: false, tooManyASecond: false };
     if (hasRate) return { tooManyAtOnce: full, tooManyASecond: !full || paced };
-    const again = limit === 1 || endedAt - blamedLimitAt < AGAIN_MS || blamedLimit >= LAID_TO_LIMIT;
+    const soonMs = Math.max(AGAIN_MS, AGAIN_ROUND_TRIPS * averageMs);
+    const again = limit === 1 || endedAt - blamedLimitAt < soonMs || blamedLimit >= LAID_TO_LIMIT;
     return { tooManyAtOnce: !again, tooManyASecond: again };
   };
 

@@ -99,10 +99,21 @@ describe('the limiter, before a store that hides its limits', () => {
     },
   );
 
-  it('finds the rate of a store that takes half a second for an answer, within half a minute', async () => {
-    const { perSecond, refusedShare } = await adaptive(withCapacity({ perSecond: 20 }, 500)(), 90, 30);
-    expect(perSecond).toBeGreaterThanOrEqual(0.85 * 20);
+  it('finds the rate of a store that takes half a second for an answer, within a quarter of a minute', async () => {
+    const { perSecond, refusedShare } = await adaptive(withCapacity({ perSecond: 20 }, 500)(), 75, 15);
+    expect(perSecond).toBeGreaterThanOrEqual(0.9 * 20);
     expect(refusedShare).toBeLessThanOrEqual(0.05);
+  });
+
+  it('spreads slow requests over their round trip, so that a store that counts by the second sees no bursts', async () => {
+    const { clock, sender, requests } = virtualStore({ answer: () => ({ afterMs: 500, status: 200 }) });
+    const { signal } = new AbortController();
+    const sent = Array.from({ length: 20 }, () =>
+      sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }),
+    );
+    await clock.runUntil(Promise.all(sent));
+    const gaps = requests.slice(2).map(({ at }, index) => at - (requests[index + 1]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThan(10);
   });
 
   it('keeps a store that queues from holding sixty-four requests', async () => {

@@ -27,6 +27,21 @@ describe('the pace', () => {
     expect(allowed.rate).toBeLessThan(40);
   });
 
+  it('takes what the store took of a clump for a guess, and soon tries more', () => {
+    const growth = (isClumped: boolean) => {
+      const allowed = pace();
+      for (let request = 0; request < 12; request++) {
+        allowed.accepted(isClumped ? Math.floor(request / 4) * 1_000 : request * 250);
+      }
+      allowed.refused(explicit(isClumped ? 2_010 : 3_000));
+      const first = allowed.rate;
+      accept(allowed, 4, 2, 3_600);
+      return allowed.rate / first;
+    };
+    expect(growth(false)).toBe(1);
+    expect(growth(true)).toBeGreaterThan(1.2);
+  });
+
   it('counts push-backs once that were sent before it fell', () => {
     const allowed = pace();
     const now = accept(allowed, 40, 3);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pushBackCauses } from '../../src/storefront/push-back-cause.ts';
 
-const first = { sentAt: 0, endedAt: 5, limit: 6, full: true, paced: false, hasRate: false };
+const first = { sentAt: 0, endedAt: 5, limit: 6, averageMs: 5, full: true, paced: false, hasRate: false };
 const atOnce = { tooManyAtOnce: true, tooManyASecond: false };
 const aSecond = { tooManyAtOnce: false, tooManyASecond: true };
 
@@ -18,6 +18,16 @@ describe('the cause of a push-back', () => {
     const causeOf = pushBackCauses();
     causeOf(first);
     expect(causeOf({ ...first, sentAt: 10, endedAt: 15, limit: 5 })).toEqual(aSecond);
+  });
+
+  it('is too many a second when it comes again within a few round trips, however slow those are', () => {
+    const again = { ...first, averageMs: 500, sentAt: 2_000, endedAt: 2_500, limit: 5 };
+    const soon = pushBackCauses();
+    soon(first);
+    expect(soon(again)).toEqual(aSecond);
+    const late = pushBackCauses();
+    late(first);
+    expect(late({ ...again, averageMs: 5 })).toEqual(atOnce);
   });
 
   it('is too many a second when it happens time and again', () => {
