@@ -2,6 +2,7 @@ import { nextTick, readSchedules } from '../config/schedules.ts';
 import { nextTicks } from '../queue/next-ticks.ts';
 import { openQueues } from '../queue/open-queues.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
+import { asItStands } from '../run/as-it-stands.ts';
 import type { OpenContext } from './open-context.ts';
 
 /** Plans are no runs: so many are looked at to find one. */
@@ -20,6 +21,7 @@ export async function listJobs(
   const jobs = await Promise.all(
     names.map(async (job): Promise<JobFacts> => {
       const runs = await context.state.runs.list({ job, limit: LOOK_BACK });
+      const last = runs.find(({ kind }) => kind !== 'plan');
       const schedule = scheduled.find((entry) => entry.job === job) ?? null;
       const computed = schedule === null ? null : nextTick(schedule, now);
       return {
@@ -27,7 +29,7 @@ export async function listJobs(
         schedule,
         next: kept === null ? computed : (kept.next.get(job) ?? null),
         broken: broken.some((entry) => entry.job === job),
-        last: runs.find(({ kind }) => kind !== 'plan'),
+        last: last && (await asItStands(context, last)),
       };
     }),
   );

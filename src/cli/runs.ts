@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
+import { asItStands } from '../run/as-it-stands.ts';
 import { readStoredReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
@@ -25,10 +26,11 @@ export async function runs(
     const { jobs, keeper } = await listJobs(open, job);
     terminal.out(jobsText(jobs, keeper, options));
     const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
-    terminal.out(runsText(listed, options));
+    const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
+    terminal.out(runsText(standing, options));
     return 0;
   }
-  const report = await readStoredReport(context, await knownRun(context, id));
+  const report = await readStoredReport(context, await asItStands(context, await knownRun(context, id)));
   const rejectsFile = report.rejectsFile === null ? null : relative(workspace.dir, report.rejectsFile);
   terminal.out(runText({ ...report, rejectsFile }, options));
   return 0;

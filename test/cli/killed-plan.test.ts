@@ -39,6 +39,10 @@ describe('a plan whose process was killed', () => {
       expect(run?.status).toBe('running');
       expect(run !== undefined && (await hasDied({ state }, run))).toBe(true);
     }
+    const shown = await workspace.storeferry('runs', killed);
+    expect(shown.stdout).toContain('nightly: interrupted');
+    expect(shown.stdout).toContain('Its process died at the step');
+    expect(shown.stdout).toContain('plan nightly');
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(3)));
     await workspace.storeferry(next, 'nightly');
 
