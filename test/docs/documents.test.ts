@@ -6,13 +6,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { makeWorkspace } from '../support/workspace.ts';
+import { filesIn } from './files-in.ts';
 import { REFERENCES, readDocument, schemaFile, schemaText, withReference } from './reference.ts';
-
-/** The fenced blocks of a document that begin with a comment naming a file. */
-function filesIn(document: string): Record<string, string> {
-  const blocks = document.matchAll(/```\w+\n# (\S+\.(?:yaml|env)|\.env)\n([\s\S]*?)```/g);
-  return Object.fromEntries([...blocks].map(([, name = '', content = '']) => [name, content]));
-}
 
 /** The lines that a reader types, without `-C my-shop`. */
 function commandsIn(document: string): string[][] {
@@ -78,7 +73,7 @@ describe('the documents', () => {
     await sandbox.close();
   });
 
-  it('show a mapping that passes its own test', async () => {
+  it('show mappings that pass their own tests, and jobs that fit them', async () => {
     const files = filesIn(readDocument('docs/mappings.md'));
     await using workspace = await makeWorkspace({
       ...files,
@@ -86,7 +81,7 @@ describe('the documents', () => {
       'jobs/list.yaml': 'import: products\nstore: main\nsource: { path: list.csv }\nmapping: price-list\n',
     });
     const { code, stdout } = await workspace.storeferry('check');
-    expect(stdout).toContain('1 mapping test passed');
+    expect(stdout).toContain('3 mapping tests passed');
     expect(code).toBe(0);
   });
 });
