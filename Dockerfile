@@ -1,0 +1,34 @@
+# Three stages, so that the image holds what a run needs and nothing that only a build does.
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+FROM node:24-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json LICENSE stores.yaml ./
+COPY mappings ./mappings
+COPY jobs ./jobs
+# Named volumes take over who owns the folder they are mounted on.
+RUN chmod 755 dist/cli/main.js \
+ && ln -s /app/dist/cli/main.js /usr/local/bin/storeferry \
+ && mkdir /workspace /data \
+ && chown node:node /workspace /data
+USER node
+WORKDIR /workspace
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:9464/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["storeferry"]
+CMD ["worker", "--listen", "9464"]

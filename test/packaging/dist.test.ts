@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { setupNightly } from '../support/nightly.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+it('what `npm run build` makes works by itself: mappings, database thread and all', {
+  timeout: 120_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'storeferry-dist-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  await run(process.execPath, [
+    tsc,
+    '-p',
+    join(ROOT, 'tsconfig.build.json'),
+    '--outDir',
+    join(folder, 'dist'),
+  ]);
+  await cp(join(ROOT, 'mappings'), join(folder, 'mappings'), { recursive: true });
+  await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  expect(
+    (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) => /\.ts$/.test(name)),
+  ).toEqual([]);
+
+  await using nightly = await setupNightly(20);
+  const { store, workspace } = nightly;
+  const env = { PATH: process.env['PATH'], HOME: workspace.dir, STORE_API_KEY: store.apiKey };
+  const main = join(folder, 'dist', 'cli', 'main.js');
+  const { stdout } = await run(process.execPath, [main, '-C', workspace.dir, 'run', 'nightly', '--json'], {
+    env,
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'done', applied: 20 });
+});

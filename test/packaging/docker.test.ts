@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const read = (name: string): string => readFileSync(join(ROOT, name), 'utf8');
+
+/** What the tests ask of a service; a list of words where Compose takes one or many. */
+const serviceSchema = z.object({
+  image: z.string(),
+  command: z.array(z.string()).optional(),
+  environment: z.record(z.string(), z.string()).default({}),
+  volumes: z.array(z.string()).default([]),
+  ports: z.array(z.string()).default([]),
+  profiles: z.array(z.string()).default([]),
+  network_mode: z.string().optional(),
+  restart: z.string().optional(),
+  user: z.string().optional(),
+  stop_grace_period: z.string().optional(),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  depends_on: z.unknown().optional(),
+  privileged: z.never().optional(),
+});
+const composeSchema = z.object({
+  services: z.object({ redis: serviceSchema, worker: serviceSchema, sandbox: serviceSchema }),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+describe('docker-compose.yml', () => {
+  const { services, volumes } = composeSchema.parse(parse(read('docker-compose.yml')));
+  const { redis, worker, sandbox } = services;
+
+  it('has a Redis that keeps what it is told, in a volume, and is well before a worker starts', () => {
+    const command = redis.command?.join(' ') ?? '';
+    expect(command).toContain('--appendonly yes');
+    expect(command).toContain('--maxmemory-policy noeviction');
+    expect(redis.volumes).toEqual(['redis:/data']);
+    expect(volumes).toHaveProperty('redis');
+    expect(redis.healthcheck?.test).toEqual(['CMD', 'redis-cli', 'ping']);
+    expect(worker.depends_on).toEqual({ redis: { condition: 'service_healthy' } });
+    expect(worker.environment['REDIS_URL']).toBe('redis://redis:6379');
+  });
+
+  it('publishes nothing beyond this machine', () => {
+    for (const { ports } of Object.values(services)) {
+      expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    }
+  });
+
+  it('starts Redis and workers again, with time enough to hand back, and not as root', () => {
+    expect([redis.restart, worker.restart]).toEqual(['unless-stopped', 'unless-stopped']);
+    expect(Number.parseInt(worker.stop_grace_period ?? '', 10)).toBeGreaterThan(7);
+    expect(worker.user).toMatch(/:-node\}$/);
+    expect(worker.volumes).toEqual([expect.stringMatching(/:\/workspace$/)]);
+  });
+
+  it('serves the sandbox only when it is asked for, where the worker reaches it on loopback', () => {
+    expect(sandbox.profiles).toEqual(['sandbox']);
+    expect([redis.profiles, worker.profiles]).toEqual([[], []]);
+    expect(sandbox.network_mode).toBe('service:worker');
+    expect(sandbox.command?.[0]).toBe('sandbox');
+  });
+});
+
+describe('Dockerfile', () => {
+  const stages = read('Dockerfile')
+    .split(/^(?=FROM )/m)
+    .slice(1);
+  const final = stages.at(-1) ?? '';
+
+  it('is built in stages on Node 24, and ends without what only a build needs', () => {
+    expect(stages).toHaveLength(3);
+    for (const stage of stages) expect(stage).toMatch(/^FROM node:24-slim/);
+    expect(stages[0]).toContain('npm ci --omit=dev --ignore-scripts');
+    expect(final).toContain('--from=dependencies /app/node_modules');
+    expect(final).toContain('--from=build /app/dist');
+    expect(final).not.toMatch(/npm|src/);
+  });
+
+  it('runs a worker as a user of its own, and asks it how it is', () => {
+    expect(final.indexOf('USER node')).toBeGreaterThan(0);
+    expect(final.slice(final.indexOf('USER node'))).not.toContain('RUN');
+    expect(final).toContain('ENTRYPOINT ["storeferry"]');
+    expect(final).toContain('CMD ["worker", "--listen", "9464"]');
+    expect(final).toMatch(/HEALTHCHECK .*\\\n +CMD \["node", "-e", ".*127\.0\.0\.1:9464\/healthz/);
+  });
+
+  it('copies only what is there and what .dockerignore lets through', () => {
+    const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    const [everything, ...letThrough] = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(everything).toBe('*');
+    expect([...new Set(copied)].sort()).toEqual(letThrough.map((line) => line.slice(1)).sort());
+    for (const name of copied) expect(existsSync(join(ROOT, name))).toBe(true);
+  });
+
+  it('carries all that the package names as its files', () => {
+    const files = z.object({ files: z.array(z.string()) }).parse(JSON.parse(read('package.json'))).files;
+    for (const name of files.filter((file) => file !== 'CHANGELOG.md' && file !== 'dist'))
+      expect(final).toContain(name);
+  });
+});
