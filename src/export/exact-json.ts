@@ -33,12 +33,21 @@ export function exactText(value: unknown): string | undefined {
   }
 }
 
+/** Whether it is an object of parsed JSON: neither an array nor a number. */
+export function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
+}
+
 /** Parsed JSON as JSON again, numbers with all their digits. */
 export function exactStringify(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(exactStringify).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}:${exactStringify(part)}`);
+  if (!isMembers(value)) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, part]) => `${JSON.stringify(name)}:${exactStringify(part)}`,
+  );
   return `{${members.join(',')}}`;
 }
 

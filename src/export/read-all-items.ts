@@ -158,6 +158,7 @@ class ChangingList {
   }
 
   #ignoresOffsets = false;
+  readonly #kept = new WeakSet<ItemPage>();
 
   /** What was asked for is the next page if it has an item in common with this one; else what lies between is read. */
   async #joined(page: ItemPage, asked: ItemPage, ahead: PageAhead): Promise<ItemPage> {
@@ -165,13 +166,16 @@ class ChangingList {
     if (page.items.length === 1 || sharesItem(page, asked)) return asked;
     this.changed = true;
     const half = Math.ceil(page.items.length / 2);
-    const shift = page.totalCount === null || asked.totalCount === null ? 0 : asked.totalCount - page.totalCount;
+    const shift =
+      page.totalCount === null || asked.totalCount === null ? 0 : asked.totalCount - page.totalCount;
     const guess = page.skip + half + shift;
     for (const skip of [guess, guess - page.items.length, guess + page.items.length]) {
-      if (skip <= 0 || skip === asked.skip) continue;
+      if (skip <= 0) continue;
       const between = await this.#fetch(skip);
       if (!sharesItem(page, between)) continue;
-      if (sharesItem(between, asked)) ahead.keep(asked);
+      // Only once: what it was kept for may be of another moment than what is read then.
+      if (sharesItem(between, asked) && !this.#kept.has(asked)) ahead.keep(asked);
+      this.#kept.add(asked);
       return between;
     }
     ahead.forget();

@@ -13,6 +13,11 @@ export async function readLists(
   return items.map(toList).toSorted((a, b) => a.id - b.id);
 }
 
+/** A list as `readLists` gave it, from the JSON it was kept as. */
+export function readKeptList(json: string): SubscriberList {
+  return toList(JSON.parse(json));
+}
+
 function toList(item: PageItem): SubscriberList {
   const { id, name, created, subscribers, opens, clicks } = item;
   if (typeof id !== 'number') {

@@ -8,7 +8,7 @@ export interface Progress {
   readonly done: number;
   /** Null while nobody can know it. */
   readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests';
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
   /** Null while it cannot be said. */
   readonly ratePerSecond: number | null;
   readonly etaMs: number | null;
@@ -71,6 +71,7 @@ function figuresOf({ done, total, unit }: Progress): string {
       return known ? `${megabytes(done)} of ${megabytes(total)} MB` : `${megabytes(done)} MB`;
     case 'rows':
     case 'requests':
+    case 'orders':
       return known ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
     default:
       return unit satisfies never;

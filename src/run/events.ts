@@ -7,7 +7,7 @@ export interface ProgressEvent {
   readonly step: RunStep;
   readonly done: number;
   readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests';
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
 }
 
 /** What a run tells whoever watches it: terminal, log, dashboard. */

@@ -1,4 +1,5 @@
 import type { RunContext } from './context.ts';
+import { continueOrBeginExport } from './continue-export.ts';
 import type { ExportRequest } from './export-request.ts';
 import { finishExport } from './finish-export.ts';
 import { newExportRun } from './new-export-run.ts';
@@ -12,17 +13,20 @@ import { writeStep } from './write-step.ts';
  * failure is told by the report's status and error, and leaves the destination as it was.
  */
 export async function exportRun(context: RunContext, request: ExportRequest): Promise<RunReport> {
-  let run = newExportRun(context, request);
+  const begun = newExportRun(context, request);
+  let run = begun;
   await using _job = await lockJob(context, run);
   let failure: unknown = null;
   try {
     await context.state.runs.create(run);
-    context.onEvent({ type: 'begun', run, continued: false });
+    run = await continueOrBeginExport(context, request, run);
+    context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
-    run = await readStep(context, request, run);
-    run = await writeStep(context, request, run);
+    const read = await readStep(context, request, run);
+    run = read.run;
+    run = await writeStep(context, request, read);
   } catch (error) {
     failure = error;
   }
-  return await finishExport(context, run, failure);
+  return await finishExport(context, request, run, failure);
 }

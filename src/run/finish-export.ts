@@ -1,8 +1,11 @@
 import { EXPORTED_FILE } from '../export/exported-file.ts';
+import { READING_FILE } from '../export/reading.ts';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import { pruneRuns } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
+import { keepsReading } from './export-digest.ts';
+import type { ExportRequest } from './export-request.ts';
 import { RunBug } from './run-bug.ts';
 import { type RunReport, readExportReport } from './run-report.ts';
 
@@ -17,8 +20,16 @@ function errorOf(failure: unknown): string | null {
   return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
 }
 
-/** Ends an export run: status, error; empties its folder. Rejects with RunBug if a bug of ours ended it. */
-export async function finishExport(context: RunContext, run: Run, failure: unknown): Promise<RunReport> {
+/**
+ * Ends an export run: status, error; empties its folder, but for what is shown of it, and for a reading that is yet to
+ * be written. Rejects with RunBug if a bug of ours ended it.
+ */
+export async function finishExport(
+  context: RunContext,
+  request: ExportRequest,
+  run: Run,
+  failure: unknown,
+): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
   const ended = await context.state.runs.update(run.id, {
@@ -28,7 +39,8 @@ export async function finishExport(context: RunContext, run: Run, failure: unkno
     finishedAt: context.clock(),
   });
   const folder = context.artifacts.run(run.id);
-  await folder.remove((await folder.list()).filter((name) => name !== EXPORTED_FILE));
+  const kept = failure !== null && keepsReading(request) ? [EXPORTED_FILE, READING_FILE] : [EXPORTED_FILE];
+  await folder.remove((await folder.list()).filter((name) => !kept.includes(name)));
   await pruneRuns(context.state, context.artifacts, ended.job);
   const report = await readExportReport(context, ended);
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);

@@ -1,30 +1,81 @@
+import type { AllRead } from '../export/read-all-items.ts';
 import { readLists } from '../export/read-lists.ts';
-import { UsageError } from '../model/errors.ts';
+import { readOrders } from '../export/read-orders.ts';
+import { saveReading } from '../export/reading.ts';
+import { readingNotes } from '../export/reading-notes.ts';
 import type { Run } from '../model/run.ts';
 import { NO_TOTALS } from '../report/run-totals.ts';
+import type { SendOptions } from '../storefront/send.ts';
 import type { RunContext } from './context.ts';
 import type { ExportRequest } from './export-request.ts';
 
-/** Holds what was read, a JSON object a line. */
-export const READING_FILE = 'reading.jsonl';
+/** A run that has read the store, and what a person should know about that. */
+export interface ReadRun {
+  readonly run: Run;
+  readonly notes: readonly string[];
+}
 
-/** Reads the store into the run's folder. */
-export async function readStep(context: RunContext, { job, store }: ExportRequest, run: Run): Promise<Run> {
-  if (job.export === 'orders') throw new UsageError('This version exports subscriber lists.');
+/**
+ * Reads the store into the run's folder, item by item as the store sent them; a run that is continued has read
+ * already. Requests count also when reading fails.
+ */
+export async function readStep(context: RunContext, request: ExportRequest, run: Run): Promise<ReadRun> {
+  if (run.stagedAt !== null) return { run, notes: [] };
   const readAt = context.clock();
+  const folder = context.artifacts.run(run.id);
   let requests = 0;
-  const lists = await readLists(context.openStorefront(store), {
+  let records = 0;
+  let all: AllRead | null = null;
+  const options: SendOptions = {
     signal: context.signal,
     onRequest: () => {
       requests++;
     },
-  });
-  await context.artifacts.run(run.id).write(
-    READING_FILE,
-    lists.map((list) => `${JSON.stringify(list)}\n`),
-  );
-  return await context.state.runs.update(run.id, {
-    stagedAt: readAt,
-    totals: { ...NO_TOTALS, records: lists.length, requests },
-  });
+  };
+  const onAllRead = (read: AllRead): void => {
+    all = read;
+  };
+  try {
+    records = await saveReading(folder, itemsOf(context, request, options, onAllRead));
+  } catch (error) {
+    await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
+    throw error;
+  }
+  const totals = { ...NO_TOTALS, records, requests };
+  return {
+    run: await context.state.runs.update(run.id, { stagedAt: readAt, totals }),
+    notes: all === null ? [] : readingNotes(all),
+  };
+}
+
+/** The items that the job asks for, as JSON, in batches. */
+async function* itemsOf(
+  context: RunContext,
+  { job, store }: ExportRequest,
+  options: SendOptions,
+  onAllRead: (all: AllRead) => void,
+): AsyncGenerator<readonly string[]> {
+  const storefront = context.openStorefront(store);
+  switch (job.export) {
+    case 'subscriber-lists': {
+      const lists = await readLists(storefront, options);
+      yield lists.map((list) => JSON.stringify(list));
+      return;
+    }
+    case 'orders': {
+      const orders = readOrders(storefront, {
+        ...options,
+        concurrency: store.limits.concurrency,
+        onProgress: (done, total) =>
+          context.onEvent({ type: 'progress', step: 'read', done, total, unit: 'orders' }),
+      });
+      for (;;) {
+        const next = await orders.next();
+        if (next.done === true) return onAllRead(next.value);
+        yield next.value.map(({ text }) => text);
+      }
+    }
+    default:
+      job.export satisfies never;
+  }
 }

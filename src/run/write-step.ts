@@ -1,48 +1,85 @@
-import { relative } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { isAbsolute, relative } from 'node:path';
 import { formatRow } from '../csv/format-row.ts';
+import { readCsv } from '../csv/read-csv.ts';
+import { appendLines } from '../export/append-lines.ts';
+import { appendTable } from '../export/append-table.ts';
+import { newStyle } from '../export/csv-lines.ts';
+import type { Destination } from '../export/destination.ts';
 import { saveExported } from '../export/exported-file.ts';
+import { readReading } from '../export/reading.ts';
+import { replaceFile } from '../export/replace-file.ts';
+import { shapeOf } from '../export/row-shape.ts';
+import type { Written } from '../export/written.ts';
+import { LockedError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { NO_TOTALS } from '../report/run-totals.ts';
 import type { RunContext } from './context.ts';
 import type { ExportRequest } from './export-request.ts';
 import { openDestination } from './open-destination.ts';
-import { READING_FILE } from './read-step.ts';
+import type { ReadRun } from './read-step.ts';
 import { lockDestination } from './run-locks.ts';
 
-/** Writes what was read to the destination. */
-export async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
+/** Writes what was read to the destination: whole, or what is there stays as it is. */
+export async function writeStep(
+  context: RunContext,
+  { job }: ExportRequest,
+  { run, notes }: ReadRun,
+): Promise<Run> {
+  await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context.workspaceDir, job);
   await using lock = await lockDestination(context, run, destination.location);
-  await context.state.runs.update(run.id, { step: 'write' });
+  const signal = AbortSignal.any([context.signal, lost(lock.lost)]);
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
-  const items = (await text(await folder.read(READING_FILE))).split('\n').filter((line) => line !== '');
-  const rows = items.map((line) => {
-    const values: readonly unknown[] = Object.values(JSON.parse(line));
-    return `${formatRow([...values.map(String), readAt], ',')}\n`;
-  });
+  const written = await writeItems(job, destination, { items: () => readReading(folder), readAt, signal });
+  const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
   const { mode, format } = job.destination;
-  const signal = AbortSignal.any([context.signal, lock.lost]);
-  const before = mode === 'append' ? await destination.read(signal) : undefined;
-  const old =
-    before === undefined ? 'id,name,created,subscribers,opens,clicks,read_at\n' : await text(before.content);
-  const bytes = await destination.write(chunks([old, ...rows]), { signal });
-  const location = relative(context.workspaceDir, destination.location);
   await saveExported(folder, {
-    location,
+    location: shownLocation(context, destination),
     mode,
     format,
     readAt,
-    items: items.length,
-    lines: rows.length,
-    bytes,
-    notes: [],
+    items: totals.records,
+    lines: written.lines,
+    bytes: written.bytes,
+    notes: [...notes, ...written.notes],
   });
-  const totals = { ...(run.totals ?? NO_TOTALS), rows: rows.length };
   return await context.state.runs.update(run.id, { totals });
 }
 
-async function* chunks(parts: readonly string[]): AsyncGenerator<string> {
-  yield* parts;
+interface Reading {
+  readonly items: () => AsyncIterable<readonly string[]>;
+  readonly readAt: string;
+  readonly signal: AbortSignal;
+}
+
+async function writeItems(
+  job: ExportRequest['job'],
+  destination: Destination,
+  { items, readAt, signal }: Reading,
+): Promise<Written> {
+  const { mode, format } = job.destination;
+  const shape = await shapeOf(job, readAt, items);
+  const style = format === 'jsonl' ? null : newStyle(format, formatRow);
+  const options = { items: items(), shape, signal };
+  if (mode === 'replace') return await replaceFile(destination, { ...options, style });
+  if (style === null) return await appendLines(destination, options);
+  return await appendTable(destination, { ...options, style, openTable: readCsv });
+}
+
+/** A lost lock as a reason to stop. */
+function lost(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const stop = () =>
+    controller.abort(new LockedError('The lock on the destination was lost: nothing more is written.'));
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  return controller.signal;
+}
+
+/** As a person in the workspace would name it. */
+function shownLocation({ workspaceDir }: RunContext, { location }: Destination): string {
+  if (!isAbsolute(location)) return location;
+  const inside = relative(workspaceDir, location);
+  return inside.startsWith('..') || isAbsolute(inside) ? location : inside;
 }

@@ -1,0 +1,9 @@
+/** What became of the destination. */
+export interface Written {
+  /** Lines that were added, header not counted. */
+  readonly lines: number;
+  /** Size of the whole file. */
+  readonly bytes: number;
+  /** What a person should know, in sentences. */
+  readonly notes: readonly string[];
+}
