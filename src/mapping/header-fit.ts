@@ -1,7 +1,8 @@
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
-import { bindTable } from './bind-table.ts';
+import { bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';
+import { loosened } from './header-pattern.ts';
 import { requiredColumns } from './required-columns.ts';
 
 /** How a mapping and a header line go together. */
@@ -19,29 +20,50 @@ export interface HeaderFit {
 
 /** Tries a mapping against a header line, without rows, params or lookups. */
 export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
-  const headers = header.filter((text) => text.trim() !== '').length;
-  const columns = Object.keys(spec.columns).length;
+  const { report, repeated } = bind(spec, header);
+  const taken = new Set(report.used.flatMap(({ headers }) => headers));
+  const lacking = requiredColumns(spec).filter((name) => report.missing.includes(name));
+  return {
+    obstacle:
+      lacking.length === 0 ? repeated : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+    used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
+    headers: header.filter((text) => text.trim() !== '').length,
+    columnsFound: report.used.length,
+    columns: Object.keys(spec.columns).length,
+  };
+}
+
+function bind(
+  spec: MappingSpec,
+  header: readonly string[],
+): { readonly report: ColumnReport; readonly repeated: string | null } {
   const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
+  const options = {
+    required: [],
+    rest: rest !== false,
+    except: typeof rest === 'object' ? rest.except : [],
+  };
   try {
-    const { report } = bindTable(new Columns(spec.columns), header, 0, {
-      required: [],
-      rest: rest !== false,
-      except: typeof rest === 'object' ? rest.except : [],
-    });
-    const taken = new Set(report.used.flatMap(({ headers: names }) => names));
-    const lacking = requiredColumns(spec).filter((name) => report.missing.includes(name));
-    return {
-      obstacle:
-        lacking.length === 0 ? null : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
-      used: header.map((text) => text.trim()).filter((text) => taken.has(text)),
-      headers,
-      columnsFound: report.used.length,
-      columns,
-    };
+    return { report: bindTable(new Columns(spec.columns), header, 0, options).report, repeated: null };
   } catch (error) {
     if (!(error instanceof MappingError)) throw error;
-    return { obstacle: error.message, used: [], headers, columnsFound: 0, columns };
+    const { report } = bindTable(new Columns(spec.columns), withoutRepeats(header), 0, options);
+    return { report, repeated: lowerFirst(error.message.replace(/\.$/, '')) };
   }
+}
+
+/** What the file would be known by if nothing in it repeated. */
+function withoutRepeats(header: readonly string[]): readonly string[] {
+  const known = new Set<string>();
+  return header.map((text) => {
+    const isNew = !known.has(loosened(text));
+    known.add(loosened(text));
+    return isNew ? text : '';
+  });
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 /** A column as the format itself calls it: by the first of its headers. */

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { type MappingSpec, mappingSchema } from '../../src/config/mapping-spec.ts';
+import { guessMapping } from '../../src/mapping/guess-mapping.ts';
+import { suggestColumns } from '../../src/mapping/suggest-columns.ts';
+
+function shop(
+  columns: Readonly<Record<string, string | string[]>>,
+  required: readonly string[] = ['title'],
+): MappingSpec {
+  return mappingSchema.parse({
+    import: 'products',
+    columns,
+    required,
+    product: { url: 'title', title: 'title' },
+    variants: { pricing: { price: 'price' } },
+  });
+}
+
+const ALPHA = {
+  name: 'alpha',
+  shipped: true,
+  spec: shop({ title: 'Title', price: 'Price', sku: 'Alpha SKU' }),
+};
+const BETA = {
+  name: 'beta',
+  shipped: true,
+  spec: shop({ title: ['Title', 'Titel'], price: ['Price', 'Preis'], code: 'Beta code' }),
+};
+
+describe('the guess of a mapping from a header', () => {
+  it('goes by the columns that only one format has', () => {
+    const { best, fitting } = guessMapping(['Title', 'Price', 'Beta code', 'Colour'], [ALPHA, BETA]);
+    expect(best).toMatchObject({ name: 'beta', telling: ['Beta code'], headers: 4, obstacle: null });
+    expect(best?.used).toEqual(['Title', 'Price', 'Beta code']);
+    expect(fitting.map(({ name }) => name)).toEqual(['beta', 'alpha']);
+  });
+
+  it('takes none where several formats fit alike, and names them', () => {
+    const { best, fitting } = guessMapping(['Title', 'Price'], [ALPHA, BETA]);
+    expect(best).toBeUndefined();
+    expect(fitting.map(({ name }) => name)).toEqual(['alpha', 'beta']);
+  });
+
+  it('takes none whose required columns are missing, and says which', () => {
+    const { best, fitting, near } = guessMapping(['Price', 'Alpha SKU'], [ALPHA, BETA]);
+    expect(best).toBeUndefined();
+    expect(fitting).toEqual([]);
+    expect(near[0]).toMatchObject({ name: 'alpha', obstacle: "it has no 'Title'" });
+  });
+
+  it('does not take a mapping one of whose columns repeats in the file, and says which', () => {
+    const { fitting, near } = guessMapping(['Title', 'Price', 'Title', 'Alpha SKU'], [ALPHA]);
+    expect(fitting).toEqual([]);
+    expect(near[0]?.used).toEqual(['Title', 'Price', 'Alpha SKU']);
+    expect(near[0]?.obstacle).toMatch(
+      /^the mapping uses the column 'Title', but the file has it more than once/,
+    );
+  });
+
+  it("goes by a workspace's own mapping before the shipped one that it was made of", () => {
+    const own = { ...ALPHA, name: 'my-alpha', shipped: false };
+    expect(guessMapping(['Title', 'Price', 'Alpha SKU'], [ALPHA, BETA, own]).best?.name).toBe('my-alpha');
+  });
+
+  it('knows nothing of a header without a familiar column', () => {
+    expect(guessMapping(['Betreff', ''], [ALPHA, BETA])).toEqual({ best: undefined, fitting: [], near: [] });
+  });
+});
+
+describe('the columns suggested for a mapping of one’s own', () => {
+  it('are those that known formats call so, in any language', () => {
+    const suggested = suggestColumns(['Nr', 'Titel', 'PREIS'], 'products', [ALPHA.spec, BETA.spec]);
+    expect(suggested).toContainEqual({ field: 'title', header: 'Titel' });
+    expect(suggested).toContainEqual({ field: 'price', header: 'PREIS' });
+    expect(suggested).toContainEqual({ field: 'sku', header: undefined });
+  });
+});
