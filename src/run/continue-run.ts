@@ -1,4 +1,6 @@
+import { StateError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
+import { loadSnapshot } from '../source/snapshot.ts';
 import type { RunContext } from './context.ts';
 import { hasDied } from './has-died.ts';
 
@@ -33,12 +35,23 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   );
   const unfinished = others.filter(mayContinue);
   // The oldest: a younger one of the same digest died before it could hand over to it.
-  const same = unfinished.findLast((run) => run.digest === begun.digest);
+  const oldest = unfinished.findLast((run) => run.digest === begun.digest);
+  const same = oldest && (await hasSnapshot(context, oldest)) ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
   await context.artifacts.remove(begun.id);
   await context.state.runs.remove(begun.id);
   return context.state.runs.update(same.id, { status: 'running', error: null, finishedAt: null });
+}
+
+/** Somebody may have cleared the artifacts away, or damaged them: a run without its snapshot cannot go on. */
+async function hasSnapshot(context: RunContext, run: Run): Promise<boolean> {
+  try {
+    return (await loadSnapshot(context.artifacts.run(run.id))) !== undefined;
+  } catch (error) {
+    if (error instanceof StateError) return false;
+    throw error;
+  }
 }
 
 /** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
@@ -78,5 +91,7 @@ async function supersede(context: RunContext, run: Run): Promise<void> {
 export async function discardPlan(context: RunContext, run: Run): Promise<void> {
   const folder = context.artifacts.run(run.id);
   const names = await folder.list();
-  await folder.remove(names.filter((name) => /^(source|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$/.test(name)));
+  await folder.remove(
+    names.filter((name) => /^(source|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$/.test(name)),
+  );
 }

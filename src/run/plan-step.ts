@@ -18,7 +18,10 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   if (known !== undefined) return known;
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   const snapshot = await loadSnapshot(folder);
-  if (snapshot === undefined) throw new StateError(`The snapshot of run ${run.id} is gone.`);
+  if (snapshot === undefined)
+    throw new StateError(`The snapshot of run ${run.id} is gone.`, {
+      hint: 'Somebody has cleared the artifacts away: run the job again, and it begins anew.',
+    });
   const reading = readSnapshotThroughMapping({
     snapshot,
     folder,
