@@ -16,9 +16,12 @@ function readDotEnv(dir: string): Variables {
     return parseEnv(readFileSync(join(dir, '.env'), 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    throw new ConfigurationError([{ place: { file: '.env' }, message: 'the file cannot be read' }], {
-      cause: error,
-    });
+    throw new ConfigurationError(
+      [{ place: { file: '.env' }, message: 'the file cannot be read; let this user read it, or remove it' }],
+      {
+        cause: error,
+      },
+    );
   }
 }
 

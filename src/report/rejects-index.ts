@@ -35,6 +35,9 @@ export async function readRejectsIndex(folder: RunFolder): Promise<RejectsIndex>
     return indexSchema.parse(JSON.parse(await text(await folder.read(INDEX_FILE))));
   } catch (cause) {
     if (cause instanceof StateError) throw cause;
-    throw new StateError(`${folder.location}: ${INDEX_FILE} is damaged.`, { cause });
+    throw new StateError(`${folder.location}: ${INDEX_FILE} is damaged.`, {
+      cause,
+      hint: 'Run the job again: it writes its rejects anew.',
+    });
   }
 }

@@ -84,8 +84,11 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
     },
     judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
     permit: () => {
-      if (!lock.isHeld())
-        throw new LockedError(`The lock ${lock.fence.name} was lost: nothing more is sent.`);
+      if (!lock.isHeld()) {
+        throw new LockedError(`The lock ${lock.fence.name} was lost: nothing more is sent.`, {
+          hint: 'Another process may have taken over; run the job again to continue.',
+        });
+      }
     },
     signal: AbortSignal.any([context.signal, lock.lost]),
     onProgress: (tally) =>

@@ -71,5 +71,6 @@ function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
 function columnMissing(file: string, name: string, header: readonly string[]): MappingError {
   return new MappingError(`There is no column '${name}'; the columns are ${header.join(', ')}.`, {
     place: { file, line: 1 },
+    hint: 'Correct the name where the mapping or the job says it, or the header of the file.',
   });
 }

@@ -27,7 +27,11 @@ export async function readSideTable(path: string, name: string): Promise<SideTab
   const unreadable = (cause: unknown) =>
     cause instanceof StoreferryError
       ? cause
-      : new SourceError(`The file ${name} cannot be read.`, { place: { file: name }, cause });
+      : new SourceError(`The file ${name} cannot be read.`, {
+          place: { file: name },
+          cause,
+          hint: 'Is it there, and may this user read it? A lookup is looked for beside its mapping, a crosswalk in the workspace.',
+        });
   const table = await readCsv(input, { name }).catch((cause: unknown) => {
     throw unreadable(cause);
   });

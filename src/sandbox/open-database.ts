@@ -47,7 +47,10 @@ export function openDatabase(
         hint: 'stop it, or use another folder',
       });
     }
-    throw new StateError(`The sandbox's database ${path} cannot be opened: ${reason}`, { cause: error });
+    throw new StateError(`The sandbox's database ${path} cannot be opened: ${reason}`, {
+      cause: error,
+      hint: 'Name another folder with --data, or remove this one.',
+    });
   }
 }
 

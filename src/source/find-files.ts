@@ -22,6 +22,7 @@ export async function findFiles(path: string, workspaceDir: string): Promise<str
   if (found !== undefined) {
     throw new SourceError(`The source \`${path}\` is no regular file, and cannot be read twice.`, {
       place: { file: path },
+      hint: 'Write what it gives into a file, and name that.',
     });
   }
 

@@ -122,7 +122,7 @@ async function openLocal(path: string, workspaceDir: string): Promise<FileHandle
   return await open(resolve(workspaceDir, path)).catch((cause: unknown) => {
     throw new SourceError(
       `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
-      { cause, place: { file: path } },
+      { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },
     );
   });
 }

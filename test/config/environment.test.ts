@@ -39,7 +39,9 @@ describe('the environment', () => {
   it('needs no .env, but one that can be read', () => {
     const dir = folder({});
     mkdirSync(join(dir, '.env'));
-    expect(problemsOf(() => loadEnvironment(dir, {}))).toEqual(['.env the file cannot be read']);
+    expect(problemsOf(() => loadEnvironment(dir, {}))).toEqual([
+      '.env the file cannot be read; let this user read it, or remove it',
+    ]);
   });
 });
 
