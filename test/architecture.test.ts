@@ -27,12 +27,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
-const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['mapping', 'plan', 'source'];
+const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'mapping', 'plan', 'source'];
 
 /** The folders that import a package: each is a part that could be replaced whole, or that only the edge may hold. */
 const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['remote'],
   '@aws-sdk/lib-storage': ['remote'],
+  '@inquirer/confirm': ['cli'],
+  '@inquirer/input': ['cli'],
+  '@inquirer/password': ['cli'],
+  '@inquirer/select': ['cli'],
   bullmq: ['queue'],
   commander: ['cli'],
   'cron-parser': ['config'],
@@ -50,7 +54,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'report'],
   yaml: ['config'],
   yauzl: ['source'],
-  zod: ['config', 'export', 'mapping', 'plan', 'report', 'sandbox', 'source', 'state'],
+  zod: ['config', 'export', 'mapping', 'plan', 'report', 'run', 'sandbox', 'source', 'state'],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],
