@@ -11,7 +11,7 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
   if ('heldBy' in lock) {
     const holder = lock.heldBy === null ? 'another process' : `run ${lock.heldBy.run}`;
     throw new LockedError(`The job ${job} is already running (${holder}).`, {
-      hint: 'Wait until it has finished; `storeferry runs` shows how far it is.',
+      hint: `Wait until it has finished; \`storeferry runs\` shows how far it is.${ifDied(context)}`,
     });
   }
   return lock;
@@ -24,6 +24,13 @@ export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lo
     { job, run },
     { signal: context.signal, onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }) },
   );
+}
+
+/** A shared lock cannot tell a dead process from a silent one before its lease is over. */
+function ifDied({ state }: RunContext): string {
+  const { leaseMs } = state.locks;
+  if (leaseMs === undefined) return '';
+  return ` If its process has died, the job is free in at most ${Math.ceil(leaseMs / 1_000)} s.`;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
+import type { SharedStore } from './shared-store.ts';
 
 /** Which ledger: one per store (name and base URL) and resource. */
 export interface LedgerTarget {
@@ -142,6 +143,8 @@ export interface LockOptions {
 
 /** Mutual exclusion between processes and machines. Names come from lock-names.ts. */
 export interface Locks {
+  /** How long a lock outlives a process that died; undefined where it is free at once. */
+  readonly leaseMs?: number;
   /** The lock, or its holder when somebody else has it. Never waits. */
   tryAcquire(
     name: string,
@@ -166,4 +169,6 @@ export interface State extends AsyncDisposable {
   ledger(target: LedgerTarget): Ledger;
   readonly runs: Runs;
   readonly locks: Locks;
+  /** What processes agree on about the store of this base URL; undefined where state is embedded. */
+  sharedStore(baseUrl: string): SharedStore | undefined;
 }

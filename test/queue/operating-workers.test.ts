@@ -202,3 +202,38 @@ describeWithRedis('workers', () => {
     expect(webhook.calls[1]?.body['text']).toContain('NOWHERE_SET');
   });
 });
+
+describeWithRedis('a job whose process was killed', () => {
+  it.concurrent('is refused with the time until it is free', async () => {
+    await using shop = await openShop({ products: 300, store: { latencyMs: 30 } });
+    const { store, workspace } = shop;
+    const killed = workspace.start('run', 'nightly');
+    await until(() => store.requests.length > 10);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const { code, stderr } = await workspace.storeferry('run', 'nightly');
+    expect(code).toBe(1);
+    expect(stderr).toContain('If its process has died, the job is free in at most 15 s.');
+  });
+});
+
+describeWithRedis('storeferry runs', () => {
+  it.concurrent('shows when jobs run next, and whether anybody is there to run them', async () => {
+    await using shop = await openShop({ products: 1, job: { schedule: '{ cron: "30 3 1 1 *" }' } });
+    const { workspace } = shop;
+    await workspace.write('jobs/broken.yaml', 'import: [');
+    const unseen = await workspace.storeferry('runs');
+    expect(unseen.code).toBe(0);
+    expect(unseen.stdout).toMatch(/nightly +30 3 1 1 \* UTC +when a worker has seen it +never/);
+    expect(unseen.stdout).toMatch(/broken +broken file/);
+    expect(unseen.stdout).toContain('start a worker with: storeferry -C');
+    await shop.worker();
+    await workspace.storeferry('enqueue', 'nightly', '--follow');
+    const seen = await workspace.storeferry('runs', '--job', 'nightly');
+    expect(seen.stdout).toMatch(
+      /nightly +30 3 1 1 \* UTC +\w+ 1 Jan 03:30 \(in .*\) +just now +done: 1 applied/,
+    );
+    expect(seen.stdout).not.toContain('start a worker');
+    expect(seen.stdout).not.toContain('broken');
+  });
+});

@@ -65,6 +65,7 @@ export function redisLocks(
   };
   return {
     ...locks,
+    leaseMs,
     async holderOf(name) {
       const [job, run] = await ask(client.hmget(keys.lock(name), 'job', 'run'));
       return typeof job === 'string' && typeof run === 'string' ? { job, run } : undefined;
