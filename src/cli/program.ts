@@ -132,10 +132,13 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
   program
     .command('run')
     .argument('<job>', 'a job: the name of a file in jobs/')
-    .description('plan and apply a job in this process; continues a run that did not finish')
+    .description('run a job in this process: apply an import, read an export; continues what did not finish')
     .option(...JSON_OPTION)
     .option('--resend', 'send every record, whatever was sent before (a store restored from backup)')
-    .addHelpText('after', examples('run nightly-catalog', 'run nightly-catalog --json > result.json'))
+    .addHelpText(
+      'after',
+      examples('run nightly-catalog', 'run list-statistics', 'run nightly-catalog --json > result.json'),
+    )
     .action(async (job: string, options) =>
       finish(await (await import('./run.ts')).run(invocation(), job, options)),
     );
@@ -170,6 +173,13 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
     .action(async (run: string | undefined, options) =>
       finish(await (await import('./runs.ts')).runs(invocation(), run, options)),
     );
+
+  program
+    .command('stats')
+    .argument('<job>', 'a job that collects list statistics (`mode: append`)')
+    .description('draw how the subscriber lists have fared: subscribers, open and click rate')
+    .addHelpText('after', examples('stats list-statistics'))
+    .action(async (job: string) => finish(await (await import('./stats.ts')).stats(invocation(), job)));
 
   program
     .command('enqueue')

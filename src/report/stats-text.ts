@@ -1,0 +1,175 @@
+import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
+import { Page, type PageOptions, type Tone } from './page.ts';
+import { printable, shortened } from './printable.ts';
+import { sparkline } from './sparkline.ts';
+import { counted, grouped, listed } from './words.ts';
+
+/** What the statistics of a job are made of. */
+export interface StatsFacts {
+  readonly job: string;
+  /** Where the history is. */
+  readonly location: string;
+  readonly history: ListHistory;
+}
+
+/** Where the text is shown. `program` begins the commands to type next. */
+export type StatsTextOptions = PageOptions & { readonly program: string };
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const LONGEST_NAME = 60;
+/** Of a line, what is no plot: name, figure, both changes, and what is between them. */
+const BESIDE_PLOT = 66;
+const PLOT = { narrowest: 8, widest: 50 };
+
+/** One thing that is measured of a list. */
+interface Measure {
+  readonly name: string;
+  readonly of: (point: HistoryPoint) => number | null;
+  readonly figure: (value: number) => string;
+  readonly change: (from: number, to: number) => string;
+}
+
+const MEASURES: readonly Measure[] = [
+  {
+    name: 'subscribers',
+    of: ({ subscribers }) => subscribers,
+    figure: grouped,
+    change: (from, to) => {
+      const share = from === 0 ? '' : ` (${signed(((to - from) / from) * 100, 1)}%)`;
+      return `${signed(to - from, 0)}${share}`;
+    },
+  },
+  { name: 'open rate', of: ({ opens }) => opens, figure: percent, change: points },
+  { name: 'click rate', of: ({ clicks }) => clicks, figure: percent, change: points },
+];
+
+/** The history of subscriber lists, drawn: how each has fared, since the last reading and since the first. */
+export function statsText({ job, location, history }: StatsFacts, options: StatsTextOptions): string {
+  const page = new Page(options);
+  const again = `${options.program} run ${job}`;
+  const points = history.points.toSorted((a, b) => a.readAt - b.readAt);
+  const moments = [...new Set(points.map(({ readAt }) => readAt))];
+  const [first, last] = [moments[0], moments.at(-1)];
+  if (first === undefined || last === undefined) {
+    page.say(`${job}: no readings in ${location} yet.`, { tone: 'strong' });
+    sayUnreadable(page, history);
+    page.say('Take the first one:', { indent: 2 });
+    page.command(again);
+    return page.toString();
+  }
+  const precise = last - first < 2 * DAY_MS;
+  const lists = [...Map.groupBy(points, ({ id }) => id).values()];
+  const period =
+    moments.length === 1 ? `on ${day(last, true)}` : `from ${day(first, precise)} to ${day(last, precise)}`;
+  page.say(`${job}: ${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${period} UTC`, {
+    tone: 'strong',
+  });
+  page.say(location, { indent: 2, tone: 'quiet' });
+  const isHere = (list: readonly HistoryPoint[]) => list.at(-1)?.readAt === last;
+  for (const list of [...lists.filter(isHere), ...lists.filter((list) => !isHere(list))]) {
+    sayList(page, list, { moments, precise, width: options.width });
+  }
+  sayUnreadable(page, history);
+  if (moments.length === 1) {
+    page.heading('Next');
+    page.say('One reading shows no change yet. Take another, or give the job a schedule:', { indent: 2 });
+    page.command(again);
+  }
+  return page.toString();
+}
+
+interface Period {
+  /** When the lists were read, rising. */
+  readonly moments: readonly number[];
+  /** Whether dates need the time of day. */
+  readonly precise: boolean;
+  readonly width: number;
+}
+
+function sayList(page: Page, list: readonly HistoryPoint[], { moments, precise, width }: Period): void {
+  const [first, latest] = [list[0], list.at(-1)];
+  if (first === undefined || latest === undefined) return;
+  page.heading(`${shownName(latest)} (id ${printable(latest.id)})`);
+  const former = [...new Set(list.map(shownName))].filter((name) => name !== shownName(latest));
+  if (former.length > 0) page.say(`formerly ${listed(former)}`, { indent: 2, tone: 'quiet' });
+  const gone = moments.find((moment) => moment > latest.readAt);
+  if (gone !== undefined)
+    page.say(`gone since ${day(gone, precise)}: the store no longer has this list`, {
+      indent: 2,
+      tone: 'warning',
+    });
+  const before = list.at(-2);
+  const plotWidth = Math.min(PLOT.widest, Math.max(PLOT.narrowest, width - BESIDE_PLOT));
+  const since = before === undefined ? '' : `since ${day(before.readAt, precise)}`;
+  const whole = list.length < 3 ? '' : `since ${day(first.readAt, precise)}`;
+  page.table(
+    ['', list.length < 2 ? '' : 'over time', gone === undefined ? 'now' : 'last', since, whole],
+    MEASURES.map((measure) => ({
+      cells: [
+        `  ${measure.name}`,
+        list.length < 2
+          ? ''
+          : sparkline(
+              list.map((point) => ({ at: point.readAt, value: measure.of(point) })),
+              plotWidth,
+            ),
+        shownFigure(measure, latest),
+        changeOf(measure, before, latest),
+        list.length < 3 ? '' : changeOf(measure, first, latest),
+      ],
+      tone: toneOf(measure, before, latest),
+    })),
+  );
+}
+
+function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
+  if (unreadable === 0) return;
+  page.say(
+    `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.`,
+    {
+      tone: 'warning',
+    },
+  );
+}
+
+function shownName({ name }: HistoryPoint): string {
+  return name === '' ? 'without a name' : shortened(printable(name), LONGEST_NAME);
+}
+
+function shownFigure(measure: Measure, point: HistoryPoint): string {
+  const value = measure.of(point);
+  return value === null ? '–' : measure.figure(value);
+}
+
+function changeOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): string {
+  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
+  return before === null || after === null ? '' : measure.change(before, after);
+}
+
+function toneOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): Tone {
+  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
+  if (before === null || after === null || before === after) return 'quiet';
+  return after > before ? 'good' : 'bad';
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+/** How far a rate has moved, in percentage points. */
+function points(from: number, to: number): string {
+  return `${signed((to - from) * 100, 1)} points`;
+}
+
+function signed(figure: number, digits: number): string {
+  const rounded = Number(figure.toFixed(digits));
+  if (rounded === 0) return '±0';
+  const size = digits === 0 ? grouped(Math.abs(rounded)) : Math.abs(rounded).toFixed(digits);
+  return `${rounded > 0 ? '+' : '−'}${size}`;
+}
+
+/** A date in UTC, with the time of day where a date says too little. */
+function day(moment: number, precise: boolean): string {
+  const [date = '', time = ''] = new Date(moment).toISOString().split('T');
+  return precise ? `${date} ${time.slice(0, 5)}` : date;
+}
