@@ -17,7 +17,7 @@ export interface SettledRun extends Run {
  * source has to be read: also for a plan, `--resend`, and mappings that look at the clock or at lists of the store.
  */
 export async function settledRun(
-  context: RunContext,
+  context: Pick<RunContext, 'state' | 'version'>,
   request: ImportRequest,
   run: Run,
 ): Promise<SettledRun | undefined> {
