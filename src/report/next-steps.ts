@@ -9,7 +9,7 @@ export interface NextStep {
 }
 
 /** How a command begins where nothing else was typed. */
-const PROGRAM = 'storeferry';
+export const PROGRAM = 'storeferry';
 
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'>;
 
@@ -39,9 +39,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
       return [{ what: 'Correct the rows in the rejects file, then:', command: `${program} retry ${id}` }];
     case 'failed':
     case 'interrupted':
-      return [
-        { what: run.kind === 'plan' ? 'To plan again:' : 'To go on where it stopped:', command: again },
-      ];
+      return [{ what: anew(run), command: again }];
     case 'running':
       return [
         { what: 'To see how far it is:', command: `${program} runs ${id}` },
@@ -53,6 +51,20 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
       return [];
     default:
       return status satisfies never;
+  }
+}
+
+function anew({ kind }: Ended): string {
+  switch (kind) {
+    case 'plan':
+      return 'To plan again:';
+    case 'export':
+      return 'To export again:';
+    case 'run':
+    case 'retry':
+      return 'To go on where it stopped:';
+    default:
+      return kind satisfies never;
   }
 }
 

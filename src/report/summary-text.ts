@@ -1,8 +1,10 @@
+import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
 import { formatDuration } from './durations.ts';
+import { afterExport, sayExport } from './export-text.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
 import { Page, type PageOptions } from './page.ts';
 import { printable } from './printable.ts';
@@ -22,11 +24,13 @@ export interface RunFacts {
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
   readonly changedIds: readonly ChangedId[];
   readonly rejectsFile: string | null;
+  /** What an export wrote; null or left out for imports, and until it is written. */
+  readonly exported?: Exported | null;
 }
 
 /** A run in plain words: what became of everything, what needs care, and what to type next. */
 export function summaryText(facts: RunFacts, options: PageOptions & { readonly now: number }): string {
-  const { run, plan, totals } = facts;
+  const { run, plan, totals, exported = null } = facts;
   const page = new Page(options);
   const lasted = formatDuration((run.finishedAt ?? options.now) - run.startedAt);
   page.say(
@@ -37,6 +41,7 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   );
   if (run.error !== null) page.say(printable(run.error), { indent: 2, tone: 'bad' });
   if (plan !== null) page.figures(figuresOf(facts, plan));
+  if (exported !== null) sayExport(page, exported, run, totals);
   if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
     page.say('Nothing was sent to the store.', { indent: 2 });
@@ -45,10 +50,16 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   for (const { reason, count } of facts.unsentReasons) {
     page.say(`${counted(count, 'operation')}: ${printable(reason.message)}`, { indent: 2 });
   }
-  const warnings = [...changedIdWarnings(facts.changedIds), ...(plan === null ? [] : planWarnings(plan))];
+  const warnings = [
+    ...changedIdWarnings(facts.changedIds),
+    ...(plan === null ? [] : planWarnings(plan)),
+    ...(exported?.notes ?? []),
+  ];
   if (warnings.length > 0) page.heading('Worth knowing');
-  for (const warning of warnings) page.say(warning, { indent: 2, tone: 'warning' });
-  sayNextSteps(page, nextSteps(run, plan, options.program));
+  for (const warning of warnings) page.say(printable(warning), { indent: 2, tone: 'warning' });
+  const next = nextSteps(run, plan, options.program);
+  const isExported = exported !== null && run.status === 'done';
+  sayNextSteps(page, isExported ? afterExport(exported, run, options.program) : next);
   return page.toString();
 }
 

@@ -1,0 +1,33 @@
+import type { Exported } from '../model/exported.ts';
+import type { Run, RunTotals } from '../model/run.ts';
+import { type NextStep, PROGRAM } from './next-steps.ts';
+import type { Page } from './page.ts';
+import { printable } from './printable.ts';
+import { counted, grouped } from './words.ts';
+
+/** What an export has read, what it has written, and where that is. */
+export function sayExport(page: Page, exported: Exported, { resource }: Run, totals: RunTotals): void {
+  const readAt = exported.readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length);
+  const item = resource === 'orders' ? 'order' : 'list';
+  const kind = exported.mode === 'append' ? 'added to it' : 'written anew';
+  page.figures([
+    ['read', grouped(exported.items), `${exported.items === 1 ? item : `${item}s`} at ${readAt} UTC`],
+    ['written', grouped(exported.lines), `${exported.lines === 1 ? 'line' : 'lines'} ${kind}`],
+    ['requests', grouped(totals.requests), ''],
+  ]);
+  page.say(`File: ${printable(exported.location)} (${exported.format}, ${fileSize(exported.bytes)})`, {
+    indent: 2,
+    tone: 'strong',
+  });
+}
+
+/** What may be typed after an export that went well. */
+export function afterExport(exported: Exported, { job, resource }: Run, program = PROGRAM): NextStep[] {
+  if (resource !== 'subscriber-lists' || exported.mode !== 'append') return [];
+  return [{ what: 'To see how the lists have fared:', command: `${program} stats ${job}` }];
+}
+
+function fileSize(bytes: number): string {
+  if (bytes < 1_000) return counted(bytes, 'byte');
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
