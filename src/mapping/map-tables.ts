@@ -65,6 +65,10 @@ export async function* mapTables(
   }
 }
 
+/** A file within a zip, by the label that it is staged under. */
+const IN_ARCHIVE = /\.zip\//i;
+const LEAVE_IT_OUT = 'What is no table of this kind must be taken out of the zip: every file in it is read.';
+
 function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding {
   try {
     return mapping.bind(header, file);
@@ -72,7 +76,8 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
     if (!(error instanceof MappingError) || name === undefined) {
       throw error;
     }
-    const { message, hint } = error;
+    const { message } = error;
+    const hint = IN_ARCHIVE.test(name) ? `${error.hint ?? ''} ${LEAVE_IT_OUT}`.trim() : error.hint;
     throw new MappingError(message, { place: { file: name }, hint, cause: error });
   }
 }

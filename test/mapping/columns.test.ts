@@ -57,6 +57,14 @@ describe('columns', () => {
     );
   });
 
+  it('that a file in a zip lacks are told with what to do about such a file', async () => {
+    const stray = { ...table(['Thank you'], []), name: 'export.zip/readme.txt' };
+    await expect(mapAll(mapping('text: Text', 'text', '[text]'), [stray])).rejects.toMatchObject({
+      place: { file: 'export.zip/readme.txt' },
+      hint: expect.stringContaining('taken out of the zip'),
+    });
+  });
+
   it('that repeat are an error where they are used', async () => {
     await expect(mapAll(mapping('text: Phone'), [table(['Id', 'Phone', 'Phone'], [])])).rejects.toThrow(
       "has it more than once: columns 2 ('Phone'), 3 ('Phone')",
