@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JobSchedules } from '../../src/config/schedules.ts';
+import { type KeptSchedule, planScheduleChanges } from '../../src/queue/plan-schedule-changes.ts';
+
+const NOW = 1_000_000;
+const NONE: JobSchedules = { scheduled: [], unscheduled: [], broken: [] };
+const nightly = { job: 'nightly', cron: '15 2 * * *', timezone: 'UTC' };
+const kept: KeptSchedule = { ...nightly, next: NOW + 5, stalled: false };
+
+describe('the changes of schedules', () => {
+  it('leave alone what is the same, overdue or not', () => {
+    const files = { ...NONE, scheduled: [nightly] };
+    expect(planScheduleChanges(files, [kept], NOW)).toEqual([]);
+    expect(planScheduleChanges(files, [{ ...kept, next: NOW - 5 }], NOW)).toEqual([]);
+  });
+
+  it('set what is new or changed, and tell whether a due tick is lost by it', () => {
+    const files = { ...NONE, scheduled: [nightly] };
+    expect(planScheduleChanges(files, [], NOW)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
+    for (const [change, overdue] of [
+      [{ cron: '0 3 * * *' }, false],
+      [{ timezone: 'Asia/Tokyo' }, false],
+      [{ cron: '0 3 * * *', next: NOW - 1 }, true],
+      [{ stalled: true, next: NOW - 60_000 }, true],
+    ] as const) {
+      const changes = planScheduleChanges(files, [{ ...kept, ...change }], NOW);
+      expect(changes).toEqual([{ kind: 'set', schedule: nightly, overdue }]);
+    }
+  });
+
+  it('remove what its file no longer schedules, but nothing that is broken', () => {
+    expect(planScheduleChanges({ ...NONE, unscheduled: ['nightly'] }, [kept], NOW)).toEqual([
+      { kind: 'remove', job: 'nightly', because: 'unscheduled' },
+    ]);
+    expect(planScheduleChanges(NONE, [kept], NOW)).toEqual([
+      { kind: 'remove', job: 'nightly', because: 'gone' },
+    ]);
+    expect(planScheduleChanges({ ...NONE, broken: [{ job: 'nightly', problem: '' }] }, [kept], NOW)).toEqual(
+      [],
+    );
+  });
+
+  it('need nothing more once they are made', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd');
+    const schedule = fc.record({
+      job: name,
+      cron: fc.constantFrom('1 1 * * *', '2 2 * * *'),
+      timezone: fc.constant('UTC'),
+    });
+    const set = <T extends { job: string }>(entry: fc.Arbitrary<T>) =>
+      fc.uniqueArray(entry, { selector: ({ job }) => job });
+    fc.assert(
+      fc.property(set(schedule), set(schedule), (wanted, before) => {
+        const files = { ...NONE, scheduled: wanted };
+        const queue = new Map<string, KeptSchedule>(
+          before.map((entry) => [entry.job, { ...entry, next: NOW + 1, stalled: false }]),
+        );
+        for (const change of planScheduleChanges(files, [...queue.values()], NOW)) {
+          if (change.kind === 'remove') queue.delete(change.job);
+          else queue.set(change.schedule.job, { ...change.schedule, next: NOW + 1, stalled: false });
+        }
+        expect(planScheduleChanges(files, [...queue.values()], NOW)).toEqual([]);
+        expect([...queue.keys()].sort()).toEqual(wanted.map(({ job }) => job).sort());
+      }),
+    );
+  });
+});
