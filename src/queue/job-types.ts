@@ -2,6 +2,8 @@
 export interface RunJobData {
   readonly job: string;
   readonly resend: boolean;
+  /** The run it has become, once that has begun: a job that a worker takes a second time is not to become another. */
+  readonly run?: string;
 }
 
 /** What a tick of a schedule carries. */

@@ -4,6 +4,7 @@ import { explainError, InterruptedError, LockedError, StoreferryError } from '..
 import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DeliverShards } from '../run/delivery.ts';
+import type { RunEvent } from '../run/events.ts';
 import { exportRun } from '../run/export-run.ts';
 import { importRun } from '../run/import-run.ts';
 import { RunBug } from '../run/run-bug.ts';
@@ -43,7 +44,15 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
   ): Promise<RunJobResult> => {
     const { job } = queued.data;
     const signal = jobSignal(context.signal, cancelled);
-    const own = { ...context, signal, onEvent: logRunEvents(log, job, context.clock) };
+    const logEvent = logRunEvents(log, job, context.clock);
+    let remembered = Promise.resolve();
+    const onEvent = (event: RunEvent): void => {
+      if (event.type === 'begun') {
+        remembered = queued.updateData({ ...queued.data, run: event.run.id }).catch(() => {});
+      }
+      logEvent(event);
+    };
+    const own = { ...context, signal, onEvent };
     const ended = async (notify: Notify | undefined, report: RunReport): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
@@ -53,9 +62,14 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
     };
     let notify: Notify | undefined;
     try {
+      const before = await endedBefore(context, queued.data);
+      if (before !== undefined) {
+        log.info({ run: before.run, job }, 'run had ended before');
+        return before;
+      }
       const request = await requestFor(queued.data);
       notify = request.job.notify;
-      const report = await runJob(own, request);
+      const report = await runJob(own, request).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run handed back');
@@ -84,4 +98,14 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       throw error;
     }
   };
+}
+
+/**
+ * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died on its way to
+ * say so, leaves a job that is taken again. To run it again would send or append everything a second time.
+ */
+async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunJobResult | undefined> {
+  const run = id === undefined ? undefined : await context.state.runs.get(id);
+  if (run === undefined || run.status === 'running' || run.status === 'interrupted') return undefined;
+  return { run: run.id, error: run.error };
 }
