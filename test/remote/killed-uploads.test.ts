@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { RemoteAddress, S3Address, SftpAddress } from '../../src/model/remote-address.ts';
+import { openRemote } from '../../src/remote/open-remote.ts';
+import { openSpool } from '../../src/remote/spool.ts';
+import { startFileServer } from '../support/file-server.ts';
+import { S3_KEYS, startS3 } from '../support/s3-server.ts';
+import { describeWithSshd, startSshd } from '../support/sshd.ts';
+import { httpAddress } from './http-address.ts';
+
+const signal = new AbortController().signal;
+
+/** Begins to send a large file in a process of its own, and kills that in the middle, as soon as it is under way. */
+async function killedUpload(at: RemoteAddress, underWay = () => true): Promise<void> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'upload-child.ts'), JSON.stringify(at)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  await once(child.stdout, 'data');
+  do await sleep(100);
+  while (!underWay());
+  child.kill('SIGKILL');
+  expect((await exited)[1]).toBe('SIGKILL');
+}
+
+async function put(at: RemoteAddress, content: string): Promise<void> {
+  await using spool = await openSpool();
+  await spool.fill(
+    (async function* () {
+      yield content;
+    })(),
+  );
+  await using client = await openRemote(at);
+  await client.put(spool, { signal, ifVersion: undefined });
+}
+
+describe('a process that is killed while it sends', () => {
+  it('leaves the old object in S3, whole', async () => {
+    await using server = await startS3();
+    const at: S3Address = {
+      ...{ kind: 's3', location: 's3://bucket/a', bucket: 'bucket', key: 'a', endpoint: server.endpoint },
+      ...{ region: 'us-east-1', credentials: { ...S3_KEYS, sessionToken: null }, pathStyle: true },
+      ...{ newest: false, allowPrivateAddresses: true },
+    };
+    await put(at, 'old');
+    await killedUpload(at, () => server.requests.some((request) => request.includes('partNumber=')));
+    await using client = await openRemote(at);
+    const got = await client.get({ location: '', path: 'a' }, { signal, unless: null });
+    expect(got.kind === 'content' && (await text(got.content))).toBe('old');
+  });
+
+  it('leaves the old file on a web server that takes whole ones only', async () => {
+    await using server = await startFileServer({ '/a': 'old' });
+    await killedUpload(httpAddress(`${server.url}/a`));
+    expect(server.requests).toHaveLength(1);
+    expect(server.files.get('/a')?.toString()).toBe('old');
+  });
+});
+
+describeWithSshd('a process that is killed while it sends over SFTP', () => {
+  it('leaves the old file whole, and a rest that the next one takes away', async () => {
+    await using sshd = await startSshd();
+    const at: SftpAddress = {
+      ...{ kind: 'sftp', location: sshd.address('a'), host: '127.0.0.1', port: sshd.port, user: sshd.user },
+      ...{ path: join(sshd.folder, 'a'), hostKeys: [sshd.hostKey], privateKey: sshd.privateKey },
+      ...{ password: null, passphrase: null, newest: false, allowPrivateAddresses: true },
+    };
+    writeFileSync(join(sshd.folder, 'a'), 'old');
+    await killedUpload(at);
+    expect(readFileSync(join(sshd.folder, 'a'), 'utf8')).toBe('old');
+    expect(readdirSync(sshd.folder)).toHaveLength(2);
+    await put(at, 'new');
+    expect(readFileSync(join(sshd.folder, 'a'), 'utf8')).toBe('new');
+    expect(readdirSync(sshd.folder)).toEqual(['a']);
+  });
+});
