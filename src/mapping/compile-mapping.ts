@@ -18,6 +18,7 @@ import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
 import { requiredColumns } from './required-columns.ts';
 import type { Param, Scope } from './scope.ts';
+import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
 import type { WeightUnit } from './weight.ts';
 
@@ -63,8 +64,12 @@ export function columnsOf(mapping: CompiledMapping, header: readonly string[]): 
 export function compileMapping(spec: MappingSpec, context: MappingContext): CompiledMapping {
   const problems = new Problems();
   const missing = paramsOf(spec, context.params, problems);
+  const asked = new Set(lookupsOfStoreLists(spec, context.params).map(({ name }) => name));
   const lookups = new Map(
-    Object.keys(spec.lookups ?? {}).map((name) => [name, context.lookups.get(name)] as const),
+    Object.entries(spec.lookups ?? {}).map(([name, { of, match }]) => {
+      const unasked = of !== undefined && !asked.has(name) ? storeListsTable([], match) : undefined;
+      return [name, context.lookups.get(name) ?? unasked] as const;
+    }),
   );
   for (const [name, table] of lookups) {
     if (table === undefined) {

@@ -4,7 +4,7 @@ import type { MappingFile } from '../config/mapping-file.ts';
 import type { MappingSpec } from '../config/mapping-spec.ts';
 import type { Crosswalk } from '../mapping/contact/crosswalk.ts';
 import { type LookupTable, lookupTable } from '../mapping/lookup-table.ts';
-import { lookupsOfStoreLists, storeListsTable } from '../mapping/store-lists.ts';
+import { lookupsOfStoreLists } from '../mapping/store-lists.ts';
 import { MappingError } from '../model/errors.ts';
 import { digestOf } from './digest.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
@@ -33,11 +33,7 @@ export async function openMapping(
   const digests: string[] = [];
   const lookups = new Map<string, LookupTable>();
   for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
-    if (path === undefined) {
-      // Filled when the source is staged, if the params call for it.
-      lookups.set(name, storeListsTable([], match));
-      continue;
-    }
+    if (path === undefined) continue;
     const file = await readSideTable(resolve(dir, path), path);
     const rows: (readonly string[])[] = [];
     for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));

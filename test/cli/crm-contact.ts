@@ -33,7 +33,9 @@ export function crmContact(row: Cells): Record<string, unknown> {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === '' || value === null || (Array.isArray(value) && value.length === 0);
+  return (
+    value === undefined || value === '' || value === null || (Array.isArray(value) && value.length === 0)
+  );
 }
 
 /** The fields that are not empty: all that a store takes over (storefront-api.md, section 4.2). */
