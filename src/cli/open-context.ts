@@ -62,7 +62,7 @@ export async function openContext(
   const leaseMs = leaseFromEnvironment();
   const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
   const version = packageVersion();
-  const stores = storeClients(version, listener);
+  const stores = storeClients(version, state.sharedStore, listener);
   return {
     workspace,
     redisUrl,

@@ -1,4 +1,5 @@
 import type { StoreConfig } from '../config/stores.ts';
+import type { SharedStore } from '../state/shared-store.ts';
 import type { Attempt, StorefrontEvent } from '../storefront/events.ts';
 import { createStorefront, type Storefront } from '../storefront/storefront.ts';
 
@@ -23,8 +24,15 @@ export interface StoreListener {
   readonly onAttempt?: ((store: string, attempt: Attempt) => void) | undefined;
 }
 
+/** What processes agree on about the store of a base URL; undefined when there is only this one. */
+type SharedStoreOf = (baseUrl: string) => SharedStore | undefined;
+
 /** Makes clients as they are asked for, and closes them together. */
-export function storeClients(version: string, listener?: StoreListener): StoreClients {
+export function storeClients(
+  version: string,
+  sharedStore: SharedStoreOf,
+  listener?: StoreListener,
+): StoreClients {
   const clients = new Map<string, { readonly store: string; readonly client: Storefront }>();
   const listening = (store: string) => {
     const onAttempt = listener?.onAttempt;
@@ -40,7 +48,11 @@ export function storeClients(version: string, listener?: StoreListener): StoreCl
       if (known !== undefined) return known.client;
       const { name, baseUrl, apiKey, limits } = store;
       const userAgent = `storeferry/${version}`;
-      const client = createStorefront({ baseUrl, apiKey, userAgent, limits, ...listening(name) });
+      const shared = sharedStore(baseUrl);
+      const client = createStorefront({
+        ...{ baseUrl, apiKey, userAgent, limits, sharedPause: shared, sharedRate: shared },
+        ...listening(name),
+      });
       clients.set(settings, { store: name, client });
       return client;
     },

@@ -3,6 +3,7 @@ import { redisKeys } from './redis/keys.ts';
 import { redisLedger } from './redis/ledger.ts';
 import { redisLocks } from './redis/locks.ts';
 import { redisRuns } from './redis/runs.ts';
+import { redisSharedStores } from './redis/shared-stores.ts';
 import type { State } from './state.ts';
 
 /**
@@ -28,12 +29,15 @@ export async function openRedisState({
   const connection = await connectRedis(options);
   const keys = redisKeys(prefix);
   const locks = redisLocks(connection, keys, { leaseMs });
+  const stores = redisSharedStores(connection, keys);
   return {
     ledger: (target) => redisLedger(connection, keys, target),
     runs: redisRuns(connection, keys),
     locks,
+    sharedStore: stores.open,
     async [Symbol.asyncDispose]() {
       locks.leaveAll();
+      await stores.close();
       await connection.close();
     },
   };

@@ -27,6 +27,7 @@ export async function openSqliteState(folder: string): Promise<State> {
     ledger: (target) => ledger(thread, target),
     runs: runs(thread, locks),
     locks,
+    sharedStore: () => undefined,
     async [Symbol.asyncDispose]() {
       await thread.close();
       locks.releaseAll();

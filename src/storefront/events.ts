@@ -40,6 +40,15 @@ export interface SharedPause {
   listen(onPause: (forMs: number) => void): () => void;
 }
 
+/** The requests a second that several processes share, such as through Redis. */
+export interface SharedRate {
+  /**
+   * Takes up to `most` places in the line of requests, which moves at so many places a second: how many were taken,
+   * and how long until the first may be used; the others follow at that pace.
+   */
+  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
+}
+
 /** What the pieces of a storefront have in common. */
 export interface Surroundings {
   readonly clock: Clock;

@@ -1,10 +1,14 @@
 import { StoreUnavailableError } from '../model/errors.ts';
 import type { AbortListeners } from './abort-listeners.ts';
-import { breaker } from './breaker.ts';
-import type { SharedPause, Surroundings } from './events.ts';
+import { breaker, PROBE_EVERY_MS } from './breaker.ts';
+import type { SharedPause, SharedRate, Surroundings } from './events.ts';
 import { limiter, type Place } from './limiter.ts';
 import { retryGrants } from './retry-grants.ts';
+import { sharedPlaces } from './shared-places.ts';
 import { waitingLine } from './waiting-line.ts';
+
+/** Other processes wait for so long after a probe that failed; the next probe comes sooner. */
+const OTHERS_WAIT_MS = PROBE_EVERY_MS * 2;
 
 /** An operation as the gate sees it, from its first attempt to its outcome. */
 export interface Ticket {
@@ -74,13 +78,19 @@ interface GateOptions extends Surroundings {
   readonly concurrency: number;
   readonly requestsPerSecond?: number | undefined;
   readonly sharedPause?: SharedPause | undefined;
+  /** `requestsPerSecond` holds over all processes that share it. */
+  readonly sharedRate?: SharedRate | undefined;
   readonly aborts: AbortListeners;
 }
 
 export function gate(options: GateOptions): Gate {
-  const { clock, onEvent, aborts, sharedPause, concurrency } = options;
+  const { clock, onEvent, aborts, sharedPause, sharedRate, concurrency } = options;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
   const limits = limiter({ concurrency, requestsPerSecond });
+  const places =
+    sharedRate === undefined || !Number.isFinite(requestsPerSecond)
+      ? null
+      : sharedPlaces({ clock, requestsPerSecond, shared: sharedRate, onReserved: () => pump() });
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
   const first = waitingLine<Ticket, Admission>(aborts);
@@ -93,10 +103,11 @@ export function gate(options: GateOptions): Gate {
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
 
   const pauseFor = (ms: number, reason: string): void => {
-    const until = clock.monotonic() + ms;
-    if (until <= pausedUntil) return;
-    pausedUntil = until;
-    onEvent({ kind: 'paused', forMs: ms, reason });
+    const now = clock.monotonic();
+    const isPaused = pausedUntil > now;
+    if (now + ms <= pausedUntil) return;
+    pausedUntil = now + ms;
+    if (!isPaused) onEvent({ kind: 'paused', forMs: ms, reason });
   };
   const stopListening = sharedPause?.listen((ms) => {
     pauseFor(ms, 'another worker was asked to wait');
@@ -116,13 +127,17 @@ export function gate(options: GateOptions): Gate {
     else grants.earn();
     counts.requests++;
     if (circuit.open) circuit.probeSent(now);
+    places?.take();
     return { ...limits.take(now), probe: circuit.open };
   };
 
   /** Milliseconds until anything may go, whatever it is; Infinity when the end of a request decides. */
   const closedForMs = (now: number): number => {
     const waitMs = circuit.open ? circuit.probeWaitMs(now) : limits.waitMs(now);
-    return Math.max(waitMs, pausedUntil - now, 0);
+    const closedMs = Math.max(waitMs, pausedUntil - now, 0);
+    if (closedMs > 0 || places === null) return closedMs;
+    const free = Math.max(1, limits.concurrency - limits.inFlight);
+    return places.waitMs(now, Math.min(free, first.length + retries.length));
   };
 
   /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
@@ -181,10 +196,13 @@ export function gate(options: GateOptions): Gate {
       pauseFor(end.retryAfterMs, end.reason);
       sharedPause?.announce(end.retryAfterMs);
     }
-    if (admission.probe) circuit.probeEnded(false);
-    else if (circuit.answered(false, now)) {
+    if (admission.probe) {
+      circuit.probeEnded(false);
+      sharedPause?.announce(OTHERS_WAIT_MS);
+    } else if (circuit.answered(false, now)) {
       openedAt = now;
       limits.restart('starting again after the store failed');
+      sharedPause?.announce(OTHERS_WAIT_MS);
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }
   };

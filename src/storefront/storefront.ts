@@ -2,7 +2,7 @@ import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { abortListeners } from './abort-listeners.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { OnAttempt, OnStorefrontEvent, SharedPause } from './events.ts';
+import type { OnAttempt, OnStorefrontEvent, SharedPause, SharedRate } from './events.ts';
 import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
 import { type GateStats, gate } from './gate.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
@@ -24,7 +24,8 @@ export interface StorefrontOptions {
   readonly random?: () => number;
   readonly onEvent?: OnStorefrontEvent;
   readonly onAttempt?: OnAttempt | undefined;
-  readonly sharedPause?: SharedPause;
+  readonly sharedPause?: SharedPause | undefined;
+  readonly sharedRate?: SharedRate | undefined;
   readonly timeouts?: Partial<Timeouts>;
 }
 
@@ -84,8 +85,8 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     aborts,
   });
   const onEvent = options.onEvent ?? (() => {});
-  const { sharedPause } = options;
-  const door = gate({ ...limits, clock, random, onEvent, sharedPause, aborts });
+  const { sharedPause, sharedRate } = options;
+  const door = gate({ ...limits, clock, random, onEvent, sharedPause, sharedRate, aborts });
   const { onAttempt } = options;
   const { send } = sender({ exchange: wire, gate: door, apiKey, clock, random, onAttempt });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { StorefrontEvent } from '../../src/storefront/events.ts';
+import type { SharedRate, StorefrontEvent } from '../../src/storefront/events.ts';
 import type { Sent } from '../../src/storefront/send.ts';
 import { figure } from '../support/figure.ts';
 import { atMost, none } from '../support/measure.ts';
-import { type VirtualAnswer, virtualStore } from './virtual-store.ts';
+import { type Virtual, type VirtualAnswer, virtualStore } from './virtual-store.ts';
 
 const MINUTE = 60_000;
 const ok: VirtualAnswer = { afterMs: 20, status: 200 };
@@ -178,5 +178,64 @@ describe('a pause that workers share', () => {
     tell(30_000);
     await send();
     expect(requests.at(-1)?.at).toBe(before + 30_000);
+  });
+
+  it('is announced again and again while the breaker is open, so that the others do not ask as well', async () => {
+    const announced: number[] = [];
+    const outageMs = 10_000;
+    const { clock, sender } = virtualStore({
+      answer: ({ now }) => (now < outageMs ? { afterMs: 1, status: 503 } : ok),
+      sharedPause: { announce: (forMs) => announced.push(clock.monotonic() + forMs), listen: () => () => {} },
+    });
+    const { signal } = new AbortController();
+    const sent = Array.from({ length: 30 }, () =>
+      sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }),
+    );
+    await clock.runUntil(Promise.all(sent));
+    const [first = 0] = announced;
+    expect(first).toBeLessThan(outageMs);
+    for (const [index, until] of announced.slice(1).entries()) {
+      expect(until - (announced[index] ?? 0)).toBeLessThan(2_000);
+    }
+    expect(announced.at(-1)).toBeGreaterThan(outageMs);
+    expect(announced.at(-1)).toBeLessThan(outageMs + 2_000);
+  });
+});
+
+describe('a rate that workers share', () => {
+  const sharing = (reserve: SharedRate['reserve']) =>
+    virtualStore({ answer: () => ok, requestsPerSecond: 50, sharedRate: { reserve } });
+  const sendMany = ({ clock, sender }: Virtual, count: number) => {
+    const { signal } = new AbortController();
+    return clock.runUntil(
+      Promise.all(
+        Array.from({ length: count }, () =>
+          sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }),
+        ),
+      ),
+    );
+  };
+
+  it('sends at the places that were given, and asks for no more than a tenth of a second of them', async () => {
+    const wanted: number[] = [];
+    const virtual = sharing(async (perSecond, most) => {
+      expect(perSecond).toBe(50);
+      wanted.push(most);
+      return { places: most, afterMs: 300 };
+    });
+    await sendMany(virtual, 20);
+    expect(Math.max(...wanted)).toBeLessThanOrEqual(5);
+    expect(virtual.requests[0]?.at).toBe(300);
+    expect(virtual.requests).toHaveLength(20);
+  });
+
+  it('sends nothing while nobody can be asked, and goes on after', async () => {
+    let asked = 0;
+    const virtual = sharing(async (_, most) => {
+      if (++asked <= 3) throw new Error('Redis is away');
+      return { places: most, afterMs: 0 };
+    });
+    await sendMany(virtual, 2);
+    expect(virtual.requests[0]?.at).toBe(1_500);
   });
 });

@@ -1,6 +1,6 @@
 import { abortListeners } from '../../src/storefront/abort-listeners.ts';
 import { sleep } from '../../src/storefront/clock.ts';
-import type { OnStorefrontEvent, SharedPause } from '../../src/storefront/events.ts';
+import type { OnStorefrontEvent, SharedPause, SharedRate } from '../../src/storefront/events.ts';
 import type { Exchange, RawAnswer } from '../../src/storefront/exchange.ts';
 import { type Gate, gate } from '../../src/storefront/gate.ts';
 import { type Sender, sender } from '../../src/storefront/send.ts';
@@ -28,6 +28,7 @@ interface VirtualOptions {
   readonly seed?: number;
   readonly onEvent?: OnStorefrontEvent;
   readonly sharedPause?: SharedPause;
+  readonly sharedRate?: SharedRate;
 }
 
 /** The real gate and sender before a store that takes only time of a fake clock: an hour passes in a moment. */
@@ -39,7 +40,15 @@ export interface Virtual {
 }
 
 export function virtualStore(options: VirtualOptions): Virtual {
-  const { answer, concurrency = 64, requestsPerSecond, seed = 1, onEvent = () => {}, sharedPause } = options;
+  const {
+    answer,
+    concurrency = 64,
+    requestsPerSecond,
+    seed = 1,
+    onEvent = () => {},
+    sharedPause,
+    sharedRate,
+  } = options;
   const clock = fakeClock();
   const random = seededRandom(seed);
   const aborts = abortListeners();
@@ -67,7 +76,16 @@ export function virtualStore(options: VirtualOptions): Virtual {
     },
     close: async () => {},
   };
-  const door = gate({ concurrency, requestsPerSecond, clock, random, onEvent, sharedPause, aborts });
+  const door = gate({
+    concurrency,
+    requestsPerSecond,
+    clock,
+    random,
+    onEvent,
+    sharedPause,
+    sharedRate,
+    aborts,
+  });
   return {
     clock,
     gate: door,

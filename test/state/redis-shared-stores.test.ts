@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openRedisState } from '../../src/state/redis.ts';
+import { createStorefront } from '../../src/storefront/storefront.ts';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { startStore } from '../support/store.ts';
+
+const SHOP = 'https://shop.example';
+
+describeWithRedis('what processes agree on about a store', () => {
+  let server: RedisServer;
+  let opened = 0;
+  beforeAll(async () => {
+    server = await startRedis({ aof: false });
+  });
+  afterAll(() => server.stop());
+
+  /** Two processes, as far as Redis can tell. */
+  async function setup() {
+    const options = { url: server.url, prefix: `shared-${++opened}` };
+    const states = new AsyncDisposableStack();
+    const one = states.use(await openRedisState(options));
+    const other = states.use(await openRedisState(options));
+    const heard: number[] = [];
+    other.sharedStore(SHOP)?.listen((forMs) => heard.push(forMs));
+    await sleep(50);
+    return { one, other, heard, [Symbol.asyncDispose]: () => states.disposeAsync() };
+  }
+
+  it('tells the others of a pause, not whoever announced it, and not those of another store', async () => {
+    await using all = await setup();
+    const own: number[] = [];
+    const elsewhere: number[] = [];
+    all.one.sharedStore(SHOP)?.listen((forMs) => own.push(forMs));
+    all.other.sharedStore('https://other.example')?.listen((forMs) => elsewhere.push(forMs));
+    await sleep(50);
+    all.one.sharedStore(SHOP)?.announce(3_000);
+    await expect.poll(() => all.heard).toEqual([3_000]);
+    expect(own).toEqual([]);
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('tells whoever comes later what is left of a pause, the longest one', async () => {
+    await using all = await setup();
+    all.one.sharedStore(SHOP)?.announce(30_000);
+    all.one.sharedStore(SHOP)?.announce(10);
+    await expect.poll(() => all.heard.length).toBe(2);
+    const late: number[] = [];
+    all.one.sharedStore(SHOP)?.listen((forMs) => late.push(forMs));
+    await expect.poll(() => late.length).toBe(1);
+    expect(late[0]).toBeGreaterThan(25_000);
+    expect(late[0]).toBeLessThanOrEqual(30_000);
+  });
+
+  it('gives each place in the line once, however many ask at the same time', async () => {
+    await using all = await setup();
+    const asking = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? all.one : all.other).sharedStore(SHOP)?.reserve(10, 2),
+    );
+    const given = (await Promise.all(asking)).map((answer) => answer?.afterMs ?? 0).sort((a, b) => a - b);
+    // Two places are a fifth of a second; the line began to move when the first asked.
+    for (const [turn, afterMs] of given.entries()) expect(afterMs).toBeGreaterThan(turn * 200 - 150);
+    expect(given.at(-1)).toBeLessThanOrEqual(19 * 200 + 1);
+  });
+
+  it('holds requestsPerSecond over two processes', async () => {
+    await using all = await setup();
+    await using store = await startStore();
+    const clients = [all.one, all.other].map((state) =>
+      createStorefront({
+        baseUrl: store.baseUrl,
+        apiKey: store.apiKey,
+        userAgent: 'test/1',
+        limits: { concurrency: 8, requestsPerSecond: 40 },
+        sharedRate: state.sharedStore(store.baseUrl),
+      }),
+    );
+    const { signal } = new AbortController();
+    const startedAt = performance.now();
+    await Promise.all(
+      Array.from({ length: 80 }, (_, index) =>
+        clients[index % 2]?.orders({ limit: 1, skip: index }, { signal }),
+      ),
+    );
+    const seconds = (performance.now() - startedAt) / 1_000;
+    await Promise.all(clients.map((client) => client.close()));
+    // Each of them alone would have been through in one second.
+    expect(seconds).toBeGreaterThan(1.8);
+  });
+});
