@@ -1,0 +1,150 @@
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { placeholder } from '../../src/config/placeholders.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { memoryTerminal } from '../support/memory-terminal.ts';
+import { setupNightly } from '../support/nightly.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { errorAnswer } from '../support/store/faults.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const JOB = 'import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: shopify-products\n';
+
+/** A workspace whose store is at an address. */
+function workspaceAt(url: string, files: Readonly<Record<string, string>> = {}, env = {}) {
+  return makeWorkspace(
+    {
+      'stores.yaml': `main: { baseUrl: "${url}", apiKey: "${placeholder('STORE_API_KEY')}" }\n`,
+      'jobs/nightly.yaml': JOB,
+      'catalog.csv': shopifyCatalog(manyProducts(2)),
+      '.env': 'STORE_API_KEY=a-key-of-ours\n',
+      ...files,
+    },
+    env,
+  );
+}
+
+/** A server that answers every request alike. */
+async function answering(status: number, headers: Readonly<Record<string, string>>, body: string) {
+  const server = createServer((_, response) => response.writeHead(status, headers).end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe('check --online', () => {
+  it('finds all well with one request that changes nothing', async () => {
+    await using night = await setupNightly(3);
+    const { store, workspace } = night;
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout).toMatch(/^ok +store main: .* answers in \d+ ms and takes the key/m);
+    expect(checked.stdout).toMatch(/^ok +job nightly: its source catalog\.csv is there/m);
+    expect(checked.stdout).toMatch(/^ok +artifacts: can be written/m);
+    expect(checked.stdout).toMatch(/^ok +disk: /m);
+    expect(checked.stdout).toContain(`Next: storeferry -C ${workspace.dir} plan nightly`);
+    expect(checked.code).toBe(0);
+    expect(store.figures().requests).toBe(1);
+  });
+
+  it('sends nothing without --online', async () => {
+    await using night = await setupNightly(3);
+    expect((await night.workspace.storeferry('check')).code).toBe(0);
+    expect(night.store.figures().requests).toBe(0);
+  });
+
+  it.each([
+    ['a wrong key', 401, {}, '{"success":false,"message":"Who?"}', 'refuses the key (401: Who?)'],
+    ['a web page', 200, {}, '<!doctype html><p>Welcome', 'answers 200 with a web page, which is not the API'],
+    ['no such path', 404, {}, 'Not here', 'answers 404 with something else than JSON, which is not the API'],
+    ['JSON of something else', 200, {}, '{"ok":true}', 'JSON of another shape'],
+    ['a redirect', 301, { location: 'https://www.shop.example/' }, '', '301 to https://www.shop.example/'],
+    ['a store in trouble', 503, {}, '', 'answers 503'],
+  ])('tells %s apart', async (_, status, headers, body, said) => {
+    await using server = await answering(status, headers, body);
+    await using workspace = await workspaceAt(server.url);
+    const { terminal, out } = memoryTerminal();
+    expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(1);
+    expect(out().replaceAll(/\s+/g, ' ')).toContain(said);
+    expect(out()).not.toContain('a-key-of-ours');
+  });
+
+  it.each([
+    ['a name that nobody knows', 'http://shop.invalid', 'cannot be resolved'],
+    ['a port where nothing listens', 'http://127.0.0.1:9', 'nothing listens at 127.0.0.1:9'],
+  ])('tells %s apart', async (_, url, said) => {
+    await using workspace = await workspaceAt(url);
+    const { terminal, out } = memoryTerminal();
+    expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(1);
+    expect(out()).toContain(said);
+  });
+
+  it('tells https where only http is spoken', async () => {
+    await using server = await answering(200, {}, '[]');
+    await using workspace = await workspaceAt(server.url.replace('http:', 'https:'));
+    expect((await workspace.storeferry('check', '--online')).stdout).toContain(
+      'does not speak the protocol of https',
+    );
+  });
+
+  it('attempts everything, even where the files are wrong, and then ends as for wrong files', async () => {
+    await using server = await answering(200, {}, '[]');
+    await using workspace = await workspaceAt(server.url, {
+      'catalog.csv': 'Name;Price\nMug;1\n',
+      'jobs/broken.yaml': 'import: products\n',
+      'jobs/absent.yaml': JOB.replace('catalog.csv', 'absent.csv'),
+    });
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout).toContain('jobs/broken.yaml');
+    expect(checked.stdout).toMatch(/^ok +store main/m);
+    const said = checked.stdout.replaceAll(/\s+/g, ' ');
+    expect(said).toMatch(
+      /error job nightly: .* does not fit the mapping shopify-products: it has no 'Handle'/,
+    );
+    expect(said).toContain('error job absent: its source cannot be read');
+    expect(checked.code).toBe(2);
+  });
+
+  it('says when the store cannot answer in time, without waiting for ever', async () => {
+    await using night = await setupNightly(1);
+    night.store.misbehave({ does: errorAnswer(429, 'Slower') });
+    const checked = await night.workspace.storeferry('check', '--online');
+    expect(checked.stdout).toContain('answers 429: Slower');
+    expect(checked.code).toBe(1);
+  });
+});
+
+describeWithRedis('check --online with Redis', () => {
+  it('says what makes it forget, and whether workers are there', async () => {
+    await using redis = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
+    await using server = await answering(200, {}, '[]');
+    const scheduled = `${JOB}schedule: { cron: "15 2 * * *" }\n`;
+    await using workspace = await workspaceAt(
+      server.url,
+      { 'jobs/nightly.yaml': scheduled },
+      { REDIS_URL: redis.url },
+    );
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout).toMatch(/^ok +Redis: answers in \d+ ms, version \d/m);
+    expect(checked.stdout).toContain('Set maxmemory-policy noeviction.');
+    expect(checked.stdout).toContain('Set appendonly yes.');
+    expect(checked.stdout).toMatch(/^warning +workers: none is there to run nightly/m);
+    expect(checked.code).toBe(1);
+  });
+});
+
+it('check --online ends though Redis does not answer', async () => {
+  await using server = await answering(200, {}, '[]');
+  await using workspace = await workspaceAt(server.url, {}, { REDIS_URL: 'redis://127.0.0.1:9' });
+  const checked = await workspace.storeferry('check', '--online');
+  expect(checked.stdout).toMatch(/^error +Redis: .* cannot be reached/m);
+  expect(checked.stdout).toMatch(/^not checked +workers/m);
+  expect(checked.code).toBe(1);
+});

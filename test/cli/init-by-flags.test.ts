@@ -1,0 +1,190 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { memoryTerminal } from '../support/memory-terminal.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const CATALOG = { 'export.csv': shopifyCatalog(manyProducts(3)) };
+const KEY = { STORE_API_KEY: 'key-of-a-shop' };
+const CONTACTS =
+  'Contact ID,First Name,Last Name,Email,Lifecycle Stage,Lead Status\n7,Ada,Byron,ada@example.com,Lead,New\n';
+
+/** A folder that is no workspace yet; commands run with -C on it. */
+const folder = (
+  files: Readonly<Record<string, string>> = CATALOG,
+  env: Readonly<Record<string, string>> = KEY,
+) => makeWorkspace(files, env);
+
+describe('init by flags', () => {
+  it('makes a workspace whose files are right, and plans the file', async () => {
+    await using shop = await folder();
+    const source = join(shop.dir, 'export.csv');
+    const made = await shop.storeferry(
+      'init',
+      '--store-url',
+      'https://shop.example/',
+      '--source',
+      source,
+      '--yes',
+    );
+    expect(made.stderr).toContain('Its columns say shopify-products');
+    expect(made.stdout).toContain('Plan of shopify-products for the store main');
+    expect(made.stdout).toContain(`storeferry -C ${shop.dir} run shopify-products`);
+    expect(made.code).toBe(0);
+    expect(made.stdout + made.stderr).not.toContain(KEY.STORE_API_KEY);
+
+    expect(await readFile(join(shop.dir, '.env'), 'utf8')).toBe(
+      'STORE_URL=https://shop.example\nSTORE_API_KEY=key-of-a-shop\n',
+    );
+    expect((await stat(join(shop.dir, '.env'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(shop.dir, 'jobs/shopify-products.yaml'), 'utf8')).toMatch(
+      /^ {2}path: export\.csv /m,
+    );
+    const check = await shop.storeferry('check');
+    expect(check.stdout).toContain('All is well.');
+    expect(check.stdout).not.toContain('warning');
+  });
+
+  it('names every flag that is missing where there is nobody to ask, and writes nothing', async () => {
+    await using shop = await folder(CATALOG, {});
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', shop.dir, 'init'], terminal)).toBe(2);
+    for (const flag of ['--store-url', '--sandbox', 'STORE_API_KEY', '--source', '--mapping', '--job']) {
+      expect(err()).toContain(flag);
+    }
+    expect(readdirSync(shop.dir)).toEqual(['export.csv']);
+  });
+
+  it.each([
+    [
+      'an address that is none',
+      ['--store-url', 'shop', '--source', 'SOURCE', '--yes'],
+      '--store-url: expected an http',
+    ],
+    ['a file that is not there', ['--sandbox', '--source', 'SOURCEx', '--yes'], 'did you mean'],
+    [
+      'a mapping that does not fit',
+      ['--sandbox', '--source', 'SOURCE', '--yes', '--mapping', 'wix-products'],
+      "it has no 'fieldType'",
+    ],
+    [
+      'a mapping that is misspelt',
+      ['--sandbox', '--source', 'SOURCE', '--yes', '--mapping', 'shopfy-products'],
+      "did you mean 'shopify-products'",
+    ],
+    [
+      'a job that cannot be a file',
+      ['--sandbox', '--source', 'SOURCE', '--yes', '--job', '../x'],
+      'letters, digits',
+    ],
+    [
+      'a schedule that is none',
+      ['--sandbox', '--source', 'SOURCE', '--yes', '--schedule', 'daily'],
+      'expected five cron fields',
+    ],
+    [
+      'a parameter of no mapping',
+      ['--sandbox', '--source', 'SOURCE', '--yes', '--param', 'colour=red'],
+      'no such parameter',
+    ],
+  ])('refuses %s and writes nothing', async (_, args, said) => {
+    await using shop = await folder({ ...CATALOG, '.env': 'STORE_API_KEY=k\n' });
+    const given = args.map((arg) => arg.replace('SOURCE', join(shop.dir, 'export.csv')));
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', shop.dir, 'init', ...given], terminal)).toBe(2);
+    expect(err()).toContain(said);
+    expect(readdirSync(shop.dir)).toEqual(['.env', 'export.csv']);
+  });
+
+  it('adds jobs to a workspace and overwrites nothing', async () => {
+    await using shop = await folder();
+    const source = ['--source', join(shop.dir, 'export.csv'), '--yes'];
+    await shop.storeferry('init', '--sandbox', ...source);
+    const before = await Promise.all(
+      ['stores.yaml', '.env', '.gitignore'].map((name) => readFile(join(shop.dir, name), 'utf8')),
+    );
+
+    const again = await shop.storeferry(
+      'init',
+      ...source,
+      '--schedule',
+      '0 6 * * *',
+      '--timezone',
+      'Europe/Paris',
+    );
+    expect(again.code).toBe(0);
+    expect(readdirSync(join(shop.dir, 'jobs')).sort()).toEqual([
+      'shopify-products-2.yaml',
+      'shopify-products.yaml',
+    ]);
+    expect(await readFile(join(shop.dir, 'jobs/shopify-products-2.yaml'), 'utf8')).toContain(
+      '\nschedule: { cron: "0 6 * * *", timezone: Europe/Paris }\n',
+    );
+    const taken = await shop.storeferry('init', ...source, '--job', 'shopify-products');
+    expect(taken.code).toBe(2);
+    expect(taken.stderr).toContain('there is a job shopify-products already');
+    const other = await shop.storeferry('init', ...source, '--store-url', 'https://other.example');
+    expect(other.stderr).toContain('stores.yaml is there already, and stays as it is');
+    expect(
+      await Promise.all(
+        ['stores.yaml', '.env', '.gitignore'].map((name) => readFile(join(shop.dir, name), 'utf8')),
+      ),
+    ).toEqual(before);
+  });
+
+  it('copies a packed file with blanks in its name into the workspace where it is told to', async () => {
+    await using place = await folder();
+    const packed = join(place.dir, 'my export (1).csv.gz');
+    await writeFile(packed, gzipSync(CATALOG['export.csv']));
+    const shop = join(place.dir, 'shop');
+    const made = await place.storeferry('init', shop, '--sandbox', '--source', packed, '--copy', '--yes');
+    expect(made.stdout).toContain('3 products');
+    expect(made.stdout).toContain(`storeferry -C ${shop} run`);
+    expect(existsSync(join(shop, 'my export (1).csv.gz'))).toBe(true);
+  });
+
+  it('asks for a crosswalk where contacts are moved, and finds its columns', async () => {
+    await using crm = await folder({
+      'crm.csv': CONTACTS,
+      'ids.csv': 'Contact no,Email\n4711,ada@example.com\n',
+    });
+    const source = [
+      '--sandbox',
+      '--source',
+      join(crm.dir, 'crm.csv'),
+      '--yes',
+      '--mapping',
+      'hubspot-contacts',
+    ];
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', crm.dir, 'init', ...source], terminal)).toBe(2);
+    expect(err()).toContain('--crosswalk FILE');
+
+    const made = await crm.storeferry('init', ...source, '--crosswalk', join(crm.dir, 'ids.csv'));
+    expect(made.stdout).toContain('1 contact');
+    expect(made.code).toBe(0);
+    const job = await readFile(join(crm.dir, 'jobs/hubspot-contacts.yaml'), 'utf8');
+    expect(job).toMatch(/^ {2}match: email /m);
+    expect(job).toMatch(/^ {2}id: Contact no /m);
+  });
+
+  it('begins a mapping of one’s own that plans as soon as its columns are known', async () => {
+    await using shop = await folder({ 'list.csv': 'Article,Name,Price,Colour of it\nA-1,Mug,9.90,blue\n' });
+    const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', shop.dir, 'init', ...source], terminal)).toBe(2);
+    expect(err()).toContain('--mapping new');
+
+    const made = await shop.storeferry('init', ...source, '--mapping', 'new', '--import', 'products');
+    expect(made.code).toBe(0);
+    expect(made.stdout).toContain('new        1  first: mug');
+    expect(await readFile(join(shop.dir, 'mappings/my-products.yaml'), 'utf8')).toContain(
+      '\n  # colourOfIt: Colour of it\n',
+    );
+    expect((await shop.storeferry('check')).stdout).toContain('All is well.');
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { judgeDisk } from '../../src/run/online/disk-check.ts';
+import { judgeRedis } from '../../src/run/online/redis-check.ts';
+import { runChecks } from '../../src/run/online/run-checks.ts';
+import { judgeStore } from '../../src/run/online/store-check.ts';
+import { judgeAnswer } from '../../src/storefront/probe-store.ts';
+
+const STORE = { name: 'main', baseUrl: 'https://shop.example' };
+const NOW = Date.parse('2026-03-01T00:00:00Z');
+const never = new AbortController().signal;
+
+describe('checks attempted together', () => {
+  it('are all told, in their order, whatever becomes of the others', async () => {
+    const found = await runChecks(
+      [
+        { subject: 'slow', look: () => new Promise(() => {}) },
+        { subject: 'broken', look: () => Promise.reject(new Error('no luck')) },
+        { subject: 'fine', look: async () => [{ verdict: 'ok', message: 'as it should be' }] },
+      ],
+      never,
+      50,
+    );
+    expect(found.map(({ subject, verdict, message }) => [subject, verdict, message])).toEqual([
+      ['slow', 'error', 'no answer within 0.05 seconds'],
+      ['broken', 'error', 'no luck'],
+      ['fine', 'ok', 'as it should be'],
+    ]);
+  });
+
+  it('reject when they are interrupted', async () => {
+    const controller = new AbortController();
+    const found = runChecks([{ subject: 'slow', look: () => new Promise(() => {}) }], controller.signal);
+    controller.abort(new Error('interrupted'));
+    await expect(found).rejects.toThrow('interrupted');
+  });
+});
+
+describe('what an answer of a store says', () => {
+  const answer = { status: 200, location: undefined, date: undefined, text: '[]', ms: 5 };
+  const judge = (changes: Partial<typeof answer> | object) =>
+    judgeStore(judgeAnswer({ ...answer, ...changes }, { apiKey: 'the-key', now: NOW }), STORE);
+
+  it('warns of clocks that differ, and of nothing when they agree', () => {
+    expect(judge({ date: 'Sun, 01 Mar 2026 00:00:30 GMT' })).toHaveLength(1);
+    expect(judge({ date: 'Sun, 01 Mar 2026 01:00:00 GMT' })[1]).toMatchObject({
+      verdict: 'warning',
+      message: expect.stringContaining('differ by 3600 seconds'),
+    });
+  });
+
+  it('takes lists bare or in an envelope, and nothing else', () => {
+    expect(judge({ text: '{"items":[{}],"totalCount":1}' })[0]?.message).toContain('1 subscriber list)');
+    expect(judge({ text: '{"items":{}}' })[0]?.verdict).toBe('error');
+    expect(judge({ text: '' })[0]?.message).toContain('with nothing');
+  });
+
+  it('never shows the key, whatever the store says', () => {
+    const [found] = judge({ status: 403, text: '{"message":"unknown: the-key"}' });
+    expect(found?.message).not.toContain('the-key');
+  });
+
+  it.each([
+    ['CERT_HAS_EXPIRED', 'its certificate has expired'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'signed by nobody this machine knows'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'cannot be reached'],
+    ['ECONNRESET', 'failed (ECONNRESET)'],
+  ])('explains %s', (code, said) => {
+    expect(judgeStore({ kind: 'unreachable', code }, STORE)[0]?.message).toContain(said);
+  });
+});
+
+it('judges free space by what the largest source may take', () => {
+  const gib = 1024 ** 3;
+  expect(judgeDisk(10 * gib, 4 * gib, '/srv')).toMatchObject({ verdict: 'error' });
+  expect(judgeDisk(10 * gib, gib, '/srv')).toMatchObject({ verdict: 'ok' });
+  expect(judgeDisk(gib / 4, 0, '/srv')).toMatchObject({
+    verdict: 'warning',
+    message: '256 MiB free at /srv',
+  });
+});
+
+it.each([
+  ['4.0.9', 'error'],
+  ['5.0.14', 'warning'],
+  ['6.2.0', 'ok'],
+  ['7.0.15', 'ok'],
+] as const)('judges Redis %s', (version, verdict) => {
+  const verdicts = judgeRedis({ version, ms: 1, problems: [] }).map((finding) => finding.verdict);
+  expect(verdicts.includes(verdict)).toBe(true);
+  expect(verdicts.includes('error')).toBe(verdict === 'error');
+});
