@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { client, API_KEY as SANDBOX_KEY, setup } from '../sandbox/setup.ts';
+import { crmContact, emptyValuesIn, filled } from '../support/crm-contact.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { crmContact, emptyValuesIn, filled } from './crm-contact.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
