@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { type CsvOptions, type CsvTable, readCsv } from '../../src/csv/read-csv.ts';
+import { CsvError } from '../../src/model/errors.ts';
 import type { Row } from '../../src/model/row.ts';
 
 /** A stream of the bytes, in pieces of the given lengths, over and over. */
@@ -34,4 +35,14 @@ export async function read(content: string | Uint8Array, options: Partial<CsvOpt
   const table = await open(content, options);
   const rows = await allRows(table);
   return { table, rows, header: table.header, cells: rows.map((row) => row.cells) };
+}
+
+/** The CsvError with which reading ends. */
+export async function refusal(content: string | Uint8Array, options: Parameters<typeof open>[1] = {}) {
+  const error: unknown = await read(content, options).then(
+    () => 'read',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof CsvError)) throw new Error(`expected a CsvError, got ${String(error)}`);
+  return error;
 }

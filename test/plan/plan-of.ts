@@ -122,3 +122,18 @@ export function rejected(key: string | null, code: string, at: Rows): MappedReje
 export function skipped(key: string | null, at: Rows): MappedSkip {
   return { kind: 'skipped', key, reason: { code: 'skip', message: 'not sold here' }, ...rowsOf(at) };
 }
+
+/** Records of so many products, one a row. */
+export function products(from: number, to: number, changes = {}): Mapped[] {
+  return Array.from({ length: to - from }, (_, index) =>
+    record(`p${from + index}`, product(`p${from + index}`, changes), { line: from + index + 2 }),
+  );
+}
+
+/** A ledger that has them, as a job sent them. */
+export function ledgerOf(from: number, to: number, job = 'nightly'): MemoryLedger {
+  const ledger = new MemoryLedger();
+  for (let number = from; number < to; number++)
+    ledger.put(`p${number}`, product(`p${number}`), { id: 1000 + number, job });
+  return ledger;
+}

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatRow } from '../../src/csv/format-row.ts';
+import { readCsv } from '../../src/csv/read-csv.ts';
+import { allRows, inPieces } from '../csv/open-bytes.ts';
+import { rejection, rejectsOf } from './rejects-fixture.ts';
+
+describe('a corrected rejects file', () => {
+  const save = (text: string, delimiter: string) =>
+    text
+      .replace('\ufeff', '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.split(';').join(delimiter))
+      .join('\r\n');
+  const SIMPLE = 'sku;name;price\nA;Änne;1\nB;Bär;x\nC;Cä;y\n';
+  const rejectSimple = () => rejectsOf({ 'a.csv': SIMPLE }, [rejection(2, 4)]);
+
+  it('gives the rows as they were, without our columns, when nothing was edited', async () => {
+    await using rejects = await rejectSimple();
+    const { edits, files } = await rejects.corrected(rejects.text);
+    expect(files).toMatchObject([{ name: 'rejects.csv', header: ['sku', 'name', 'price'] }]);
+    expect(files[0]?.rows).toEqual([
+      { line: 2, cells: ['A', 'Änne', '1'] },
+      { line: 3, cells: ['B', 'Bär', 'x'] },
+      { line: 4, cells: ['C', 'Cä', 'y'] },
+    ]);
+    expect(edits).toMatchObject({
+      compared: true,
+      rows: 3,
+      editedRows: 0,
+      deletedRows: 0,
+      addedRows: 0,
+      cells: [],
+    });
+  });
+
+  it.each([',', '\t', '|', ';'])('may be saved with the delimiter %j', async (delimiter) => {
+    await using rejects = await rejectSimple();
+    const { edits, files, dialect } = await rejects.corrected(save(rejects.text, delimiter));
+    expect(dialect.delimiter).toBe(delimiter);
+    expect(files[0]?.cells[1]).toEqual(['B', 'Bär', 'x']);
+    expect(edits.editedCells).toBe(0);
+  });
+
+  it.each(['windows-1252', 'macintosh'])('may be saved in %s: the copy tells', async (encoding) => {
+    await using rejects = await rejectSimple();
+    const codes = encoding === 'macintosh' ? { Ä: 0x80, ä: 0x8a } : { Ä: 0xc4, ä: 0xe4 };
+    const text = save(rejects.text, ';').replace('B;Bär;x', 'B;Bär;2');
+    const bytes = Buffer.from(
+      [...text].map((letter) => (letter === 'Ä' || letter === 'ä' ? codes[letter] : letter.charCodeAt(0))),
+    );
+    const { edits, files, dialect } = await rejects.corrected(bytes);
+    expect(dialect.encoding).toBe(encoding);
+    expect(files[0]?.cells).toEqual([
+      ['A', 'Änne', '1'],
+      ['B', 'Bär', '2'],
+      ['C', 'Cä', 'y'],
+    ]);
+    expect(edits.cells).toEqual([{ line: '3', column: 'price', old: 'x', new: '2' }]);
+  });
+
+  it('lists what was edited, deleted and added', async () => {
+    await using rejects = await rejectSimple();
+    const [header, a, , c] = rejects.text.split('\n');
+    const { edits, files } = await rejects.corrected(
+      [header, c?.replace(';y;', ';3;'), a, 'D;new;4;;'].join('\n'),
+    );
+    expect(edits).toMatchObject({ rows: 3, editedRows: 1, deletedRows: 1, addedRows: 1, editedCells: 1 });
+    expect(edits.cells).toEqual([{ line: '4', column: 'price', old: 'y', new: '3' }]);
+    expect([...edits.byColumn]).toEqual([['price', 1]]);
+    expect(files[0]?.rows).toEqual([
+      { line: 2, cells: ['C', 'Cä', '3'] },
+      { line: 3, cells: ['A', 'Änne', '1'] },
+      { line: 4, cells: ['D', 'new', '4'] },
+    ]);
+  });
+
+  it('may have its columns moved, removed and added', async () => {
+    await using rejects = await rejectSimple();
+    const { edits, files } = await rejects.corrected(
+      'storeferry_line;price;stock;sku\n2;1;7;A\n3;2;8;B\n4;y;9;C\n',
+    );
+    expect(files[0]?.header).toEqual(['sku', 'price', 'stock']);
+    expect(files[0]?.cells[1]).toEqual(['B', '2', '8']);
+    expect(edits).toMatchObject({ removedColumns: ['name'], addedColumns: ['stock'], editedCells: 1 });
+  });
+
+  it('brings back letters that a spreadsheet could not save', async () => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,Привет 👋\nB,ok?\n' }, [rejection(2, 3)]);
+    const { edits, files } = await rejects.corrected(
+      rejects.text.replace('Привет 👋', '?????? ??').replace('ok?', 'fine?'),
+    );
+    expect(files[0]?.cells).toEqual([
+      ['A', 'Привет 👋'],
+      ['B', 'fine?'],
+    ]);
+    expect(edits).toMatchObject({ restoredCells: 1, editedCells: 1 });
+  });
+
+  it('takes no line break written otherwise for an edit, and keeps lines right', async () => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,"x\r\ny"\nB,z\n' }, [rejection(2, 4)]);
+    const { edits, files } = await rejects.corrected(rejects.text.replaceAll('\r\n', '\n'));
+    expect(edits.editedCells).toBe(0);
+    expect(files[0]?.rows).toEqual([
+      { line: 2, cells: ['A', 'x\r\ny'] },
+      { line: 4, cells: ['B', 'z'] },
+    ]);
+  });
+
+  describe('rows that were short or long', () => {
+    const RAGGED = 'a,b,c\n1\n1,2,3,4,5\n1,2,3\n';
+    const reject = () => rejectsOf({ 'a.csv': RAGGED }, [rejection(2, 4)]);
+
+    it('are so again when not edited', async () => {
+      await using rejects = await reject();
+      expect((await rejects.corrected(rejects.text)).files[0]?.cells).toEqual([
+        ['1'],
+        ['1', '2', '3', '4', '5'],
+        ['1', '2', '3'],
+      ]);
+    });
+
+    it('are whole when edited', async () => {
+      await using rejects = await reject();
+      const text = rejects.text.replace('1,,,,,', '1,x,,,,').replace('1,2,3,4,5,', '1,2,3 4 5,,,');
+      const { files, edits } = await rejects.corrected(text);
+      expect(files[0]?.cells).toEqual([
+        ['1', 'x', ''],
+        ['1', '2', '3 4 5'],
+        ['1', '2', '3'],
+      ]);
+      expect(edits.cells.map(({ column }) => column)).toEqual([
+        'b',
+        'c',
+        'storeferry_extra_1',
+        'storeferry_extra_2',
+      ]);
+    });
+
+    it('are too long still when only some surplus cells are cleared', async () => {
+      await using rejects = await reject();
+      const { files } = await rejects.corrected(rejects.text.replace('1,2,3,4,5,', '1,2,3,4,,'));
+      expect(files[0]?.cells[1]).toEqual(['1', '2', '3', '4']);
+    });
+
+    it('are known by their cells when our columns are gone', async () => {
+      await using rejects = await reject();
+      const { files, edits } = await rejects.corrected('a,b,c\n1,,\n1,2,3\n9,,\n');
+      expect(files[0]?.cells).toEqual([['1'], ['1', '2', '3'], ['9', '', '']]);
+      expect(edits).toMatchObject({ compared: false, deletedRows: 0, addedRows: 0 });
+    });
+  });
+
+  it('gives each header its own file, so that a missing column is not a blank one', async () => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,x\nA,1\n', 'b.csv': 'price,sku\n9,B\n' }, [
+      rejection(2, 2, 'is wrong', 0),
+      rejection(2, 2, 'is wrong', 1),
+    ]);
+    const { files } = await rejects.corrected(rejects.text.replace(',9,', ',8,'));
+    expect(files.map(({ header, rows }) => ({ header, rows }))).toEqual([
+      { header: ['sku', 'x'], rows: [{ line: 2, cells: ['A', '1'] }] },
+      { header: ['price', 'sku'], rows: [{ line: 3, cells: ['8', 'B'] }] },
+    ]);
+    expect(new Set(files.map(({ name }) => name)).size).toBe(2);
+  });
+
+  it('is refused when it is another file, or broken', async () => {
+    await using rejects = await rejectSimple();
+    await expect(rejects.corrected('foo,bar\n1,2\n')).rejects.toMatchObject({ code: 'source' });
+    await expect(rejects.corrected(rejects.text.replace('x;', '"x;'))).rejects.toMatchObject({ code: 'csv' });
+  });
+
+  it('survives any content: what was rejected comes back row for row, whatever spreadsheet saved it', async () => {
+    const cell = fc
+      .oneof(
+        fc.constantFrom(
+          '',
+          ' ',
+          '"',
+          ',',
+          ';',
+          '\n',
+          '\r\n',
+          '=1',
+          '?',
+          'é',
+          '日本',
+          'storeferry_line',
+          '\ufeffx',
+          '\u2028',
+        ),
+        fc.string({ unit: 'binary', maxLength: 6 }),
+      )
+      .map((text) => text.replaceAll('\0', ''));
+    const row = fc
+      .array(cell, { minLength: 1, maxLength: 6 })
+      .filter((cells) => cells.some((text) => text.trim() !== ''));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { minLength: 2, maxLength: 4 }),
+        fc.array(row, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(',', ';', '\t'),
+        fc.constantFrom(',', ';', '\t'),
+        async (header, rows, delimiter, saved) => {
+          const source = [header, ...rows].map((cells) => `${formatRow(cells, delimiter)}\n`).join('');
+          await using rejects = await rejectsOf({ 'a.csv': source }, [rejection(1, 1000)]);
+          const read = await rejects.corrected(rejects.text);
+          const trimmed = rows.map((cells) => {
+            let length = cells.length;
+            while (length > header.length && cells[length - 1]?.trim() === '') length -= 1;
+            return cells.slice(0, length);
+          });
+          expect(read.edits.editedCells).toBe(0);
+          expect(read.files[0]?.cells).toEqual(trimmed);
+          const table = await readCsv(inPieces(Buffer.from(rejects.text)), { name: 'x', delimiter });
+          const resaved = [table.header, ...(await allRows(table)).map(({ cells }) => cells)]
+            .map((cells) => `${formatRow(cells, saved)}\r\n`)
+            .join('');
+          expect((await rejects.corrected(resaved)).files[0]?.cells).toEqual(trimmed);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
