@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { openQueues } from '../../src/queue/open-queues.ts';
+import { openShop, until } from '../queue/workers-setup.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
+import { describeWithRedis } from '../support/redis.ts';
+
+const PRODUCTS = 50;
+
+describeWithRedis('a queued run that a worker takes again after its end', () => {
+  it.concurrent('is told how it ended and sends nothing', async (context) => {
+    await using shop = await openShop({ products: PRODUCTS });
+    const { redis, store, workspace } = shop;
+    await shop.worker();
+    const first = (await workspace.storeferry('enqueue', 'nightly', '--follow', '--json')).json();
+    expect(first).toMatchObject({ status: 'done', applied: PRODUCTS });
+
+    await using queues = openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
+    const [queued] = await queues.runs.getCompleted();
+    if (queued === undefined) throw new Error('The queue does not know the run');
+    // As a worker leaves it that dies between the end of the run and saying so.
+    const again = await queues.runs.add(
+      'nightly',
+      { ...queued.data, resend: true },
+      { jobId: 'taken-again' },
+    );
+    let state: string | undefined;
+    await until(() => {
+      void queues.runs.getJobState('taken-again').then((found) => {
+        state = found;
+      });
+      return state === 'completed' || state === 'failed';
+    });
+    const result = (await queues.runs.getJob(again.id ?? ''))?.returnvalue;
+    figure(context, {
+      invariant: 8,
+      seed: null,
+      fired: { 'job taken again after its run had ended': 1 },
+      measured: [
+        none('requests of a run that had ended', store.figures().requests - PRODUCTS),
+        none('other runs begun', result?.run === first['run'] ? 0 : 1),
+      ],
+    });
+  });
+});
