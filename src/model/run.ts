@@ -52,6 +52,16 @@ export interface Run {
   readonly source?: { readonly version: string; readonly sha256: string };
   /** The run that read the same source last: it has not changed since, so this one had nothing to do. */
   readonly unchangedSince?: string;
+  /** How fast the process that sent last could send; absent while nothing was sent. */
+  readonly limits?: FoundLimits;
+}
+
+/** What the limiter found out about a store, and why it is what it is, for people. */
+export interface FoundLimits {
+  readonly concurrency: number;
+  readonly because: string;
+  /** Null where nothing limits the requests of a second. */
+  readonly rate: { readonly requestsPerSecond: number; readonly because: string } | null;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import type { Run, RunTotals } from '../model/run.ts';
+import type { FoundLimits, Run, RunTotals } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
 import { formatDuration } from './durations.ts';
 import { afterExport, sayExport } from './export-text.ts';
@@ -45,6 +45,7 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
     page.say('Nothing was sent to the store.', { indent: 2 });
+  if (run.limits !== undefined) page.say(limitsWords(run.limits), { indent: 2 });
   if (plan !== null) sayRejections(page, facts, plan);
   if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
   for (const { reason, count } of facts.unsentReasons) {
@@ -61,6 +62,13 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   const isExported = exported !== null && run.status === 'done';
   sayNextSteps(page, isExported ? afterExport(exported, run, options.program) : next);
   return page.toString();
+}
+
+function limitsWords({ concurrency, because, rate }: FoundLimits): string {
+  const atOnce = `Sending ended at ${counted(concurrency, 'request')} at once (${because})`;
+  if (rate === null) return `${atOnce}.`;
+  const perSecond = rate.requestsPerSecond.toLocaleString('en', { maximumSignificantDigits: 3 });
+  return `${atOnce} and ${perSecond} a second (${rate.because}).`;
 }
 
 function sayUnchanged(page: Page, since: string, totals: RunTotals): void {

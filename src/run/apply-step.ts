@@ -1,12 +1,14 @@
 import { applyOperations } from '../apply/apply-operations.ts';
+import type { StoreConfig } from '../config/stores.ts';
 import { LockedError, SafetyLimitError, StateError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
-import type { Run } from '../model/run.ts';
+import type { FoundLimits, Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { readShard } from '../plan/read-shard.ts';
 import { judgeRejectsWhileApplying } from '../plan/safety-limits.ts';
 import type { OperationResult } from '../state/state.ts';
+import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards, Delivery } from './delivery.ts';
 import { spareSharedIds } from './spare-shared-ids.ts';
@@ -66,9 +68,10 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   const total = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
   const done = before.applied + before.rejected + before.deleted;
   const first = shards[0]?.number ?? 0;
-  await applyOperations({
+  const storefront = context.openStorefront(store);
+  const applied = applyOperations({
     operations: openOperations(context, run, shards),
-    storefront: context.openStorefront(store),
+    storefront,
     concurrency: store.limits.concurrency,
     about: run.id,
     record: async (results, requests) => {
@@ -100,7 +103,21 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
         unit: 'requests',
       }),
   });
+  try {
+    await applied;
+  } finally {
+    // Only told to people: whatever ended the run is not to be hidden by it.
+    if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
+  }
 };
+
+function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimits {
+  const { limit: concurrency, because, requestsPerSecond } = storefront.stats();
+  if (requestsPerSecond === null) return { concurrency, because, rate: null };
+  const isGiven = requestsPerSecond === limits.requestsPerSecond;
+  const why = isGiven ? 'the limit in stores.yaml' : 'the store refused more';
+  return { concurrency, because, rate: { requestsPerSecond, because: why } };
+}
 
 /** Sends single shards of runs that other processes planned and wait for; a run's plan is read once. */
 export function shardDeliverer() {

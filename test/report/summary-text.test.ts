@@ -18,6 +18,15 @@ describe('the summary of a run for people', () => {
     expect(lines).not.toContain('Next');
   });
 
+  it('says how fast it was sent in the end, and why no faster', () => {
+    const limits = { concurrency: 9, because: 'answers became slow', rate: null };
+    const atOnce = 'Sending ended at 9 requests at once (answers became slow)';
+    expect(linesOf(summaryText(facts({ limits }), plain))).toContain(`${atOnce}.`);
+    const rate = { requestsPerSecond: 19.437, because: 'the store refused more' };
+    const text = summaryText(facts({ limits: { ...limits, rate } }), plain);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(`${atOnce} and 19.4 a second (the store refused more).`);
+  });
+
   it('tells what was sent again from what was new or changed', () => {
     const plan = aPlan({ counts: { ...COUNTS, resent: { records: 498, rows: 503 } } });
     const lines = linesOf(summaryText(facts({}, { plan }), plain));

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { startStore } from '../support/store.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+it('keeps with a run what the limiter found, for whoever looks at it later', async () => {
+  await using store = await startStore({ capacity: { perSecond: 60 } });
+  await using workspace = await makeWorkspace(
+    catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(100))),
+    { STORE_API_KEY: store.apiKey },
+  );
+  const run = await workspace.storeferry('run', 'nightly', '--json');
+  expect(run.json()).toMatchObject({ status: 'done', applied: 100 });
+  const shown = await workspace.storeferry('runs', String(run.json()['run']));
+  expect(shown.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /Sending ended at \d+ requests? at once \(.+\) and [\d.]+ a second \(the store refused more\)\./,
+  );
+});
