@@ -117,8 +117,11 @@ function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVe
   const exceeded = keyChange.new > 0 && keyChange.missing > 0;
   const field = resource === 'products' ? 'url' : 'id';
   const found = `what makes the ${field} was changed since the last completed run, ${number(keyChange.new)} ${resource} are new and ${number(keyChange.missing)} known ones are missing`;
-  const danger = exceeded ? ': they would be created a second time under other addresses' : '';
-  const message = `key: ${found}${danger}${wayOut(exceeded, run)}`;
+  const danger =
+    resource === 'products'
+      ? 'they would be created a second time under other addresses'
+      : 'the fields of one contact may be about to be written into another';
+  const message = `key: ${found}${exceeded ? `: ${danger}` : ''}${wayOut(exceeded, run)}`;
   return { limit: 'key', exceeded, figure: keyChange.new, base: keyChange.missing, message };
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ImportJob } from '../config/import-job.ts';
 import type { MappingFile } from '../config/mapping-file.ts';
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { ContactMappingSpec, MappingSpec } from '../config/mapping-spec.ts';
 import type { Crosswalk } from '../mapping/contact/crosswalk.ts';
 import { type LookupTable, lookupTable } from '../mapping/lookup-table.ts';
 import { lookupsOfStoreLists } from '../mapping/store-lists.ts';
@@ -55,9 +55,17 @@ export async function openMapping(
   };
 }
 
+/** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
+function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): unknown {
+  if (crosswalk === undefined) return contact.id;
+  const { match, id } = crosswalk;
+  const fields: Readonly<Record<string, unknown>> = { ...contact.match, ...contact };
+  return [match, id, fields[match]];
+}
+
 /** What decides the key: its expression, the columns and params it names, and how rows are grouped. */
 function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
-  const key = spec.import === 'products' ? spec.product.url : [spec.contact.id, job.crosswalk];
+  const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
   const text = JSON.stringify(key);
   const named = <T>(entries: Readonly<Record<string, T>> | undefined) =>
     Object.entries(entries ?? {}).filter(([name]) => text.includes(name));

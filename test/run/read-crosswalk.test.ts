@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readCrosswalk } from '../../src/run/read-crosswalk.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -63,6 +66,21 @@ describe('a crosswalk', () => {
     expect(refused).toMatchObject({ place: { file: 'ids.csv', line } });
     expect(String(refused)).toContain(message);
     expect(String(refused).toLowerCase()).not.toContain('ann@');
+  });
+
+  it('may be packed with gzip', async () => {
+    await using workspace = await makeWorkspace({});
+    await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync('id,email\n7,ann@mail.example\n'));
+    const options = { path: 'ids.csv.gz', match: 'email', id: 'id' };
+    const { crosswalk } = await readCrosswalk(options, workspace.dir);
+    expect(crosswalk.find('ann@mail.example')).toBe(7);
+  });
+
+  it('is refused when it is a workbook', async () => {
+    await expect(read('PK\u0003\u0004 and so on')).rejects.toMatchObject({
+      message: expect.stringContaining('not a CSV file'),
+      hint: expect.stringContaining('save it as "CSV UTF-8"'),
+    });
   });
 
   it('is refused when it is not there', async () => {
