@@ -93,18 +93,28 @@ describe.skipIf(!hasPseudoTerminal)('init at a terminal', () => {
       join(folder.dir, 'stores.yaml'),
       `main: { baseUrl: "${placeholder('STORE_URL')}", apiKey: "${placeholder('SHOP_KEY')}" }\n`,
     );
-    await writeFile(join(folder.dir, 'list.csv'), 'Bezeichnung;Betrag\nTasse;9,90\n');
+    await writeFile(join(folder.dir, 'list.csv'), Buffer.from('Stück;Betrag\nTasse für Öl;9,90\n', 'latin1'));
+    await writeFile(join(folder.dir, 'list.xlsx'), '<!doctype html><p>Sign in');
     await using session = folder.start();
     await session.sees('Add a job to it?');
     session.type(KEYS.enter);
     await session.sees('The file to import');
+    session.type(`list.xlsx${KEYS.enter}`);
+    await session.sees('is an HTML page, not a CSV file');
+    await session.sees('The file to import');
     session.type(`list.csv${KEYS.enter}`);
-    await session.sees('separated by semicolon');
+    await session.sees('Which charset is it in?');
+    session.type(KEYS.enter);
+    await session.sees('separated by semicolon, windows-1252');
     await session.sees('Its columns are those of no format that is known here.');
     await session.sees('Which mapping shall read it?');
     session.type(KEYS.enter);
     await session.sees('What is in the file?');
     session.type(KEYS.enter);
+    await session.sees('Which column holds the title?');
+    session.type(KEYS.enter);
+    await session.sees('Which column holds the price?');
+    session.type(KEYS.down + KEYS.enter);
     await session.sees('Name of the job:');
     session.type(KEYS.enter);
     await session.sees('Shall it run on a schedule?');
@@ -116,11 +126,11 @@ describe.skipIf(!hasPseudoTerminal)('init at a terminal', () => {
     await session.sees('Write these files?');
     session.type(KEYS.enter);
     await session.sees('Left to do');
-    await session.sees('mappings/my-products.yaml');
+    await session.sees('which column holds price');
     expect(await session.ended).toBe(0);
     expect(session.shown()).not.toContain(KEY);
     expect(await readFile(join(folder.dir, 'mappings', 'my-products.yaml'), 'utf8')).toContain(
-      '# bezeichnung: Bezeichnung',
+      '\n  title: Stück\n',
     );
     expect(await readFile(join(folder.dir, '.env'), 'utf8')).toBe(
       `STORE_URL=https://shop.example\nSHOP_KEY='${KEY}'\n`,

@@ -1,6 +1,7 @@
 import { availableMappings } from '../../config/available-mappings.ts';
 import type { MappingFile } from '../../config/mapping-file.ts';
 import type { MappingSpec } from '../../config/mapping-spec.ts';
+import { NEEDED_FIELDS } from '../../config/new-workspace/mapping-text.ts';
 import { guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
 import { fitHeader } from '../../mapping/header-fit.ts';
 import { type SuggestedColumn, suggestColumns } from '../../mapping/suggest-columns.ts';
@@ -125,10 +126,11 @@ function cannotTell({ best, fitting }: MappingGuess): UsageError {
 }
 
 async function askNew(
-  { options, prompter }: Asking,
+  asking: Asking,
   header: readonly string[],
   known: readonly MappingFile[],
 ): Promise<MappingAnswer> {
+  const { options, prompter } = asking;
   const wanted =
     options.import ??
     (await prompter?.choose('What is in the file?', [
@@ -141,5 +143,30 @@ async function askNew(
     });
   }
   const specs = known.flatMap(({ spec, shipped }) => (shipped && spec.import === wanted ? [spec] : []));
-  return { kind: 'new', imports: wanted, suggested: suggestColumns(header, wanted, specs) };
+  const suggested = suggestColumns(header, wanted, specs);
+  return { kind: 'new', imports: wanted, suggested: await completed(asking, header, wanted, suggested) };
+}
+
+/** Lets a person point at the columns that a mapping cannot do without, where no header told them. */
+async function completed(
+  { prompter }: Asking,
+  header: readonly string[],
+  imports: MappingSpec['import'],
+  suggested: readonly SuggestedColumn[],
+): Promise<SuggestedColumn[]> {
+  const columns = [...new Set(header.map((text) => text.trim()))].filter((text) => text !== '');
+  const complete: SuggestedColumn[] = [];
+  for (const one of suggested) {
+    if (prompter === null || one.header !== undefined || !NEEDED_FIELDS[imports].includes(one.field)) {
+      complete.push(one);
+      continue;
+    }
+    const taken = new Set([...suggested, ...complete].map((known) => known.header));
+    const chosen = await prompter.choose(`Which column holds the ${one.field}?`, [
+      ...columns.filter((text) => !taken.has(text)).map((text) => ({ value: `=${text}`, name: text })),
+      { value: '', name: 'I will say it in the mapping' },
+    ]);
+    complete.push({ field: one.field, header: chosen === '' ? undefined : chosen.slice(1) });
+  }
+  return complete;
 }

@@ -4,10 +4,11 @@ import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
 import { delimiterSchema, encodingSchema } from '../../config/csv-dialect.ts';
 import { delimiterName } from '../../model/delimiters.ts';
 import {
+  CsvError,
   DelimiterError,
   EncodingError,
   explainError,
-  StoreferryError,
+  SourceError,
   UsageError,
 } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
@@ -30,14 +31,19 @@ export interface SourceAnswer {
 
 /** Asks for the source, looks at it as an import would, and decides whether it moves into the workspace. */
 export async function askSource(asking: Asking): Promise<SourceAnswer> {
-  const file = await askPath(
-    asking,
-    asking.options.source,
-    'The file to import (CSV; gzip and zip are opened):',
-  );
-  const read = await lookUntilClear(asking, file);
-  asking.say(describeLook(read.look, basename(file)));
-  return { ...read, ...(await askPlace(asking, file)) };
+  const { options, prompter, say } = asking;
+  for (;;) {
+    const file = await askPath(asking, options.source, 'The file to import (CSV; gzip and zip are opened):');
+    try {
+      const read = await lookUntilClear(asking, file);
+      say(describeLook(read.look, basename(file)));
+      return { ...read, ...(await askPlace(asking, file)) };
+    } catch (error) {
+      const mayAskAgain = prompter !== null && options.source === undefined;
+      if (!mayAskAgain || !(error instanceof CsvError || error instanceof SourceError)) throw error;
+      say(`This file cannot be imported as it is. ${explainError(error)}`);
+    }
+  }
 }
 
 /** A file that is there: from its flag, else asked for until there is one. */
@@ -71,23 +77,31 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
       const look = await lookAtSource(file, { encoding, delimiter });
       return { look, encoding, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
-      if (!(error instanceof StoreferryError) || prompter === null) throw error;
       if (error instanceof EncodingError && encoding === undefined && error.candidates.length > 0) {
-        say(error.message);
-        encoding = await prompter.choose(
-          'Which charset is it in?',
-          error.candidates.map((value) => ({ value, name: value })),
-        );
+        encoding = await decide('encoding', error, 'Which charset is it in?');
       } else if (error instanceof DelimiterError && delimiter === undefined) {
-        say(error.message);
-        delimiter = await prompter.choose(
-          'What separates the columns?',
-          error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value })),
-        );
+        delimiter = await decide('delimiter', error, 'What separates the columns?');
       } else {
-        throw new UsageError(`This file cannot be imported as it is. ${explainError(error)}`);
+        throw error;
       }
     }
+  }
+
+  async function decide(
+    flag: string,
+    doubt: EncodingError | DelimiterError,
+    question: string,
+  ): Promise<string> {
+    const { message, candidates, place } = doubt;
+    const names = candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
+    if (prompter === null) {
+      throw new UsageError(message, {
+        place,
+        hint: `Give --${flag} with what it is: ${names.map(({ name }) => name).join(', ')}.`,
+      });
+    }
+    say(message);
+    return await prompter.choose(question, names);
   }
 }
 

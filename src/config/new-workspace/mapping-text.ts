@@ -13,13 +13,17 @@ export interface StarterMapping {
 }
 
 /** Stands for a header that is yet to be chosen: no file has it, so nothing is imported by mistake. */
-export const TO_BE_CHOSEN = 'TO BE CHOSEN';
+const TO_BE_CHOSEN = 'TO BE CHOSEN';
 
-const REQUIRED = { products: ['title', 'price'], contacts: ['email'] } as const;
+/** The fields without which nothing can be planned. */
+export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
+  products: ['title', 'price'],
+  contacts: ['email'],
+};
 
-/** The fields without which nothing can be planned, and for which no column was found. */
+/** The needed fields for which no column was found. */
 export function toBeChosen({ imports, suggested }: StarterMapping): readonly string[] {
-  const required: readonly string[] = REQUIRED[imports];
+  const required = NEEDED_FIELDS[imports];
   return suggested
     .filter(({ field, header }) => required.includes(field) && header === undefined)
     .map(({ field }) => field);
@@ -28,7 +32,7 @@ export function toBeChosen({ imports, suggested }: StarterMapping): readonly str
 /** A commented mapping of one's own to begin with: what was found is in use, all other columns are listed. */
 export function mappingText(starter: StarterMapping): string {
   const { imports, file, header, suggested } = starter;
-  const required: readonly string[] = REQUIRED[imports];
+  const required = NEEDED_FIELDS[imports];
   const used = suggested.filter((one) => one.header !== undefined || required.includes(one.field));
   const taken = new Set(used.map((one) => one.header));
   const words = new Set(used.map(({ field }) => field));
