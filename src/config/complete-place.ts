@@ -60,15 +60,15 @@ export function completePlace<Written, T>(
   const spec = specOf(read.value);
   const completed = completeRemote(spec, { ...context, written: written?.text });
   if (completed === undefined) return { ...read, value: change(read.value, { path: spec.path ?? '' }) };
-  if ('remote' in completed) return { ...read, value: change(read.value, completed) };
   const place = yaml.placeOf(written?.path ?? [part], 'value');
-  return 'problem' in completed
-    ? { ...read, value: undefined, problems: [...problems, { place, message: completed.problem }] }
-    : {
-        ...read,
-        value: undefined,
-        unset: [...read.unset, ...completed.unset.map((name) => ({ name, place }))],
-      };
+  if ('problem' in completed) {
+    return { ...read, value: undefined, problems: [...problems, { place, message: completed.problem }] };
+  }
+  return {
+    ...read,
+    value: change(read.value, { remote: completed.remote }),
+    unset: [...read.unset, ...completed.unset.map((name) => ({ name, place }))],
+  };
 }
 
 interface Address {

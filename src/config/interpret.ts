@@ -90,6 +90,7 @@ function malformed(path: Path): Finding {
 function literalSecrets(values: FilledValues, fields: readonly SecretField[]): Finding[] {
   return fields
     .filter(({ path, literal }) => literal === 'refused' && !values.filled.has(pathKey(path)))
+    .filter(({ path }) => !values.malformed.some((other) => pathKey(other) === pathKey(path)))
     .filter(({ path }) => (valueAt(values.value, path) ?? null) !== null)
     .map(({ path, variable = 'STORE_API_KEY' }) => ({
       path,

@@ -13,15 +13,14 @@ export interface Surroundings {
   readonly written: string | undefined;
 }
 
-/** An address, or the variables that it needs and that are not set. */
+/** An address, with the variables that it needs and that are not set: with some, it is good for checks only. */
 export type Completed =
-  | { readonly remote: RemoteAddress }
-  | { readonly unset: readonly string[] }
+  | { readonly remote: RemoteAddress; readonly unset: readonly string[] }
   | { readonly problem: string };
 
 /** The address that a source or destination names, with what comes from the environment; undefined for a path. */
 export function completeRemote(spec: RemoteSpec, around: Surroundings): Completed | undefined {
-  if (spec.url !== undefined) return { remote: http(spec.url, around) };
+  if (spec.url !== undefined) return { remote: http(spec.url, around), unset: [] };
   if (spec.s3 !== undefined) return s3(spec.s3, around);
   if (spec.sftp !== undefined) return sftp(spec.sftp);
   return undefined;
@@ -74,14 +73,6 @@ function s3(spec: NonNullable<RemoteSpec['s3']>, { environment, onSecret }: Surr
   for (const secret of [accessKeyId, secretAccessKey, sessionToken]) {
     if (secret !== undefined) onSecret(secret);
   }
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    return {
-      unset: [
-        ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
-        ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
-      ],
-    };
-  }
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.*)$/.exec(spec.address) ?? [];
   return {
     remote: {
@@ -91,11 +82,19 @@ function s3(spec: NonNullable<RemoteSpec['s3']>, { environment, onSecret }: Surr
       key,
       endpoint,
       region: spec.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1',
-      credentials: { accessKeyId, secretAccessKey, sessionToken: sessionToken ?? null },
+      credentials: {
+        accessKeyId: accessKeyId ?? '',
+        secretAccessKey: secretAccessKey ?? '',
+        sessionToken: sessionToken ?? null,
+      },
       pathStyle: spec.pathStyle ?? endpoint !== null,
       newest: spec.newest,
       allowPrivateAddresses: spec.allowPrivateAddresses,
     } satisfies S3Address,
+    unset: [
+      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
+      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
+    ],
   };
 }
 
@@ -116,5 +115,6 @@ function sftp({ address, hostKey, ...rest }: NonNullable<RemoteSpec['sftp']>): C
       newest: rest.newest,
       allowPrivateAddresses: rest.allowPrivateAddresses,
     } satisfies SftpAddress,
+    unset: [],
   };
 }

@@ -48,6 +48,10 @@ const httpMapSchema = z.strictObject({
 /** A file on the web: the address alone, or a map with what belongs to it. */
 export const httpSchema = z
   .union([webAddressSchema, httpMapSchema])
+  .meta({
+    id: 'WebFile',
+    description: 'A file on the web: its address alone, or a map with what belongs to it.',
+  })
   .transform((written) => httpMapSchema.parse(typeof written === 'string' ? { address: written } : written));
 
 const S3_EXPECTED = 'expected an address such as s3://bucket/folder/export.csv';
@@ -60,40 +64,58 @@ const newest = z
   .default(false)
   .describe('Of several files that a `*` finds, read only the one written last.');
 
-const s3MapSchema = z.strictObject({
-  address: s3AddressSchema.meta({
-    description: 'Bucket and key. In sources a `*` in the last part stands for any text.',
-    examples: ['s3://bucket/exports/catalog-*.csv'],
-  }),
-  region: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('Where the bucket is. Left out: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.'),
-  endpoint: z
-    .string()
-    .refine(isHttpUrl, 'expected an http or https address')
-    .exactOptional()
-    .describe(
-      'The address of a store other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
-    ),
-  pathStyle: z
-    .boolean()
-    .exactOptional()
-    .describe('Whether the bucket stands in the path. Left out: yes where there is an endpoint.'),
-  accessKeyId: secret('The access key. Left out: `AWS_ACCESS_KEY_ID`.', 'S3_KEY').exactOptional(),
-  secretAccessKey: secret('Its secret. Left out: `AWS_SECRET_ACCESS_KEY`.', 'S3_SECRET').exactOptional(),
-  sessionToken: secret(
-    'A session token, where keys are lent. Left out: `AWS_SESSION_TOKEN`, if the keys come from there too.',
-    'S3_SESSION',
-  ).exactOptional(),
-  newest,
-  allowPrivateAddresses,
-});
+const s3MapSchema = z
+  .strictObject({
+    address: s3AddressSchema.meta({
+      description: 'Bucket and key. In sources a `*` in the last part stands for any text.',
+      examples: ['s3://bucket/exports/catalog-*.csv'],
+    }),
+    region: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Where the bucket is. Left out: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.'),
+    endpoint: z
+      .string()
+      .refine(isHttpUrl, 'expected an http or https address')
+      .exactOptional()
+      .describe(
+        'The address of a store other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
+      ),
+    pathStyle: z
+      .boolean()
+      .exactOptional()
+      .describe('Whether the bucket stands in the path. Left out: yes where there is an endpoint.'),
+    accessKeyId: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .meta({
+        description: 'The access key. Left out: `AWS_ACCESS_KEY_ID`.',
+        examples: [placeholder('S3_KEY')],
+      }),
+    secretAccessKey: secret('Its secret. Left out: `AWS_SECRET_ACCESS_KEY`.', 'S3_SECRET').exactOptional(),
+    sessionToken: secret(
+      'A session token, where keys are lent. Left out: `AWS_SESSION_TOKEN`, if the keys come from there too.',
+      'S3_SESSION',
+    ).exactOptional(),
+    newest,
+    allowPrivateAddresses,
+  })
+  .superRefine(({ accessKeyId, secretAccessKey }, context) => {
+    if ((accessKeyId === undefined) === (secretAccessKey === undefined)) return;
+    const message = 'accessKeyId and secretAccessKey go together; give both, or none';
+    context.addIssue({ code: 'custom', path: ['secretAccessKey'], message });
+  });
 
 /** An object in S3: the address alone, or a map with what belongs to it. */
 export const s3Schema = z
   .union([s3AddressSchema, s3MapSchema])
+  .meta({
+    id: 'S3Object',
+    description:
+      'An object in S3 or in a store like it: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with what belongs to it.',
+  })
   .transform((written) => s3MapSchema.parse(typeof written === 'string' ? { address: written } : written));
 
 const HOST_KEY_EXPECTED =
@@ -145,6 +167,10 @@ export const sftpSchema = z
     if (passphrase !== undefined && privateKey === undefined) {
       add('passphrase', 'a passphrase opens a privateKey, and there is none');
     }
+  })
+  .meta({
+    id: 'SftpFile',
+    description: 'A file on an SSH server, whose key is checked before anything is said.',
   });
 
 /** The ways to name a file, one of which a source or a destination uses. */

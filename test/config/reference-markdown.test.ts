@@ -23,12 +23,15 @@ describe('the reference', () => {
     expect(job).toContain('| `safety.maxDeletes` | whole number or percentage, or `off` | `5%` | ');
     expect(job).toContain('| `store` | text | **required** | ');
     expect(job).toContain('| `source.delimiter` | `,`, `;`, `\\|`, `\\t`, `comma`, ');
-    expect(job).toContain('| `source.sftp.hostKey` | text or list of text | **required** | ');
+    expect(job).toContain('| `hostKey` | text or list of text | **required** | ');
   });
 
   it('tells once what all kinds of a file have in common', () => {
     const job = referenceMarkdown('job');
-    expect(job.match(/^#### .*$/gm)).toEqual(['#### In every job', '#### `import`', '#### `export`']);
+    expect(job.match(/^#### .*$/gm)).toEqual([
+      ...['#### In every job', '#### `import`', '#### `export`'],
+      ...['#### WebFile', '#### S3Object', '#### SftpFile'],
+    ]);
     expect(job.match(/\| `schedule\.cron` \|/g)).toHaveLength(1);
     const headings = referenceMarkdown('mapping').match(/^#### .*$/gm);
     expect(headings).toEqual(
