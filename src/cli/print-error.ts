@@ -1,17 +1,20 @@
 import { ConfigurationError, formatPlace, StoreferryError } from '../model/errors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Prints what went wrong and what to do; gives the exit code. An error that is not ours is a bug: it shows its stack. */
-export function printError(terminal: Terminal, error: unknown): number {
-  if (error instanceof ConfigurationError) {
-    terminal.err(`${error.message}\n`);
-    if (error.hint !== undefined) terminal.err(`${error.hint}\n`);
-    return error.exitCode;
-  }
+/** A command within a hint; errors know nothing of how the program was started. */
+const COMMAND =
+  /\bstoreferry (?=(?:approve|check|dashboard|enqueue|init|plan|retry|run|runs|stats|worker)\b)/g;
+
+/**
+ * Prints what went wrong and what to do; gives the exit code. An error that is not ours is a bug: it shows its stack.
+ * Commands in hints begin with `program`, so that they reach the same workspace when they are copied.
+ */
+export function printError(terminal: Terminal, error: unknown, program = 'storeferry'): number {
   if (error instanceof StoreferryError) {
-    const place = error.place === undefined ? '' : `${formatPlace(error.place)}: `;
-    terminal.err(`${place}${error.message}\n`);
-    if (error.hint !== undefined) terminal.err(`${error.hint}\n`);
+    // The problems of a configuration tell their places themselves.
+    const told = error instanceof ConfigurationError || error.place === undefined;
+    terminal.err(`${told ? '' : `${formatPlace(error.place)}: `}${error.message}\n`);
+    if (error.hint !== undefined) terminal.err(`${error.hint.replaceAll(COMMAND, () => `${program} `)}\n`);
     return error.exitCode;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -63,11 +63,11 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
         'run nightly-catalog      do it',
       ),
     );
-  const invocation = (): Invocation => {
-    const { directory } = program.opts<{ directory: string }>();
-    const given = program.getOptionValueSource('directory') === 'cli';
-    return { terminal, directory, program: typedProgram(given ? directory : undefined, process.env) };
-  };
+  const invocation = (): Invocation => ({
+    terminal,
+    directory: program.opts<{ directory: string }>().directory,
+    program: programOf(program),
+  });
 
   program
     .command('init')
@@ -241,6 +241,13 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
   return program;
 }
 
+/** How a further command for the same workspace begins. */
+function programOf(program: Command): string {
+  const { directory } = program.opts<{ directory: string }>();
+  const given = program.getOptionValueSource('directory') === 'cli';
+  return typedProgram(given ? directory : undefined, process.env);
+}
+
 /** Runs the command line and gives its exit code: 0, 1, 2, 3, 4 or 130, as design.md lists them. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
@@ -252,6 +259,6 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    return printError(terminal, error);
+    return printError(terminal, error, programOf(program));
   }
 }

@@ -126,7 +126,7 @@ function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVe
 }
 
 function wayOut(exceeded: boolean, run: string): string {
-  return exceeded ? `. If this is right: storeferry approve ${run}` : '';
+  return exceeded ? `. If this is right, approve run ${run}` : '';
 }
 
 function written(limit: Limit): string {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
 import { shellWord, typedProgram } from '../../src/cli/typed-program.ts';
+import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
 
@@ -14,6 +16,14 @@ describe('the commands to type next', () => {
     night.store.misbehave({ does: unauthorized });
     const failed = await storeferry('run', 'nightly');
     expect(failed.stdout).toContain(`    storeferry -C ${dir} run nightly\n`);
+  });
+
+  it('reach it in the hints of errors too', async () => {
+    await using night = await setupNightly(1);
+    const { dir } = night.workspace;
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', dir, 'runs', 'k3f9'], terminal)).toBe(2);
+    expect(err()).toBe(`There is no run k3f9.\n\`storeferry -C ${dir} runs\` lists the latest.\n`);
   });
 
   it('name the workspace only where -C did, and npm only where npm started it', () => {

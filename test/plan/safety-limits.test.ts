@@ -83,7 +83,7 @@ describe('safety limits', () => {
   it('say limit, figure, base and what to do', () => {
     const [over] = judgeSafety(DEFAULTS, { ...USUAL, deletes: 1800, keysOfJob: 30_000 }, 'r7');
     expect(over?.message).toBe(
-      'maxDeletes: 1,800 products would be deleted, of 30,000 products that this job sent (6%); the limit is 5%. If this is right: storeferry approve r7',
+      'maxDeletes: 1,800 products would be deleted, of 30,000 products that this job sent (6%); the limit is 5%. If this is right, approve run r7',
     );
   });
 
