@@ -4,7 +4,7 @@ import { figure } from '../support/figure.ts';
 import { atLeast, atMost, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import type { RunningCommand } from '../support/workspace.ts';
-import { coordinator, openShop, resent, SHORT_LEASE_MS, until } from './workers-setup.ts';
+import { coordinator, openShop, resent, SHORT_LEASE_MS, type Shop, until } from './workers-setup.ts';
 
 const CONCURRENCY = 16;
 /** Shards a worker sends at the same time. */
@@ -18,14 +18,20 @@ async function kill({ process, ended }: RunningCommand): Promise<void> {
   await ended;
 }
 
+/** A run that two workers share, with some of its requests sent, and the one of them that coordinates it. */
+async function underWayOnTwo(shop: Shop) {
+  const workers = await Promise.all([shop.worker(), shop.worker()]);
+  const following = shop.workspace.start('enqueue', 'nightly', '--follow', '--json');
+  const coordinating = await coordinator(workers);
+  await until(() => shop.store.requests.length > 500);
+  return { workers, following, coordinating };
+}
+
 describeWithRedis('a killed worker', () => {
   it.concurrent('that coordinates is replaced: nothing missing, nothing twice in the store', async (context) => {
     await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
-    const { store, workspace } = shop;
-    const workers = await Promise.all([shop.worker(), shop.worker()]);
-    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    const coordinating = await coordinator(workers);
-    await until(() => store.requests.length > 500);
+    const { store } = shop;
+    const { following, coordinating } = await underWayOnTwo(shop);
     await kill(coordinating);
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
@@ -41,11 +47,8 @@ describeWithRedis('a killed worker', () => {
 
   it.concurrent('that only sends is replaced as well', async () => {
     await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
-    const { store, workspace } = shop;
-    const workers = await Promise.all([shop.worker(), shop.worker()]);
-    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    const coordinating = await coordinator(workers);
-    await until(() => store.requests.length > 500);
+    const { store } = shop;
+    const { workers, following, coordinating } = await underWayOnTwo(shop);
     for (const worker of workers) if (worker !== coordinating) await kill(worker);
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
