@@ -2,19 +2,17 @@ import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../config/check-workspace.ts';
 import type { Settings } from '../config/settings.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import { checkMapping } from '../mapping/compile-mapping.ts';
-import { runMappingTests } from '../mapping/run-mapping-tests.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
 import { workersCheck } from '../queue/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
 import { counted } from '../report/words.ts';
+import { checkMappings } from '../run/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
 import { workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { newRunId } from './open-context.ts';
-import { parseCsvText } from './parse-csv-text.ts';
 import { packageVersion } from './version.ts';
 
 const EXIT_FAILED = 1;
@@ -28,7 +26,7 @@ export async function check(
   const colors = pc.createColors(terminal.colors);
   const workspace = openWorkspace(directory, process.env);
   const checked = checkWorkspace(workspace);
-  const mappings = await checkMappings(checked);
+  const mappings = await checkMappings(checked.mappings);
   const problems = [...checked.problems, ...mappings.problems];
   const print = (label: string, { place, message }: ConfigurationProblem) =>
     terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);
@@ -63,26 +61,6 @@ export async function check(
   terminal.out(colors.green('All is well.\n'));
   for (const command of nextCommands(checked, online === true)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
-}
-
-async function checkMappings({ mappings }: WorkspaceCheck) {
-  const problems: ConfigurationProblem[] = [];
-  let passed = 0;
-  for (const mapping of mappings) {
-    const wrong = checkMapping(mapping.spec);
-    problems.push(...wrong.map(({ path, message }) => ({ place: mapping.placeOf(path), message })));
-    if (wrong.length > 0) continue;
-    for (const { name, problems: failures } of await runMappingTests(mapping.spec, parseCsvText)) {
-      if (failures.length === 0) passed++;
-      problems.push(
-        ...failures.map(({ path, message }) => ({
-          place: mapping.placeOf(path),
-          message: `test '${name}': ${message}`,
-        })),
-      );
-    }
-  }
-  return { problems, passed };
 }
 
 /** Looks at all that can be looked at, even where the files are not all right. */
