@@ -22,8 +22,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   run: ['source', 'csv', 'mapping', 'plan', 'apply', 'export', 'report', 'state', 'storefront', 'config'],
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
-  // `check` puts csv and mapping together, to run the tests that mappings carry.
-  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'mapping', 'csv'],
+  // `init` guesses the mapping of a file.
+  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'mapping'],
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
