@@ -4,11 +4,13 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import type { RemoteAddress, S3Address, SftpAddress } from '../../src/model/remote-address.ts';
 import { openRemote } from '../../src/remote/open-remote.ts';
 import { openSpool } from '../../src/remote/spool.ts';
+import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
+import { none } from '../support/measure.ts';
 import { S3_KEYS, startS3 } from '../support/s3-server.ts';
 import { describeWithSshd, startSshd } from '../support/sshd.ts';
 import { httpAddress } from './http-address.ts';
@@ -39,8 +41,18 @@ async function put(at: RemoteAddress, content: string): Promise<void> {
   await client.put(spool, { signal, ifVersion: undefined });
 }
 
+/** What was there must still be there, whole. */
+function measure(context: Pick<TestContext, 'task'>, where: string, kept: string | null | undefined): void {
+  figure(context, {
+    invariant: 19,
+    seed: null,
+    fired: { [`SIGKILL during an upload to ${where}`]: 1 },
+    measured: [none('partial files', kept === 'old' ? 0 : 1)],
+  });
+}
+
 describe('a process that is killed while it sends', () => {
-  it('leaves the old object in S3, whole', async () => {
+  it('leaves the old object in S3, whole', async (context) => {
     await using server = await startS3();
     const at: S3Address = {
       ...{ kind: 's3', location: 's3://bucket/a', bucket: 'bucket', key: 'a', endpoint: server.endpoint },
@@ -51,19 +63,20 @@ describe('a process that is killed while it sends', () => {
     await killedUpload(at, () => server.requests.some((request) => request.includes('partNumber=')));
     await using client = await openRemote(at);
     const got = await client.get({ location: '', path: 'a' }, { signal, unless: null });
-    expect(got.kind === 'content' && (await text(got.content))).toBe('old');
+    const kept = got.kind === 'content' ? await text(got.content) : null;
+    measure(context, 'S3', kept);
   });
 
-  it('leaves the old file on a web server that takes whole ones only', async () => {
+  it('leaves the old file on a web server that takes whole ones only', async (context) => {
     await using server = await startFileServer({ '/a': 'old' });
     await killedUpload(httpAddress(`${server.url}/a`));
     expect(server.requests).toHaveLength(1);
-    expect(server.files.get('/a')?.toString()).toBe('old');
+    measure(context, 'a web server', server.files.get('/a')?.toString());
   });
 });
 
 describeWithSshd('a process that is killed while it sends over SFTP', () => {
-  it('leaves the old file whole, and a rest that the next one takes away', async () => {
+  it('leaves the old file whole, and a rest that the next one takes away', async (context) => {
     await using sshd = await startSshd();
     const at: SftpAddress = {
       ...{ kind: 'sftp', location: sshd.address('a'), host: '127.0.0.1', port: sshd.port, user: sshd.user },
@@ -72,7 +85,7 @@ describeWithSshd('a process that is killed while it sends over SFTP', () => {
     };
     writeFileSync(join(sshd.folder, 'a'), 'old');
     await killedUpload(at);
-    expect(readFileSync(join(sshd.folder, 'a'), 'utf8')).toBe('old');
+    measure(context, 'an SSH server', readFileSync(join(sshd.folder, 'a'), 'utf8'));
     expect(readdirSync(sshd.folder)).toHaveLength(2);
     await put(at, 'new');
     expect(readFileSync(join(sshd.folder, 'a'), 'utf8')).toBe('new');

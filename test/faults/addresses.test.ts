@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { figure, skipFault } from '../support/figure.ts';
+import { atLeast, none } from '../support/measure.ts';
+
+const SCRIPT = join(import.meta.dirname, 'metadata-address.ts');
+const PREPARE =
+  'ip link set lo up && ip addr add 8.8.4.99/32 dev lo && ip addr add 169.254.169.254/32 dev lo';
+const ADDRESSES = 3;
+
+const said = z.object({ asked: z.int(), led: z.int(), refused: z.int(), planned: z.int() });
+
+function inOwnNetwork(command: string, ...args: readonly string[]) {
+  return spawnSync('unshare', ['--net', 'sh', '-c', `${PREPARE} && exec "$@"`, 'sh', command, ...args], {
+    encoding: 'utf8',
+  });
+}
+
+it('a source never leads to the address at which a cloud tells its secrets, directly or by a redirect', {
+  timeout: 60_000,
+}, (context) => {
+  if (inOwnNetwork('true').status !== 0) {
+    skipFault(context, {
+      invariant: 25,
+      reason: 'an address of a cloud takes a network of its own (unshare, ip)',
+    });
+    return;
+  }
+  const { stdout, stderr } = inOwnNetwork(process.execPath, SCRIPT);
+  expect(stdout, stderr).not.toBe('');
+  const { asked, led, refused, planned } = said.parse(JSON.parse(stdout));
+  figure(context, {
+    invariant: 25,
+    seed: null,
+    fired: { 'redirects to a metadata address': led, 'metadata address as the source': 1 },
+    measured: [
+      none('requests that a metadata address has seen', asked),
+      none('plans made of what it told', planned),
+      atLeast(ADDRESSES, 'sources refused by name of the danger', refused),
+    ],
+  });
+});
