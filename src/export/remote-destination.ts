@@ -38,7 +38,7 @@ export function remoteDestination(remote: RemoteAddress, patience?: Patience): D
 }
 
 async function fetchIfThere(client: RemoteClient, signal: AbortSignal, patience: Patience | undefined) {
-  const [file] = await client.find(signal);
+  const [file] = await retrying(() => client.find(signal), signal, patience);
   if (file === undefined) return undefined;
   try {
     return await fetchFile(client, file, { signal, patience });

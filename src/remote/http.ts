@@ -4,6 +4,7 @@ import type { HttpAddress } from '../model/remote-address.ts';
 import { connectionFailure, statusFailure } from './http-failure.ts';
 import { conditionHeaders, headerOf, isSameVersion, unlessHeaders, versionOf } from './http-version.ts';
 import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
+import { isRedirect, redirectedTo } from './redirect.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
@@ -153,21 +154,6 @@ function authorization({ auth }: HttpAddress): Record<string, string> {
     default:
       return auth satisfies never;
   }
-}
-
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400 && status !== 304;
-}
-
-function redirectedTo(location: string | null, from: URL): URL {
-  const to = URL.canParse(location ?? '', from.href) ? new URL(location ?? '', from) : undefined;
-  if (location === null || to === undefined) {
-    throw new RemoteFailure('final', 'it redirects to no address');
-  }
-  if (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')) return to;
-  const where =
-    to.protocol === 'http:' ? `http://${to.host}, without encryption` : `a ${to.protocol} address`;
-  throw new RemoteFailure('final', `it redirects to ${where}, which is not followed`);
 }
 
 /** Gzip is opened where files are staged, by its content; no other packing was asked for. */

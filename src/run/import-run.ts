@@ -31,7 +31,9 @@ export async function importRun(
   try {
     await context.state.runs.create(run);
     run = await stageStep(context, request, run);
-    if (run.unchangedSince === undefined) {
+    if (run.unchangedSince !== undefined) {
+      context.onEvent({ type: 'begun', run, continued: false });
+    } else {
       run = await continueOrBegin(context, run);
       context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 

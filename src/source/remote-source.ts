@@ -5,7 +5,7 @@ import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
 import { openRemote } from '../remote/open-remote.ts';
 import type { FoundFile } from '../remote/remote-client.ts';
 import { RemoteFailure } from '../remote/remote-failure.ts';
-import type { Patience } from '../remote/retrying.ts';
+import { type Patience, retrying } from '../remote/retrying.ts';
 import { limitError } from './source-limits.ts';
 
 export interface FetchSourceOptions {
@@ -30,10 +30,11 @@ export async function fetchSource(
   take: TakeFile,
 ): Promise<string | null | undefined> {
   await using client = await openRemote(remote);
-  const found = await telling(remote.location, options, () => client.find(options.signal));
+  const found = await telling(remote.location, options, () =>
+    retrying(() => client.find(options.signal), options.signal, options.patience),
+  );
   if (found.length === 0) {
     throw new SourceError(`No file matches the source \`${remote.location}\`.`, {
-      place: { file: remote.location },
       hint: 'Look whether the files are there yet, and whether the pattern fits their names.',
     });
   }
@@ -133,7 +134,6 @@ async function telling<T>(
     if (error instanceof TooLarge) throw limitError(location, 'bytes', limitBytes, 'it is larger');
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
-      place: { file: location },
       hint: error.hint ?? hintOf(error),
       cause: error,
     });
