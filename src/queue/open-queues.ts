@@ -17,12 +17,18 @@ const KEPT = { age: 24 * 60 * 60, count: 10_000 };
 const EVENTS_KEPT = 1_000;
 const PATIENCE_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
+/**
+ * After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced.
+ * Longer than the 10 seconds for which BullMQ lets Redis hold an answer back.
+ */
+const SILENT_MS = 15_000;
 
 /** A connection that outlives a restart of Redis; a worker waits for it for as long as it takes. */
 export function patientConnection(redisUrl: string): RedisOptions {
   return {
     url: redisUrl,
     maxRetriesPerRequest: null,
+    socketTimeout: SILENT_MS,
     retryStrategy: (times) => Math.min(50 * times, RECONNECT_MAX_MS),
   };
 }

@@ -28,6 +28,7 @@ export function watchProgress(
 ): ProgressWatch {
   const giveUp = new AbortController();
   const waitingSince = new Map<string, number>();
+  const looking = new Set<string>();
   const look = async ({ queue, concurrency, work }: WatchedWorker): Promise<void> => {
     const waiting = await queue.getWaitingCount();
     const now = performance.now();
@@ -42,7 +43,14 @@ export function watchProgress(
   };
   const timer = setInterval(
     () => {
-      for (const worker of watched) look(worker).catch(() => waitingSince.delete(worker.queue.name));
+      for (const worker of watched) {
+        const { name } = worker.queue;
+        if (looking.has(name)) continue;
+        looking.add(name);
+        look(worker)
+          .catch(() => waitingSince.delete(name))
+          .finally(() => looking.delete(name));
+      }
     },
     Math.min(LOOK_EVERY_MS, silentAfterMs / 3),
   );

@@ -1,5 +1,8 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { startMutingProxy } from '../support/muting-proxy.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { openShop, resent, until } from './workers-setup.ts';
@@ -78,5 +81,26 @@ describeWithRedis('when Redis is restarted', () => {
     const { code, stderr } = await worker.ended;
     expect(code).toBe(0);
     expect(stderr).toContain('without handing back');
+  });
+
+  it.concurrent('that falls silent on the connections there are, as after a failover, new ones are opened', {
+    timeout: 90_000,
+  }, async () => {
+    await using shop = await openShop({ products: 5 });
+    await using proxy = await startMutingProxy(shop.redis.port);
+    await using elsewhere = await makeWorkspace(
+      {},
+      {
+        STORE_API_KEY: shop.store.apiKey,
+        REDIS_URL: proxy.url,
+        ARTIFACTS_URL: join(shop.workspace.dir, '.storeferry', 'artifacts'),
+      },
+    );
+    await cp(shop.workspace.dir, elsewhere.dir, { recursive: true });
+    const worker = elsewhere.start('worker');
+    await worker.printed('"ready"');
+    proxy.mute();
+    await shop.workspace.storeferry('enqueue', 'nightly');
+    await until(() => shop.store.requests.length === 5, 60_000);
   });
 });

@@ -4,6 +4,8 @@ import { StateError } from '../../model/errors.ts';
 /** How long a command may wait for an answer, reconnecting meanwhile: a restart passes, a dead server is told. */
 const PATIENCE_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
+/** After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced. */
+const SILENT_MS = 10_000;
 
 /** A connection to one Redis server, or to a Redis Cluster. */
 export interface RedisConnection {
@@ -112,6 +114,7 @@ function manners(patienceMs: number) {
     // The one limit there is: it counts from the call, whatever the command waits for.
     commandTimeout: patienceMs,
     maxRetriesPerRequest: null,
+    socketTimeout: SILENT_MS,
     retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MAX_MS),
   } satisfies RedisOptions;
 }
