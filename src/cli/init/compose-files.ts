@@ -20,7 +20,13 @@ export interface WorkspaceToBe {
   readonly weightUnit: StoreConfig['weightUnit'] | undefined;
   /** For `.env`. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Variables that the store waits for, and that nobody has given. */
+  readonly unset: readonly string[];
+  /** Whether the store is the sandbox. */
+  readonly sandbox: boolean;
   readonly job: NewJob;
+  /** Whether the crosswalk of the job is yet to be made. */
+  readonly crosswalkToCome: boolean;
   readonly starter: StarterMapping | undefined;
   /** The source, where it is to be copied to the path that the job names. */
   readonly copyOf: string | undefined;
