@@ -35,6 +35,11 @@ export class PageAhead {
     this.#askMore();
   }
 
+  /** Whether all that is expected has been asked for. */
+  get allAsked(): boolean {
+    return this.#until > 0 && this.#next >= this.#until;
+  }
+
   /** The first expected page behind `after`, if it is not beyond `most`. */
   expectedAfter(after: number, most: number): number | undefined {
     let nearest: number | undefined;

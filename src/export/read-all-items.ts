@@ -60,6 +60,7 @@ export async function* readAllItems(options: ReadAllOptions): AsyncGenerator<rea
   yield* list.pass();
   if (list.changed) {
     yield* list.head();
+    if (list.lacks()) yield* list.head();
     for (let passes = 1; list.lacks() && passes < MOST_PASSES; passes++) {
       const before = list.known;
       yield* list.pass();
@@ -125,6 +126,11 @@ class ChangingList {
         if (page.totalCount !== null) ahead.expectUntil(page.totalCount);
         else if (!isShort && (taken > 1 || size >= limit)) ahead.expectUntil(page.skip + taken * step + 1);
         taken++;
+        // The beginning will be read again: with the last pages, it takes no time of its own.
+        if (this.changed && this.#headAhead === null && ahead.allAsked) {
+          this.#headAhead = this.#fetch(0);
+          this.#headAhead.catch(() => {});
+        }
 
         const precise = page.skip + Math.max(1, page.items.length - OVERLAP);
         const expected = ahead.expectedAfter(page.skip, page.skip + step);
@@ -149,7 +155,8 @@ class ChangingList {
   /** The beginning again, as far as it is not known. */
   async *head(): AsyncGenerator<readonly Item[]> {
     for (let skip = 0; ; ) {
-      const page = await this.#fetch(skip);
+      const page = await (this.#headAhead ?? this.#fetch(skip));
+      this.#headAhead = null;
       const unknown = this.#unknownOf(page);
       yield unknown;
       if (unknown.length === 0 || unknown.length < page.items.length) return;
@@ -157,6 +164,7 @@ class ChangingList {
     }
   }
 
+  #headAhead: Promise<ItemPage> | null = null;
   #ignoresOffsets = false;
   readonly #kept = new WeakSet<ItemPage>();
 

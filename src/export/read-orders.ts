@@ -16,12 +16,13 @@ export interface ReadOrdersOptions extends SendOptions {
 
 /** All orders of a store (storefront-api.md, section 4.5), each once: see `readAllItems`. */
 export async function* readOrders(
-  storefront: Pick<Storefront, 'orders'>,
+  storefront: Pick<Storefront, 'orders' | 'expectPages'>,
   { concurrency, onProgress, ...options }: ReadOrdersOptions,
 ): AsyncGenerator<readonly Item[], AllRead> {
   // What was asked for ahead is called off when reading ends.
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
+  storefront.expectPages();
   try {
     return yield* readAllItems({
       fetch: async (skip) =>

@@ -10,6 +10,8 @@ const SLOW_FACTOR = 1.25;
 const DECREASE = 0.9;
 /** Below this, in milliseconds, an answer is quick whatever the average says: no network is faster. */
 const QUICK_MS = 5;
+/** What begins with harmless requests doubles the limit up to this: a hundred pages are read before it has grown one by one. */
+const DOUBLES_UP_TO = 32;
 /** Above this limit, one failure among so many answers is an accident and not a sign of load. */
 const ACCIDENTS_ABOVE = 10;
 const ACCIDENT_ANSWERS = 20;
@@ -39,6 +41,8 @@ export interface ConcurrencyLimit {
   readonly because: string;
   /** How long answers take, in milliseconds; 0 before the first. */
   readonly averageMs: number;
+  /** Harmless requests are to come: if nothing is known yet, so many may go at once, and more soon. */
+  startAt(limit: number): void;
   /** A request was sent; `inFlight` counts it. */
   sent(inFlight: number): void;
   ended(attempt: { sentAt: number; endedAt: number; pressure: Pressure }): void;
@@ -54,11 +58,13 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
   let averageMs: number | null = null;
   let variance = 0;
   let round = { endsAt: Number.NEGATIVE_INFINITY, sumMs: 0, answers: 0, reached: false };
+  let doubling = false;
   let cutAt = Number.NEGATIVE_INFINITY;
   let answersSinceFailure = 0;
 
   const cut = (now: number, why: string): void => {
     current = Math.max(1, Math.floor(current * DECREASE));
+    doubling = false;
     cutAt = now;
     because = why;
     round = { endsAt: now + (averageMs ?? 0), sumMs: 0, answers: 0, reached: false };
@@ -74,7 +80,8 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
   };
 
   const grow = (): void => {
-    current++;
+    current = doubling ? Math.min(ceiling, DOUBLES_UP_TO, current * 2) : current + 1;
+    if (current >= DOUBLES_UP_TO) doubling = false;
     because = current === ceiling ? 'the ceiling' : 'answers are quick';
   };
 
@@ -92,7 +99,10 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
       cut(now, isSlow ? 'answers became slow' : 'more at once brings no more answers');
       return;
     }
-    const mayGrow = isQuick || (roundMs <= average + deviation && gained !== 'little');
+    // While it doubles, a round that is not slow is quick enough: there is no deviation to measure it by yet.
+    const isUsual = doubling || roundMs <= average + deviation;
+    if (gained === 'little') doubling = false;
+    const mayGrow = isQuick || (isUsual && gained !== 'little');
     if (round.reached && mayGrow && current < ceiling && caution.allowsMoreThan(current, now)) grow();
     round = { endsAt: now + averageMs, sumMs: 0, answers: 0, reached: false };
   };
@@ -106,6 +116,11 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     },
     get averageMs() {
       return averageMs ?? 0;
+    },
+    startAt(limit) {
+      if (averageMs !== null || current > 1 || cutAt !== Number.NEGATIVE_INFINITY) return;
+      current = Math.min(ceiling, limit);
+      doubling = current < DOUBLES_UP_TO;
     },
     sent(inFlight) {
       if (inFlight >= current) round.reached = true;
@@ -123,6 +138,7 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     },
     restart(why) {
       current = 1;
+      doubling = false;
       because = why;
       averageMs = null;
       variance = 0;

@@ -67,6 +67,8 @@ export interface Gate {
   /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
   enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission>;
   leave(admission: Admission, end: AttemptEnd): void;
+  /** Harmless requests are to come: so many may go at once from the beginning. */
+  startAt(concurrency: number): void;
   /** Counts attempts that were answered; when it has moved, others have got through. */
   readonly answered: number;
   stats(): GateStats;
@@ -218,6 +220,7 @@ export function gate(options: GateOptions): Gate {
     get answered() {
       return counts.answered;
     },
+    startAt: (concurrency) => limits.startAt(concurrency),
     grantRetry: (signal) => (closedBy === null ? grants.grant(signal) : Promise.reject(closedBy)),
     enter(ticket, signal) {
       if (closedBy !== null || signal.aborted) return Promise.reject(closedBy ?? signal.reason);

@@ -38,6 +38,8 @@ export interface Limiter {
   failed(place: Place, attempt: FailedAttempt, now: number): boolean;
   /** It was called off: that says nothing. */
   abandoned(): void;
+  /** Harmless requests are to come: see ConcurrencyLimit. */
+  startAt(concurrency: number): void;
   /** Starts with one at a time again, as after an outage. */
   restart(because: string): void;
   readonly concurrency: number;
@@ -121,6 +123,7 @@ export function limiter({ concurrency, requestsPerSecond }: LimiterOptions): Lim
     abandoned() {
       inFlight--;
     },
+    startAt: (concurrency) => limit.startAt(concurrency),
     restart: (because) => limit.restart(because),
   };
 }

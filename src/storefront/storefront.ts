@@ -46,12 +46,19 @@ export interface Storefront extends AsyncDisposable {
   subscriberLists(options: SendOptions & { readonly page?: PageQuery }): Promise<Page>;
   /** `GET /api/site/orders` (sections 4.5 and 8). Also StoreRefusedError. */
   orders(page: PageQuery, options: SendOptions): Promise<Page>;
+  /**
+   * Says that many pages are to be read: a client that knows nothing of the store yet begins with some at once, since
+   * reading does no harm, and not with one as before it writes.
+   */
+  expectPages(): void;
   stats(): GateStats;
   /** Lets requests under way end, turns away what waits. */
   close(): Promise<void>;
 }
 
 const PRODUCTS = '/api/site/products';
+/** Reading a few thousand orders is over before the limit has grown from one; the configured ceiling holds all the same. */
+const PAGES_AT_ONCE = 16;
 
 /** The id of the product or contact in an answer; null when it gives none that is safe to use. */
 function idIn(value: unknown): number | null {
@@ -134,6 +141,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     orders({ limit, skip }, sendOptions) {
       return read(`/api/site/orders?limit=${limit}&skip=${skip}`, sendOptions);
     },
+    expectPages: () => door.startAt(PAGES_AT_ONCE),
     stats: () => door.stats(),
     close,
     [Symbol.asyncDispose]: close,

@@ -31,6 +31,35 @@ describe('the concurrency limit', () => {
     expect(limit.because).toBe('answers are quick');
   });
 
+  it('begins with several where only pages are read, and doubles them while answers are quick', () => {
+    const limit = concurrencyLimit(64);
+    limit.startAt(8);
+    expect(limit.current).toBe(8);
+    const now = rounds(limit, 2, () => 50);
+    expect(limit.current).toBe(32);
+    rounds(limit, 2, () => 50, now);
+    expect(limit.current).toBe(34);
+  });
+
+  it('begins with several only while nothing is known, and never above the ceiling', () => {
+    const known = concurrencyLimit(64);
+    rounds(known, 2, () => 50);
+    known.startAt(16);
+    expect(known.current).toBe(3);
+    const low = concurrencyLimit(4);
+    low.startAt(16);
+    expect(low.current).toBe(4);
+  });
+
+  it('doubles no more once the store pushes back', () => {
+    const limit = concurrencyLimit(64);
+    limit.startAt(8);
+    limit.ended({ sentAt: 0, endedAt: 50, pressure: 'too-many' });
+    expect(limit.current).toBe(7);
+    rounds(limit, 1, () => 50, 20_000);
+    expect(limit.current).toBeLessThanOrEqual(8);
+  });
+
   it('stops at the ceiling', () => {
     const limit = concurrencyLimit(4);
     rounds(limit, 20, () => 50);

@@ -10,7 +10,7 @@ function read(status: number, body: string, more: { retryAfter?: string; locatio
 
 describe('an answer', () => {
   it.each([200, 201, 202, 207, 299])('is success when it is %i with whole JSON', (status) => {
-    expect(read(status, '{"id":7}')).toEqual({ kind: 'ok', value: { id: 7 } });
+    expect(read(status, '{"id":7}')).toMatchObject({ kind: 'ok', value: { id: 7 } });
   });
 
   it.each([
