@@ -121,6 +121,27 @@ describe('check --online', () => {
   });
 });
 
+it('check --online reaches for sources and destinations elsewhere, and says what is in the way', async () => {
+  await using server = await answering(200, {}, '[]');
+  await using refusing = await answering(403, {}, '');
+  await using nothing = await answering(404, {}, '');
+  const at = (url: string) =>
+    JOB.replace('path: catalog.csv', `url: { address: "${url}/c.csv", allowPrivateAddresses: true }`);
+  await using workspace = await workspaceAt(server.url, {
+    'jobs/here.yaml': at(server.url),
+    'jobs/closed.yaml': at(refusing.url),
+    'jobs/gone.yaml': at(nothing.url),
+    'jobs/lists.yaml': 'export: subscriber-lists\nstore: main\ndestination: { path: exports/lists.csv }\n',
+  });
+  const checked = await workspace.storeferry('check', '--online');
+  const said = checked.stdout.replaceAll(/\s+/g, ' ');
+  expect(said).toContain(`ok job here: its source ${server.url}/c.csv can be read`);
+  expect(said).toContain(`error job closed: its source cannot be read: ${refusing.url}/c.csv`);
+  expect(said).toContain(`error job gone: its source ${nothing.url}/c.csv is not there`);
+  expect(said).toContain('ok job lists: its destination exports/lists.csv can be written');
+  expect(checked.code).toBe(1);
+});
+
 describeWithRedis('check --online with Redis', () => {
   it('says what makes it forget, and whether workers are there', async () => {
     await using redis = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });

@@ -1,5 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** A run keeps a copy of its source, and its plan beside it. */
@@ -22,19 +23,19 @@ export function diskCheck(folder: string, sources: () => Promise<readonly string
 
 /** Whether so much free space is enough for a source of a size, both in bytes. */
 export function judgeDisk(free: number, largest: number, folder: string): Omit<Finding, 'subject'> {
-  const found = `${inWords(free)} free at ${folder}`;
+  const found = `${bytesInWords(free)} free at ${folder}`;
   const needed = largest * TIMES_THE_SOURCE;
   if (free < needed) {
     return {
       verdict: 'error',
-      message: `${found}, and the largest source may take ${inWords(needed)}`,
+      message: `${found}, and the largest source may take ${bytesInWords(needed)}`,
       hint: 'Make room, or let ARTIFACTS_URL name a larger disk.',
     };
   }
   if (free < LITTLE_BYTES) return { verdict: 'warning', message: found, hint: 'That is little: make room.' };
   return {
     verdict: 'ok',
-    message: largest === 0 ? found : `${found}; the largest source may take ${inWords(needed)}`,
+    message: largest === 0 ? found : `${found}; the largest source may take ${bytesInWords(needed)}`,
   };
 }
 
@@ -48,12 +49,4 @@ async function nearestThere(folder: string): Promise<string> {
   while ((await stat(there).catch(() => undefined)) === undefined && there !== dirname(there))
     there = dirname(there);
   return there;
-}
-
-const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-function inWords(bytes: number): string {
-  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const figure = bytes / 1024 ** power;
-  return `${figure.toFixed(power > 0 && figure < 10 ? 1 : 0)} ${UNITS[power]}`;
 }

@@ -5,8 +5,11 @@ import type { ImportJob } from '../../config/import-job.ts';
 import type { MappingSpec } from '../../config/mapping-spec.ts';
 import { fitHeader } from '../../mapping/header-fit.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
+import type { RemoteAddress } from '../../model/remote-address.ts';
 import { findFiles } from '../../source/find-files.ts';
+import { probeRemote } from '../../source/probe-remote.ts';
 import { lookAtSource } from '../look-at-source.ts';
+import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** So much of a file shows its header and its dialect. */
@@ -23,19 +26,15 @@ export function sourceCheck(
   const { source, crosswalk } = job;
   return {
     subject: `job ${job.name}`,
-    async look() {
-      const findings: Facts[] = [];
-      if (source.path === undefined) {
-        findings.push({
-          verdict: 'not-checked',
-          message: `its source ${source.remote.location} is elsewhere`,
-          hint: 'storeferry plan fetches it.',
-        });
-      } else {
-        findings.push(await judgeSource(source.path, job, spec, workspaceDir));
-      }
-      if (crosswalk !== undefined) findings.push(await judgeCrosswalk(crosswalk, workspaceDir));
-      return findings;
+    async look(signal) {
+      const found =
+        source.path === undefined
+          ? judgeRemote(source.remote, signal)
+          : judgeSource(source.path, job, spec, workspaceDir);
+      return await Promise.all([
+        found,
+        ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, workspaceDir)]),
+      ]);
     },
   };
 }
@@ -79,6 +78,20 @@ async function judgeSource(
   return await look().catch((error: unknown) => unreadable('source', error));
 }
 
+async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<Facts> {
+  const look = async (): Promise<Facts> => {
+    const { files, bytes } = await probeRemote(remote, signal);
+    if (files.length === 0) {
+      const message = `its source ${remote.location} is not there`;
+      return { verdict: 'error', message, hint: 'Is the address right, and has the file been written yet?' };
+    }
+    const more = files.length === 1 ? '' : `, ${files.length} files`;
+    const size = bytes === null ? '' : `, ${bytesInWords(bytes)}`;
+    return { verdict: 'ok', message: `its source ${remote.location} can be read${more}${size}` };
+  };
+  return await look().catch((error: unknown) => unreadable('source', error));
+}
+
 async function judgeCrosswalk(
   { path, match, id }: NonNullable<ImportJob['crosswalk']>,
   workspaceDir: string,
@@ -108,10 +121,11 @@ function unreadable(what: string, error: unknown): Facts {
 export function destinationCheck({ name, destination }: ExportJob, workspaceDir: string): OnlineCheck {
   return {
     subject: `job ${name}`,
-    async look() {
+    async look(signal) {
       if (destination.path === undefined) {
-        const message = `its destination ${destination.remote.location} is elsewhere`;
-        return [{ verdict: 'not-checked', message, hint: `storeferry run ${name} writes it.` }];
+        await probeRemote(destination.remote, signal);
+        const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
+        return [{ verdict: 'ok', message }];
       }
       let folder = dirname(resolve(workspaceDir, destination.path));
       while ((await stat(folder).catch(() => undefined)) === undefined && folder !== dirname(folder)) {
