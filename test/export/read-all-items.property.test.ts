@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllRead, readAllItems } from '../../src/export/read-all-items.ts';
+import { measureProperty } from '../support/measure-property.ts';
 import { type Change, ChangingStore } from './changing-store.ts';
 
 /** Changes in quick succession, at the ends more often than elsewhere. */
@@ -25,8 +26,10 @@ async function readAll(store: ChangingStore, limit: number, concurrency: number)
 }
 
 describe('reading a list that changes between pages', () => {
-  it('gives every stable item exactly once', async () => {
-    await fc.assert(
+  it('gives every stable item exactly once', async (context) => {
+    await measureProperty(
+      context,
+      { invariant: 18, tried: 'lists that change between pages', wrong: 'stable ids missed or repeated' },
       fc.asyncProperty(
         fc.record({
           count: fc.integer({ min: 0, max: 200 }),
