@@ -40,7 +40,7 @@ export function storeListsTable(lists: readonly StoreList[], match: string): Loo
       message:
         lists.length === 0
           ? 'the store has no subscriber lists; create the list there first'
-          : `the store has no subscriber list of this ${match}; its lists are ${named.join(', ')}${more}`,
+          : `the store has no subscriber list of this ${match}; its lists are ${named.join('; ')}${more}`,
     },
     ambiguous: {
       keys: ambiguous,

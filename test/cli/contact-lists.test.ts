@@ -52,7 +52,7 @@ describe('contacts for lists that the job names', () => {
     const run = await crm.workspace.storeferry('run', 'crm');
     expect(run.code).toBe(3);
     expect(run.stdout.replaceAll(/\s+/g, ' ')).toContain(
-      '2 rows: the store has no subscriber list of this name; its lists are Newsletter, Wholesale',
+      '2 rows: the store has no subscriber list of this name; its lists are Newsletter; Wholesale',
     );
     expect(crm.store.shop.contacts.get(1001)).not.toHaveProperty('email');
 

@@ -46,7 +46,7 @@ describe('names of the store’s subscriber lists', () => {
       code: 'list-unknown',
       field: 'subscriberLists',
       message:
-        'the store has no subscriber list of this name; its lists are Newsletter, Wholesale, Twice, twice',
+        'the store has no subscriber list of this name; its lists are Newsletter; Wholesale; Twice; twice',
     });
   });
 

@@ -4,7 +4,6 @@ import { didYouMean } from '../../model/nearest.ts';
 import type { UnmatchedCode } from '../../model/unmatched-codes.ts';
 import { type Cell, Unreadable } from '../cell.ts';
 import { compileField, type Field } from '../field.ts';
-
 import type { Scope } from '../scope.ts';
 
 /** Finds the store's id of a contact by a field of it. */
@@ -35,7 +34,7 @@ export function compileContactId(
   }
   const known = CONTACT_TEXT_FIELDS.find((name) => name === crosswalk.match);
   const sent = known === undefined ? undefined : contact[known];
-  const value = sent ?? contact.match?.[crosswalk.match];
+  const value = sent ?? new Map(Object.entries(contact.match ?? {})).get(crosswalk.match);
   if (value === undefined) {
     const names = [...CONTACT_TEXT_FIELDS, ...Object.keys(contact.match ?? {})];
     scope.problems.add(
