@@ -1,13 +1,14 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LockedError, StateError } from '../../src/model/errors.ts';
+import { LockedError } from '../../src/model/errors.ts';
 import { shardLockName, targetLockName } from '../../src/state/lock-names.ts';
 import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
 import { openRedisState } from '../../src/state/redis.ts';
 import type { Lock } from '../../src/state/state.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { expectAdvice } from './expect-advice.ts';
 import { itAgreesWithPlainMaps } from './model-suite.ts';
-import { applied, bodyOf, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
+import { applied, bodyOf, deletion, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';
 import { describeState } from './state-suite.ts';
 import { startSwallowingProxy } from './swallowing-proxy.ts';
@@ -193,81 +194,6 @@ describeWithRedis('the shared state', () => {
     expect(keys.filter((key) => !key.startsWith('shop:'))).toEqual([]);
   });
 
-  describe('refuses with advice', () => {
-    it('an address where nobody listens, at once', async () => {
-      const opening = openRedisState({ url: 'redis://user:geheim-1@127.0.0.1:1', prefix: 'test' });
-      await expectAdvice(opening, /127\.0\.0\.1:1 cannot be reached/, 'REDIS_URL');
-    });
-
-    it.each(['http://:geheim-1@host', 'geheim-1', 'redis://:geheim-1%@host', 'redis://:geheim-1@host/name'])(
-      'the address %s, which is of another kind',
-      async (url) => {
-        await expectAdvice(openRedisState({ url, prefix: 'test' }), /form redis:/, 'rediss');
-      },
-    );
-
-    it('a wrong password, and shows none', async () => {
-      await using own = await startRedis({ aof: false, password: 'right-password' });
-      const wrong = own.url.replace('right-password', 'geheim-1');
-      await expectAdvice(openRedisState({ url: wrong, prefix: 'test' }), /refuses us/, 'password');
-      await expectAdvice(
-        openRedisState({ url: own.url.replace(':right-password@', ''), prefix: 'test' }),
-        /refuses us/,
-        'password',
-      );
-    });
-
-    it('a server that does not answer', async () => {
-      await using own = await startRedis({ aof: false });
-      await using state = await openRedisState({ url: own.url, prefix: 'test', patienceMs: 300 });
-      own.pause();
-      await expectAdvice(state.runs.get('run-1'), /cannot be reached/, 'run again');
-      await expectAdvice(
-        openRedisState({ url: own.url, prefix: 'test', patienceMs: 300 }),
-        /cannot be reached/,
-        'REDIS_URL',
-      );
-      own.resume();
-    });
-
-    it('a server that is gone, after its patience', async () => {
-      await using own = await startRedis({ aof: false });
-      await using state = await openRedisState({ url: own.url, prefix: 'test', patienceMs: 500 });
-      await own.kill();
-      await expectAdvice(
-        state.runs.record(sampleRun(), 1, [applied(upsert(0, 'shirt'))], 1),
-        /reached/,
-        'run again',
-      );
-    });
-
-    it('a full server, with nothing written by halves', async () => {
-      await using own = await startRedis({ aof: false, settings: { maxmemory: '3mb' } });
-      await using state = await openRedisState({ url: own.url, prefix: 'test' });
-      const run = sampleRun();
-      await state.runs.create(run);
-      const filling = async () => {
-        for (let shard = 0; shard < 100; shard++) {
-          const results = range(500).map((index) => applied(upsert(index, `key-${shard}-${index}`)));
-          await state.runs.record(run, shard, results, 500);
-        }
-      };
-      await expectAdvice(filling(), /is full/, 'maxmemory');
-      const { applied: recorded } = await state.runs.tally('run-1');
-      expect(recorded).toBeGreaterThan(0);
-      expect(await state.ledger(TARGET).count('nightly')).toBe(recorded);
-    });
-
-    it('a replica', async () => {
-      await using own = await startRedis({ aof: false });
-      await using state = await openRedisState({ url: own.url, prefix: 'test' });
-      const client = new Redis(own.url);
-      await client.replicaof('127.0.0.1', 1);
-      client.disconnect();
-      await expectAdvice(state.runs.create(sampleRun()), /is a replica/, 'primary');
-    });
-  });
-
   it('is checked for settings under which Redis forgets', async () => {
     expect((await lookAtRedis({ url: server.url })).problems).toEqual([]);
     await using own = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
@@ -299,14 +225,4 @@ async function startClusterNode(): Promise<RedisServer> {
   await expect.poll(() => client.cluster('INFO'), { timeout: 10_000 }).toContain('cluster_state:ok');
   client.disconnect();
   return node;
-}
-
-/** A StateError with the advice, in which no password stands, not even in its causes. */
-async function expectAdvice(refused: Promise<unknown>, message: RegExp, advice: string): Promise<void> {
-  const error: unknown = await refused.then(() => undefined).catch((error: unknown) => error);
-  if (!(error instanceof StateError)) throw new Error(`expected a StateError, found ${error}`);
-  expect(error.message).toMatch(message);
-  expect(error.hint).toContain(advice);
-  const { inspect } = await import('node:util');
-  expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('geheim');
 }

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { Attempt } from '../../src/storefront/events.ts';
+import { errorAnswer, resetBefore } from '../support/store/faults.ts';
+import { KEY, product, setup, signal } from './setup.ts';
+
+describe('whoever listens to its attempts', () => {
+  it('is told each of them, under the id of their request, and what it is about', async () => {
+    const { attempts, onAttempt } = collectAttempts();
+    const { store, storefront } = await setup({}, { onAttempt });
+    store.misbehave({ does: errorAnswer(503, 'Busy'), keys: ['mug'], times: 2 });
+    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['vase'] });
+    await storefront.upsertProduct(product('mug'), { signal, about: 'run k3v9' });
+    await storefront.upsertProduct(product('vase'), { signal });
+
+    const [first, second, third, refused] = attempts;
+    expect(attempts).toHaveLength(4);
+    expect(first).toMatchObject({
+      about: 'run k3v9',
+      method: 'POST',
+      attempt: 1,
+      status: 503,
+      failure: 'Busy',
+    });
+    expect(second).toMatchObject({ attempt: 2, status: 503, requestId: first?.requestId });
+    expect(third).toMatchObject({ attempt: 3, status: 200, failure: null, requestId: first?.requestId });
+    expect(refused).toMatchObject({ attempt: 1, status: 422, failure: null, about: undefined });
+    expect(refused?.requestId).not.toBe(first?.requestId);
+    expect(JSON.stringify(attempts)).not.toContain(KEY);
+  });
+
+  it('is told of one that got no answer', async () => {
+    const { attempts, onAttempt } = collectAttempts();
+    const { store, storefront } = await setup({}, { onAttempt });
+    store.misbehave({ does: resetBefore, times: 1 });
+    await storefront.upsertProduct(product('mug'), { signal });
+    expect(attempts).toMatchObject([
+      { attempt: 1, status: null, failure: expect.stringContaining('connection') },
+      { attempt: 2, failure: null },
+    ]);
+  });
+});
+
+function collectAttempts() {
+  const attempts: Attempt[] = [];
+  return { attempts, onAttempt: (attempt: Attempt) => void attempts.push(attempt) };
+}

@@ -1,0 +1,158 @@
+import { createServer as createSocketServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { UnauthorizedError } from '../../src/model/errors.ts';
+import {
+  empty,
+  errorAnswer,
+  halfAnswer,
+  hang,
+  html,
+  redirect,
+  resetAfter,
+  resetBefore,
+  successFalse,
+  trailing,
+  unauthorized,
+} from '../support/store/faults.ts';
+import { startStore } from '../support/store.ts';
+import { connect, KEY, product, serve, setup, signal } from './setup.ts';
+
+describe('the storefront, before a store that misbehaves', () => {
+  it.each([
+    ['resets before it applies', resetBefore],
+    ['resets after it applied', resetAfter],
+    ['sends half an answer', halfAnswer],
+    ['sends a page', html],
+    ['sends nothing', empty],
+    ['says success: false', successFalse],
+    ['sends a word too many', trailing],
+    ['answers 500', errorAnswer(500)],
+    ['answers 503', errorAnswer(503)],
+    ['answers 429', errorAnswer(429)],
+    ['answers 408', errorAnswer(408)],
+    ['redirects', redirect(307, '/api/site/products')],
+  ])('sends again when it %s', async (_, does) => {
+    const { store, storefront } = await setup({ faults: [{ does, times: 3 }] });
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({ kind: 'applied' });
+    expect(store.figures()).toMatchObject({ requests: 4, duplicates: 0, maxOverlap: 1 });
+    expect(storefront.stats()).toMatchObject({ requests: 4, retries: 3 });
+  });
+
+  it('gives up after eight retries, and says why', async () => {
+    const { store, storefront } = await setup({ faults: [{ does: html }] });
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
+      kind: 'unsent',
+      reason: { code: 'answer-unreadable', message: expect.stringContaining('without whole JSON') },
+    });
+    expect(store.figures().requests).toBe(9);
+  });
+
+  it.each([400, 404, 409, 422])('does not send again what the store refused with %i', async (status) => {
+    const { store, storefront } = await setup({ faults: [{ does: errorAnswer(status, 'Too\u0007 dear') }] });
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
+      kind: 'rejected',
+      reason: { code: `store-${status}`, message: 'Too dear' },
+    });
+    expect(store.figures().requests).toBe(1);
+  });
+
+  it.each([301, 302, 303, 307, 308])(
+    'never follows a redirect (%i), and the key goes nowhere else',
+    async (status) => {
+      const other = await startStore({ seed: 5 });
+      onTestFinished(() => other.close());
+      const location = `${other.baseUrl}/api/site/products`;
+      const { storefront } = await setup({ faults: [{ does: redirect(status, location) }] });
+      expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({
+        kind: 'unsent',
+        reason: { code: 'store-redirect' },
+      });
+      expect(other.requests).toEqual([]);
+    },
+  );
+
+  it('ends with one error when the key is revoked', async () => {
+    const { store, storefront } = await setup({ faults: [{ does: unauthorized, from: 2 }] });
+    await storefront.upsertProduct(product('a'), { signal });
+    await expect(storefront.upsertProduct(product('b'), { signal })).rejects.toThrow(UnauthorizedError);
+    expect(store.figures().requests).toBe(2);
+  });
+
+  it('never lets the key out, though the store echoes it', async () => {
+    const { storefront } = await setup({
+      faults: [
+        { does: errorAnswer(422, `Bearer ${KEY} may not`), keys: ['a'] },
+        { does: errorAnswer(401, `no such key: ${KEY}`), keys: ['b'] },
+      ],
+    });
+    const outcome = await storefront.upsertProduct(product('a'), { signal });
+    const error = await storefront.upsertProduct(product('b'), { signal }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(UnauthorizedError);
+    const texts = [JSON.stringify(outcome), String(error), error instanceof Error ? (error.stack ?? '') : ''];
+    for (const text of texts) expect(text).not.toContain(KEY);
+    expect(texts[0]).toContain('Bearer [API key] may not');
+  });
+
+  it('does not wait for ever for an answer', async () => {
+    const { storefront } = await setup(
+      { faults: [{ does: hang, times: 1 }] },
+      { timeouts: { headersMs: 200 } },
+    );
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({ kind: 'applied' });
+    expect(storefront.stats().retries).toBe(1);
+  });
+
+  it('does not wait for ever for an answer that drips in', async () => {
+    let requests = 0;
+    const baseUrl = await serve((_, response) => {
+      requests++;
+      if (requests > 1) {
+        response.end('{"id":1}');
+        return;
+      }
+      const drip = setInterval(() => response.write(' '), 10);
+      response.once('close', () => clearInterval(drip));
+    });
+    const storefront = connect(baseUrl, { timeouts: { wholeMs: 100 } });
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({ kind: 'applied', id: 1 });
+    expect(requests).toBe(2);
+  });
+
+  it('reads no answer that is too large', async () => {
+    const baseUrl = await serve((_, response) => response.end(`["${'x'.repeat(17 * 1024 * 1024)}"]`));
+    const storefront = connect(baseUrl);
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({
+      kind: 'unsent',
+      reason: { code: 'answer-too-large' },
+    });
+  });
+
+  it('takes no second answer for that of the next request', async () => {
+    const baseUrl = await new Promise<string>((resolve) => {
+      const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const server = createSocketServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => socket.write(answer('{"id":1}') + answer('{"id":666}')));
+      });
+      onTestFinished(() => void server.close());
+      server.listen(0, '127.0.0.1', () => {
+        const address = server.address();
+        resolve(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
+      });
+    });
+    const storefront = connect(baseUrl, { limits: { concurrency: 1 } });
+    for (const url of ['a', 'b', 'c']) {
+      expect(await storefront.upsertProduct(product(url), { signal })).toEqual({ kind: 'applied', id: 1 });
+    }
+  });
+
+  it.each([
+    ['nothing listens', 'http://127.0.0.1:9', 'connection-refused'],
+    ['there is no such host', 'http://store.invalid', 'host-not-found'],
+  ])('says it when %s', async (_, baseUrl, code) => {
+    expect(await connect(baseUrl).upsertProduct(product('mug'), { signal })).toMatchObject({
+      kind: 'unsent',
+      reason: { code },
+    });
+  });
+});

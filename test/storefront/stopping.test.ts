@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { errorAnswer, hang } from '../support/store/faults.ts';
+import { product, setup, signal } from './setup.ts';
+
+describe('the storefront, told to stop', () => {
+  it('ends a request under way at once', async () => {
+    const { storefront } = await setup({ faults: [{ does: hang }] });
+    const controller = new AbortController();
+    const sending = storefront.upsertProduct(product('mug'), { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 30);
+    await expect(sending).rejects.toThrow('enough');
+    expect(storefront.stats().inFlight).toBe(0);
+  });
+
+  it('lets a request under way end when it is only stopping, and begins no other', async () => {
+    const { store, storefront } = await setup({ latencyMs: 50 }, { limits: { concurrency: 1 } });
+    const stopping = new AbortController();
+    const options = { signal, stopping: stopping.signal };
+    const sent = Promise.allSettled(['a', 'b'].map((url) => storefront.upsertProduct(product(url), options)));
+    setTimeout(() => stopping.abort(new Error('stopping')), 20);
+    expect((await sent).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(store.figures().requests).toBe(1);
+  });
+
+  it('ends the wait for a retry', async () => {
+    const { store, storefront } = await setup({
+      faults: [{ does: errorAnswer(429, 'later', { 'retry-after': '600' }) }],
+    });
+    const controller = new AbortController();
+    const sending = storefront.upsertProduct(product('mug'), { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    await expect(sending).rejects.toThrow('enough');
+    expect(store.figures().requests).toBe(1);
+  });
+
+  it('turns away what waits when it is closed', async () => {
+    const { storefront } = await setup({ latencyMs: 30 }, { limits: { concurrency: 1 } });
+    const sent = Promise.allSettled(
+      ['a', 'b'].map((url) => storefront.upsertProduct(product(url), { signal })),
+    );
+    await storefront.close();
+    expect((await sent).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  });
+});
