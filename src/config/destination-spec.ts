@@ -16,11 +16,15 @@ export const destinationSchema = z
     mode: z
       .enum(['replace', 'append'])
       .default('replace')
-      .describe('`replace` writes the file anew; `append` keeps history: a line per list and run.'),
+      .describe(
+        '`replace` writes the file anew. `append` adds to it: a line per list and run, or the orders that it does not have yet.',
+      ),
     format: z
       .enum(['csv', 'excel-csv', 'jsonl'])
       .default('csv')
-      .describe('`excel-csv` is for spreadsheets: a byte order mark, and no cell that starts a formula.'),
+      .describe(
+        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula. `jsonl` keeps orders whole, one a line.',
+      ),
   })
   .superRefine((written, context) => {
     exactlyOnePlace(written, context);

@@ -1,9 +1,10 @@
 import type { ExportJob } from '../config/export-job.ts';
+import { LIST_COLUMNS } from '../model/subscriber-list.ts';
 import { cellText, valueAt } from './cell-text.ts';
 import { pathOf } from './column-path.ts';
 import { exactJson } from './exact-json.ts';
 import { FoundColumns } from './found-columns.ts';
-import { LIST_COLUMNS, listReading } from './list-columns.ts';
+import { listReading } from './list-reading.ts';
 import { readKeptList } from './read-lists.ts';
 
 /** How items become lines of a file. */

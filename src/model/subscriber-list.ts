@@ -10,3 +10,23 @@ export interface SubscriberList {
   /** Click rate, 0 to 1. */
   readonly clicks: number | null;
 }
+
+/** A list as it was at one moment. */
+export interface ListReading extends SubscriberList {
+  /** `created` as a date in UTC, such as 2024-01-31; null when the store sent none. */
+  readonly created_date: string | null;
+  /** When the lists were read, ISO 8601 in UTC: the same in all lines of a run. */
+  readonly read_at: string;
+}
+
+/** The columns of list statistics, in their usual order. */
+export const LIST_COLUMNS = [
+  'id',
+  'name',
+  'created',
+  'created_date',
+  'subscribers',
+  'opens',
+  'clicks',
+  'read_at',
+] as const satisfies readonly (keyof ListReading)[];
