@@ -1,7 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { s3Client } from '../../src/remote/s3.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { put as send } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type FileServer, startFileServer } from '../support/file-server.ts';
 import { S3_KEYS, startS3 } from '../support/s3-server.ts';
@@ -136,22 +138,15 @@ describe('a job that reads from S3', () => {
     const nightly = `import: products\nstore: main\nmapping: shopify-products\nsource: ${source}\n`;
     const stores = `main: { baseUrl: "${scene.store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n`;
     await using workspace = await makeWorkspace({ 'stores.yaml': stores, 'jobs/nightly.yaml': nightly }, env);
-    const { s3Client } = await import('../../src/remote/s3.ts');
-    const { openSpool } = await import('../../src/remote/spool.ts');
-    const put = async (name: string, content: string) => {
-      await using spool = await openSpool();
-      await spool.fill(
-        (async function* () {
-          yield content;
-        })(),
+    const put = (name: string, content: string) =>
+      send(
+        s3Client({
+          ...{ kind: 's3', location: '', bucket: 'bucket', key: `in/${name}`, endpoint: s3.endpoint },
+          ...{ region: 'us-east-1', credentials: { ...S3_KEYS, sessionToken: null }, pathStyle: true },
+          ...{ newest: false, allowPrivateAddresses: true },
+        }),
+        content,
       );
-      await using client = s3Client({
-        ...{ kind: 's3', location: '', bucket: 'bucket', key: `in/${name}`, endpoint: s3.endpoint },
-        ...{ region: 'us-east-1', credentials: { ...S3_KEYS, sessionToken: null }, pathStyle: true },
-        ...{ newest: false, allowPrivateAddresses: true },
-      });
-      await client.put(spool, { signal: new AbortController().signal, ifVersion: undefined });
-    };
     await put('part-1.csv', shopifyCatalog(manyProducts(2)));
     const early = (await workspace.storeferry('run', 'nightly', '--json')).json();
     expect(early['error']).toMatch(/gives 1 file\(s\) where the job says `files: 2`/);
@@ -184,7 +179,6 @@ describeWithSshd('a job on an SSH server', () => {
       },
       env,
     );
-    const { writeFile } = await import('node:fs/promises');
     await writeFile(join(sshd.folder, 'in.csv'), shopifyCatalog(manyProducts(3)));
     const nightly = async () => {
       const ended = await workspace.storeferry('run', 'nightly', '--json');

@@ -1,67 +1,34 @@
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
 import { httpClient } from '../../src/remote/http.ts';
-import type { RemoteClient } from '../../src/remote/remote-client.ts';
-import { RemoteFailure } from '../../src/remote/remote-failure.ts';
-import { retrying } from '../../src/remote/retrying.ts';
-import { openSpool } from '../../src/remote/spool.ts';
 import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { none } from '../support/measure.ts';
 import { httpAddress } from './http-address.ts';
+import { failureOf, fetchOne, put } from './trials.ts';
 
 const signal = new AbortController().signal;
-const patience = { retries: 2, firstWaitMs: 1 };
 const CSV = 'sku,price\nA,1\n';
 const TIMEOUTS = { connectMs: 500, headersMs: 300, bodyMs: 300 };
-
-async function fetch(client: RemoteClient, options: { unless?: string | null; limitBytes?: number } = {}) {
-  const [file] = await client.find(signal);
-  if (file === undefined) throw new Error('nothing found');
-  const fetched = await fetchFile(client, file, { signal, patience, ...options });
-  if (fetched === undefined) return undefined;
-  await using whole = fetched;
-  return { content: await text(whole.spool.open()), version: whole.version };
-}
-
-async function failureOf(action: Promise<unknown>): Promise<RemoteFailure> {
-  const error: unknown = await action.then(
-    () => 'no failure',
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof RemoteFailure)) throw new Error(`expected a RemoteFailure, got ${String(error)}`);
-  return error;
-}
-
-async function put(client: RemoteClient, content: string, ifVersion?: string | null) {
-  await using spool = await openSpool();
-  await spool.fill(
-    (async function* () {
-      yield content;
-    })(),
-  );
-  await retrying(() => client.put(spool, { signal, ifVersion }), signal, patience);
-}
 
 describe('a file on the web', () => {
   it('is fetched with its version, and not again while that stays', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
-    await using client = httpClient(httpAddress(`${server.url}/a.csv?token=T`));
-    const first = await fetch(client);
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv?token=T`));
+    const first = await fetchOne(client());
     expect(first?.content).toBe(CSV);
-    expect(await fetch(client, { unless: first?.version ?? null })).toBeUndefined();
+    expect(await fetchOne(client(), { unless: first?.version ?? null })).toBeUndefined();
     server.files.set('/a.csv', Buffer.from('sku\nB\n'));
-    expect((await fetch(client, { unless: first?.version ?? null }))?.content).toBe('sku\nB\n');
+    expect((await fetchOne(client(), { unless: first?.version ?? null }))?.content).toBe('sku\nB\n');
     expect(server.requests.map(({ path }) => path)).toEqual(Array(3).fill('/a.csv?token=T'));
   });
 
   it('counts as unchanged where the server minds no conditions and sends the same entity tag', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(200, { etag: '"1"' }).end(CSV));
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    const { version = null } = (await fetch(client)) ?? {};
-    expect(await fetch(client, { unless: version })).toBeUndefined();
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    const { version = null } = (await fetchOne(client())) ?? {};
+    expect(await fetchOne(client(), { unless: version })).toBeUndefined();
   });
 
   it('is told by its date only once that is settled', async () => {
@@ -72,12 +39,12 @@ describe('a file on the web', () => {
       if (request.headers['if-modified-since'] === written) response.writeHead(304).end();
       else response.writeHead(200, { 'last-modified': written, ...now }).end(CSV);
     });
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await fetch(client))?.version).toBeNull();
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await fetchOne(client()))?.version).toBeNull();
     now.date = new Date('2026-01-01T00:01:00Z').toUTCString();
-    const settled = await fetch(client);
+    const settled = await fetchOne(client());
     expect(settled?.version).not.toBeNull();
-    expect(await fetch(client, { unless: settled?.version ?? null })).toBeUndefined();
+    expect(await fetchOne(client(), { unless: settled?.version ?? null })).toBeUndefined();
   });
 
   it('comes with the headers and the password that the job gives', async () => {
@@ -86,23 +53,23 @@ describe('a file on the web', () => {
       headers: { 'X-Api-Key': 'K' },
       auth: { kind: 'basic', user: 'me', password: 'secret' },
     });
-    await using client = httpClient(address);
-    await fetch(client);
+    const client = () => httpClient(address);
+    await fetchOne(client());
     expect(server.requests[0]?.headers).toMatchObject({
       'x-api-key': 'K',
       authorization: `Basic ${Buffer.from('me:secret').toString('base64')}`,
       'accept-encoding': 'identity',
     });
-    await using other = httpClient({ ...address, auth: { kind: 'bearer', token: 'T' } });
-    await fetch(other);
+    const other = () => httpClient({ ...address, auth: { kind: 'bearer', token: 'T' } });
+    await fetchOne(other());
     expect(server.requests[1]?.headers.authorization).toBe('Bearer T');
   });
 
   it.each([500, 503, 429, 408])('is asked for again after %i', async (status) => {
     await using server = await startFileServer({ '/a.csv': CSV });
     server.answer('/a.csv', (_request, response) => void response.writeHead(status).end(), 2);
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await fetch(client))?.content).toBe(CSV);
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await fetchOne(client()))?.content).toBe(CSV);
     expect(server.requests).toHaveLength(3);
   });
 
@@ -113,9 +80,9 @@ describe('a file on the web', () => {
       (_request, response) => void response.writeHead(503, { 'retry-after': '1' }).end(),
       1,
     );
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
     const begun = performance.now();
-    await fetch(client);
+    await fetchOne(client());
     expect(performance.now() - begun).toBeGreaterThan(990);
   });
 
@@ -129,8 +96,8 @@ describe('a file on the web', () => {
   ] as const)('is not asked for again after %i', async (status, kind, message) => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(status).end());
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    const failure = await failureOf(fetch(client));
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    const failure = await failureOf(fetchOne(client()));
     expect(failure.kind).toBe(kind);
     expect(failure.message).toMatch(message);
     expect(server.requests).toHaveLength(1);
@@ -143,8 +110,8 @@ describe('a file on the web', () => {
       response.write(CSV);
       setTimeout(() => response.destroy(), 20);
     });
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await failureOf(fetch(client))).kind).toBe('passing');
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await failureOf(fetchOne(client()))).kind).toBe('passing');
     expect(server.requests).toHaveLength(3);
   });
 
@@ -155,8 +122,8 @@ describe('a file on the web', () => {
       response.write(CSV);
       setTimeout(() => response.destroy(), 20);
     });
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await failureOf(fetch(client))).kind).toBe('passing');
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await failureOf(fetchOne(client()))).kind).toBe('passing');
   });
 
   it('is fetched whole after it broke off once', async () => {
@@ -170,8 +137,8 @@ describe('a file on the web', () => {
       },
       1,
     );
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await fetch(client))?.content).toBe(CSV);
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await fetchOne(client()))?.content).toBe(CSV);
   });
 
   it('is refused beyond the limit, whatever length the server named', async () => {
@@ -182,8 +149,8 @@ describe('a file on the web', () => {
       response.once('close', () => clearInterval(dripping));
     });
     for (const path of ['/a.csv', '/endless.csv']) {
-      await using client = httpClient(httpAddress(server.url + path));
-      expect((await failureOf(fetch(client, { limitBytes: 4_000 }))).message).toBe('it is larger');
+      const client = () => httpClient(httpAddress(server.url + path));
+      expect((await failureOf(fetchOne(client(), { limitBytes: 4_000 }))).message).toBe('it is larger');
     }
     expect(server.requests).toHaveLength(2);
   });
@@ -193,11 +160,12 @@ describe('a file on the web', () => {
     server.answer('/a.csv', (_request, response) => {
       if (part === 'body') response.writeHead(200, { 'content-length': 100 }).write('x');
     });
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`), TIMEOUTS);
-    const [file] = await client.find(signal);
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`), TIMEOUTS);
+    await using once = client();
+    const [file] = await once.find(signal);
     if (file === undefined) throw new Error('nothing found');
-    const once = fetchFile(client, file, { signal, patience: { retries: 0, firstWaitMs: 1 } });
-    expect((await failureOf(once)).message).toMatch(/does not answer in time/);
+    const action = fetchFile(once, file, { signal, patience: { retries: 0, firstWaitMs: 1 } });
+    expect((await failureOf(action)).message).toMatch(/does not answer in time/);
   });
 
   it('is refused in a packing that was not asked for, and left packed with gzip', async () => {
@@ -206,10 +174,10 @@ describe('a file on the web', () => {
       const encoding = request.url?.slice(-2) === 'br' ? 'br' : 'gzip';
       response.writeHead(200, { 'content-encoding': encoding }).end('packed');
     });
-    await using brotli = httpClient(httpAddress(`${server.url}/a.csv?br`));
-    expect((await failureOf(fetch(brotli))).message).toMatch(/packs it as 'br'/);
-    await using gzip = httpClient(httpAddress(`${server.url}/a.csv?gz`));
-    expect((await fetch(gzip))?.content).toBe('packed');
+    const brotli = () => httpClient(httpAddress(`${server.url}/a.csv?br`));
+    expect((await failureOf(fetchOne(brotli()))).message).toMatch(/packs it as 'br'/);
+    const gzip = () => httpClient(httpAddress(`${server.url}/a.csv?gz`));
+    expect((await fetchOne(gzip()))?.content).toBe('packed');
   });
 });
 
@@ -229,8 +197,8 @@ describe('a redirect', () => {
       headers: { Cookie: 'C', 'X-Api-Key': 'K' },
       auth: { kind: 'bearer', token: 'T' },
     });
-    await using client = httpClient(address);
-    expect((await fetch(client))?.content).toBe(CSV);
+    const client = () => httpClient(address);
+    expect((await fetchOne(client()))?.content).toBe(CSV);
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer T', 'Bearer T']);
     const [seen] = other.requests;
     expect(seen?.path).toBe('/b.csv');
@@ -252,10 +220,9 @@ describe('a redirect', () => {
       '/a.csv',
       (_request, response) => void response.writeHead(302, { location: `${other.url}/b.csv` }).end(),
     );
-    await using client = httpClient(
-      httpAddress(`${server.url}/a.csv`, { auth: { kind: 'bearer', token: 'T' } }),
-    );
-    expect((await failureOf(fetch(client))).hint).toMatch(/never sent to another host/);
+    const client = () =>
+      httpClient(httpAddress(`${server.url}/a.csv`, { auth: { kind: 'bearer', token: 'T' } }));
+    expect((await failureOf(fetchOne(client()))).hint).toMatch(/never sent to another host/);
   });
 
   it.each([
@@ -268,8 +235,8 @@ describe('a redirect', () => {
       '/a.csv',
       (_request, response) => void response.writeHead(302, location === undefined ? {} : { location }).end(),
     );
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await failureOf(fetch(client))).message).toMatch(message);
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await failureOf(fetchOne(client()))).message).toMatch(message);
   });
 });
 
@@ -279,8 +246,8 @@ describe('a private address on the web', () => {
     async (host, context) => {
       await using server = await startFileServer({ '/a.csv': CSV });
       const address = httpAddress(`http://${host}:${server.port}/a.csv`, { allowPrivateAddresses: false });
-      await using client = httpClient(address);
-      const failure = await failureOf(fetch(client));
+      const client = () => httpClient(address);
+      const failure = await failureOf(fetchOne(client()));
       expect(failure.message).toMatch(/private address/);
       expect(failure.hint).toMatch(/allowPrivateAddresses: true/);
       figure(context, {
@@ -297,20 +264,20 @@ describe('a file sent to the web', () => {
   it('replaces what is there, and is sent again after a failure that may pass', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
     server.answer('/a.csv', (_request, response) => void response.writeHead(503).end(), 1);
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    await put(client, 'new content');
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    await put(client(), 'new content');
     expect(server.files.get('/a.csv')?.toString()).toBe('new content');
     expect(server.requests.at(-1)?.headers['content-length']).toBe('11');
   });
 
   it('replaces only the version that was read', async () => {
     await using server = await startFileServer();
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    await put(client, 'one', null);
-    expect((await failureOf(put(client, 'two', null))).kind).toBe('changed');
-    const version = (await fetch(client))?.version ?? null;
-    await put(client, 'three', version);
-    expect((await failureOf(put(client, 'four', version))).kind).toBe('changed');
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    await put(client(), 'one', null);
+    expect((await failureOf(put(client(), 'two', null))).kind).toBe('changed');
+    const version = (await fetchOne(client()))?.version ?? null;
+    await put(client(), 'three', version);
+    expect((await failureOf(put(client(), 'four', version))).kind).toBe('changed');
     expect(server.files.get('/a.csv')?.toString()).toBe('three');
   });
 
@@ -325,8 +292,8 @@ describe('a file sent to the web', () => {
       '/a.csv',
       (_request, response) => void response.writeHead(status, { location: '/b.csv' }).end(),
     );
-    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
-    const failure = await failureOf(put(client, 'new'));
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    const failure = await failureOf(put(client(), 'new'));
     expect(failure.kind).toBe(kind);
     expect(failure.message).toMatch(message);
     expect(server.files.get('/b.csv')?.toString()).toBe('old');

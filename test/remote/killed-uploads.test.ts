@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, type TestContext } from 'vitest';
 import type { RemoteAddress, S3Address, SftpAddress } from '../../src/model/remote-address.ts';
 import { openRemote } from '../../src/remote/open-remote.ts';
-import { openSpool } from '../../src/remote/spool.ts';
 import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { none } from '../support/measure.ts';
 import { S3_KEYS, startS3 } from '../support/s3-server.ts';
 import { describeWithSshd, startSshd } from '../support/sshd.ts';
 import { httpAddress } from './http-address.ts';
+import { put } from './trials.ts';
 
 const signal = new AbortController().signal;
 
@@ -28,17 +28,6 @@ async function killedUpload(at: RemoteAddress, underWay = () => true): Promise<v
   while (!underWay());
   child.kill('SIGKILL');
   expect((await exited)[1]).toBe('SIGKILL');
-}
-
-async function put(at: RemoteAddress, content: string): Promise<void> {
-  await using spool = await openSpool();
-  await spool.fill(
-    (async function* () {
-      yield content;
-    })(),
-  );
-  await using client = await openRemote(at);
-  await client.put(spool, { signal, ifVersion: undefined });
 }
 
 /** What was there must still be there, whole. */
@@ -59,7 +48,7 @@ describe('a process that is killed while it sends', () => {
       ...{ region: 'us-east-1', credentials: { ...S3_KEYS, sessionToken: null }, pathStyle: true },
       ...{ newest: false, allowPrivateAddresses: true },
     };
-    await put(at, 'old');
+    await put(await openRemote(at), 'old');
     await killedUpload(at, () => server.requests.some((request) => request.includes('partNumber=')));
     await using client = await openRemote(at);
     const got = await client.get({ location: '', path: 'a' }, { signal, unless: null });
@@ -87,7 +76,7 @@ describeWithSshd('a process that is killed while it sends over SFTP', () => {
     await killedUpload(at);
     measure(context, 'an SSH server', readFileSync(join(sshd.folder, 'a'), 'utf8'));
     expect(readdirSync(sshd.folder)).toHaveLength(2);
-    await put(at, 'new');
+    await put(await openRemote(at), 'new');
     expect(readFileSync(join(sshd.folder, 'a'), 'utf8')).toBe('new');
     expect(readdirSync(sshd.folder)).toEqual(['a']);
   });

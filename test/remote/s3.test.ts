@@ -1,14 +1,10 @@
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { S3Address } from '../../src/model/remote-address.ts';
-import { fetchFile } from '../../src/remote/fetch-file.ts';
-import { RemoteFailure } from '../../src/remote/remote-failure.ts';
+import type { RemoteClient } from '../../src/remote/remote-client.ts';
 import { s3Client } from '../../src/remote/s3.ts';
-import { openSpool } from '../../src/remote/spool.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
+import { failureOf, fetchAll, put } from './trials.ts';
 
-const signal = new AbortController().signal;
-const patience = { retries: 2, firstWaitMs: 1 };
 const CSV = 'sku,price\nA,1\n';
 
 describe('an object in S3', () => {
@@ -20,8 +16,8 @@ describe('an object in S3', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  function addressOf(key: string, changes: Partial<S3Address> = {}): S3Address {
-    return {
+  function at(key: string, changes: Partial<S3Address> = {}): RemoteClient {
+    return s3Client({
       kind: 's3',
       location: `s3://bucket/${key}`,
       bucket: 'bucket',
@@ -33,84 +29,49 @@ describe('an object in S3', () => {
       newest: false,
       allowPrivateAddresses: true,
       ...changes,
-    };
+    });
   }
-  async function put(address: S3Address, content: string, ifVersion?: string | null) {
-    await using spool = await openSpool();
-    await spool.fill(
-      (async function* () {
-        yield content;
-      })(),
-    );
-    await using client = s3Client(address);
-    await client.put(spool, { signal, ifVersion });
-  }
-  async function fetchAll(address: S3Address, options: { unless?: string | null; limitBytes?: number } = {}) {
-    await using client = s3Client(address);
-    const contents: Record<string, { content: string; version: string | null } | undefined> = {};
-    for (const file of await client.find(signal)) {
-      const fetched = await fetchFile(client, file, { signal, patience, ...options });
-      if (fetched === undefined) {
-        contents[file.location] = undefined;
-        continue;
-      }
-      await using whole = fetched;
-      contents[file.location] = { content: await text(whole.spool.open()), version: whole.version };
-    }
-    return contents;
-  }
-  async function failureOf(action: Promise<unknown>): Promise<RemoteFailure> {
-    const error: unknown = await action.then(
-      () => 'no failure',
-      (reason: unknown) => reason,
-    );
-    if (!(error instanceof RemoteFailure)) throw new Error(`expected a RemoteFailure, got ${String(error)}`);
-    return error;
-  }
-
   it('is written and read, and not read again while its tag stays', async () => {
-    await put(addressOf('in/a b.csv'), CSV);
-    const { 's3://bucket/in/a b.csv': first } = await fetchAll(addressOf('in/a b.csv'));
+    await put(at('in/a b.csv'), CSV);
+    const { 's3://bucket/in/a b.csv': first } = await fetchAll(at('in/a b.csv'));
     expect(first?.content).toBe(CSV);
-    const again = await fetchAll(addressOf('in/a b.csv'), { unless: first?.version ?? null });
+    const again = await fetchAll(at('in/a b.csv'), { unless: first?.version ?? null });
     expect(again).toEqual({ 's3://bucket/in/a b.csv': undefined });
   });
 
   it('is written in parts when it is large', async () => {
     const large = 'x'.repeat(9 * 1024 * 1024);
-    await put(addressOf('large.csv'), large);
+    await put(at('large.csv'), large);
     expect(server.requests.filter((request) => request.includes('partNumber=')).length).toBe(2);
-    const { 's3://bucket/large.csv': found } = await fetchAll(addressOf('large.csv'));
+    const { 's3://bucket/large.csv': found } = await fetchAll(at('large.csv'));
     expect(found?.content === large).toBe(true);
   });
 
   it('is written only over the version that was read, in parts too', async () => {
     const large = 'x'.repeat(9 * 1024 * 1024);
-    await put(addressOf('versions.csv'), 'one', null);
-    expect((await failureOf(put(addressOf('versions.csv'), 'two', null))).kind).toBe('changed');
-    expect((await failureOf(put(addressOf('versions.csv'), large, null))).kind).toBe('changed');
-    const { 's3://bucket/versions.csv': one } = await fetchAll(addressOf('versions.csv'));
-    await put(addressOf('versions.csv'), 'three', one?.version ?? null);
-    expect((await failureOf(put(addressOf('versions.csv'), 'four', one?.version ?? null))).kind).toBe(
-      'changed',
-    );
-    const { 's3://bucket/versions.csv': three } = await fetchAll(addressOf('versions.csv'));
+    await put(at('versions.csv'), 'one', null);
+    expect((await failureOf(put(at('versions.csv'), 'two', null))).kind).toBe('changed');
+    expect((await failureOf(put(at('versions.csv'), large, null))).kind).toBe('changed');
+    const { 's3://bucket/versions.csv': one } = await fetchAll(at('versions.csv'));
+    await put(at('versions.csv'), 'three', one?.version ?? null);
+    expect((await failureOf(put(at('versions.csv'), 'four', one?.version ?? null))).kind).toBe('changed');
+    const { 's3://bucket/versions.csv': three } = await fetchAll(at('versions.csv'));
     expect(three?.content).toBe('three');
   });
 
   it('is one of several that a pattern finds, in its folder alone, or the newest of them', async () => {
     for (const name of ['p-2.csv', 'p-1.csv', 'q-1.csv', 'p-deep/p-4.csv'])
-      await put(addressOf(`globs/${name}`), name);
-    const found = await fetchAll(addressOf('globs/p-*.csv'));
+      await put(at(`globs/${name}`), name);
+    const found = await fetchAll(at('globs/p-*.csv'));
     expect(Object.entries(found).map(([name, file]) => [name, file?.content])).toEqual([
       ['s3://bucket/globs/p-1.csv', 'p-1.csv'],
       ['s3://bucket/globs/p-2.csv', 'p-2.csv'],
     ]);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await put(addressOf('globs/p-0.csv'), 'newest');
-    const newest = await fetchAll(addressOf('globs/p-*.csv', { newest: true }));
+    await put(at('globs/p-0.csv'), 'newest');
+    const newest = await fetchAll(at('globs/p-*.csv', { newest: true }));
     expect(Object.keys(newest)).toEqual(['s3://bucket/globs/p-0.csv']);
-    expect(await fetchAll(addressOf('globs/none-*.csv'))).toEqual({});
+    expect(await fetchAll(at('globs/none-*.csv'))).toEqual({});
   });
 
   it.each([
@@ -137,15 +98,15 @@ describe('an object in S3', () => {
       /localhost leads to the private address/,
     ],
   ] as const)('is refused with %s', async (_name, changes, kind, message) => {
-    await put(addressOf('a.csv'), CSV);
-    const failure = await failureOf(fetchAll(addressOf('a.csv', changes)));
+    await put(at('a.csv'), CSV);
+    const failure = await failureOf(fetchAll(at('a.csv', changes)));
     expect(failure.message).toMatch(message);
     expect(failure.kind).toBe(kind);
     expect(`${failure.message}${failure.hint}${failure.cause}`).not.toContain('MARKED');
   });
 
   it('is asked for again when the store fails, or breaks off', async () => {
-    await put(addressOf('again.csv'), CSV);
+    await put(at('again.csv'), CSV);
     let failures = 4;
     server.intercept((request, response, next) => {
       if (failures-- > 1) {
@@ -158,27 +119,25 @@ describe('an object in S3', () => {
         void next(request, response);
       }
     });
-    const { 's3://bucket/again.csv': found } = await fetchAll(addressOf('again.csv'));
+    const { 's3://bucket/again.csv': found } = await fetchAll(at('again.csv'));
     expect(found?.content).toBe(CSV);
     server.intercept((request, response, next) => void next(request, response));
   });
 
   it('is refused beyond the limit', async () => {
-    await put(addressOf('limit.csv'), 'x'.repeat(5_000));
-    expect((await failureOf(fetchAll(addressOf('limit.csv'), { limitBytes: 4_000 }))).message).toBe(
-      'it is larger',
-    );
+    await put(at('limit.csv'), 'x'.repeat(5_000));
+    expect((await failureOf(fetchAll(at('limit.csv'), { limitBytes: 4_000 }))).message).toBe('it is larger');
   });
 
   it('stays as it was when sending breaks off', async () => {
-    await put(addressOf('whole.csv'), 'old');
+    await put(at('whole.csv'), 'old');
     server.intercept((request, response, next) => {
       if (request.method !== 'PUT') return void next(request, response);
       request.once('data', () => request.destroy());
     });
-    expect((await failureOf(put(addressOf('whole.csv'), 'x'.repeat(1_000_000)))).kind).toBe('passing');
+    expect((await failureOf(put(at('whole.csv'), 'x'.repeat(1_000_000)))).kind).toBe('passing');
     server.intercept((request, response, next) => void next(request, response));
-    const { 's3://bucket/whole.csv': found } = await fetchAll(addressOf('whole.csv'));
+    const { 's3://bucket/whole.csv': found } = await fetchAll(at('whole.csv'));
     expect(found?.content).toBe('old');
   });
 });

@@ -4,14 +4,11 @@ import { text } from 'node:stream/consumers';
 import { Server, utils } from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SftpAddress } from '../../src/model/remote-address.ts';
-import { fetchFile } from '../../src/remote/fetch-file.ts';
-import { RemoteFailure } from '../../src/remote/remote-failure.ts';
 import { sftpClient } from '../../src/remote/sftp.ts';
-import { openSpool } from '../../src/remote/spool.ts';
 import { describeWithSshd, type Sshd, startSshd } from '../support/sshd.ts';
+import { failureOf, fetchAll, put } from './trials.ts';
 
 const signal = new AbortController().signal;
-const patience = { retries: 1, firstWaitMs: 1 };
 const CSV = 'sku,price\nA,1\n';
 
 describeWithSshd('a file on an SSH server', () => {
@@ -42,60 +39,38 @@ describeWithSshd('a file on an SSH server', () => {
   }
   const there = (name: string, content: string | Buffer) => writeFileSync(join(sshd.folder, name), content);
 
-  async function fetchAll(address: SftpAddress, limitBytes?: number) {
-    await using client = sftpClient(address);
-    const contents: Record<string, string> = {};
-    for (const file of await client.find(signal)) {
-      const options = limitBytes === undefined ? {} : { limitBytes };
-      const fetched = await fetchFile(client, file, { signal, patience, ...options });
-      if (fetched === undefined) throw new Error('a condition was met that nobody asked for');
-      await using whole = fetched;
-      contents[file.location] = await text(whole.spool.open());
-    }
-    return contents;
-  }
-  async function put(address: SftpAddress, content: string, ifVersion?: string | null) {
-    await using spool = await openSpool();
-    await spool.fill(
-      (async function* () {
-        yield content;
-      })(),
-    );
-    await using client = sftpClient(address);
-    await client.put(spool, { signal, ifVersion });
-  }
-  async function failureOf(action: Promise<unknown>): Promise<RemoteFailure> {
-    const error: unknown = await action.then(
-      () => 'no failure',
-      (reason: unknown) => reason,
-    );
-    if (!(error instanceof RemoteFailure)) throw new Error(`expected a RemoteFailure, got ${String(error)}`);
-    return error;
+  /** The contents of all files that are found, by their location. */
+  async function contentsOf(
+    address: SftpAddress,
+    limitBytes?: number,
+  ): Promise<Record<string, string | undefined>> {
+    const found = await fetchAll(sftpClient(address), limitBytes === undefined ? {} : { limitBytes });
+    return Object.fromEntries(Object.entries(found).map(([location, held]) => [location, held?.content]));
   }
 
   it('is read byte for byte, larger than any piece', async () => {
     const large = `${CSV}${'B,2\n'.repeat(600_000)}`;
     there('a b.csv', large);
-    const { [sshd.address('a b.csv')]: content } = await fetchAll(addressOf('a b.csv'));
+    const { [sshd.address('a b.csv')]: content } = await contentsOf(addressOf('a b.csv'));
     expect(content === large).toBe(true);
     there('empty.csv', '');
-    expect(Object.values(await fetchAll(addressOf('empty.csv')))).toEqual(['']);
+    expect(Object.values(await contentsOf(addressOf('empty.csv')))).toEqual(['']);
   });
 
   it('is read with an encrypted key and its passphrase', async () => {
     there('a.csv', CSV);
     const encrypted = { privateKey: sshd.encryptedKey };
     expect(
-      Object.values(await fetchAll(addressOf('a.csv', { ...encrypted, passphrase: sshd.passphrase }))),
+      Object.values(await contentsOf(addressOf('a.csv', { ...encrypted, passphrase: sshd.passphrase }))),
     ).toEqual([CSV]);
-    const failure = await failureOf(fetchAll(addressOf('a.csv', { ...encrypted, passphrase: 'MARKED' })));
+    const failure = await failureOf(contentsOf(addressOf('a.csv', { ...encrypted, passphrase: 'MARKED' })));
     expect(failure).toMatchObject({ kind: 'final', message: 'the private key cannot be read' });
     expect(JSON.stringify([failure.message, failure.hint])).not.toContain('MARKED');
   });
 
   it('is refused when the user is not let in', async () => {
     for (const wrong of [{ privateKey: null, password: 'MARKED-wrong' }, { user: 'nobody-of-that-name' }]) {
-      const failure = await failureOf(fetchAll(addressOf('a.csv', wrong)));
+      const failure = await failureOf(contentsOf(addressOf('a.csv', wrong)));
       expect(failure.kind).toBe('final');
       expect(failure.message).toMatch(/does not let the user/);
       expect(`${failure.message}${failure.hint}`).not.toContain('MARKED');
@@ -108,30 +83,30 @@ describeWithSshd('a file on an SSH server', () => {
     const now = await other.changeHostKey();
     expect(now).not.toBe(known);
     const at = addressOf('a.csv', { port: other.port, hostKeys: [known] });
-    const failure = await failureOf(fetchAll(at));
+    const failure = await failureOf(contentsOf(at));
     expect(failure.kind).toBe('final');
     expect(failure.message).toContain(`it is ${now}`);
     expect(failure.hint).toContain(`hostKey: ${now}`);
     writeFileSync(join(other.folder, 'a.csv'), CSV);
     const path = join(other.folder, 'a.csv');
     expect(
-      Object.values(await fetchAll({ ...at, path, privateKey: other.privateKey, hostKeys: [known, now] })),
+      Object.values(await contentsOf({ ...at, path, privateKey: other.privateKey, hostKeys: [known, now] })),
     ).toEqual([CSV]);
   });
 
   it('is refused at a private address that is not allowed', async () => {
     for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1']) {
-      const failure = await failureOf(fetchAll(addressOf('a.csv', { host, allowPrivateAddresses: false })));
+      const failure = await failureOf(contentsOf(addressOf('a.csv', { host, allowPrivateAddresses: false })));
       expect(failure.message).toMatch(/private address/);
     }
   });
 
   it('is refused when it is not there, is a folder, is too large, or nobody listens', async () => {
     there('large.csv', 'x'.repeat(100_000));
-    expect((await failureOf(fetchAll(addressOf('none.csv')))).kind).toBe('absent');
-    expect((await failureOf(fetchAll(addressOf('')))).message).toMatch(/no regular file/);
-    expect((await failureOf(fetchAll(addressOf('large.csv'), 50_000))).message).toBe('it is larger');
-    expect((await failureOf(fetchAll(addressOf('a.csv', { port: 1 })))).message).toBe(
+    expect((await failureOf(contentsOf(addressOf('none.csv')))).kind).toBe('absent');
+    expect((await failureOf(contentsOf(addressOf('')))).message).toMatch(/no regular file/);
+    expect((await failureOf(contentsOf(addressOf('large.csv'), 50_000))).message).toBe('it is larger');
+    expect((await failureOf(contentsOf(addressOf('a.csv', { port: 1 })))).message).toBe(
       'nothing listens there',
     );
   });
@@ -141,11 +116,11 @@ describeWithSshd('a file on an SSH server', () => {
       there(name, name);
       utimesSync(join(sshd.folder, name), 1_700_000_000 + index, 1_700_000_000 + index);
     }
-    expect(Object.values(await fetchAll(addressOf('p-*.csv')))).toEqual(['p-1.csv', 'p-2.csv', 'p-3.csv']);
-    expect(await fetchAll(addressOf('p-*.csv', { newest: true }))).toEqual({
+    expect(Object.values(await contentsOf(addressOf('p-*.csv')))).toEqual(['p-1.csv', 'p-2.csv', 'p-3.csv']);
+    expect(await contentsOf(addressOf('p-*.csv', { newest: true }))).toEqual({
       [sshd.address('p-3.csv')]: 'p-3.csv',
     });
-    expect(await fetchAll(addressOf('r-*.csv'))).toEqual({});
+    expect(await contentsOf(addressOf('r-*.csv'))).toEqual({});
   });
 
   it('is written whole, with the rights of the old one, and leaves nothing else', async () => {
@@ -153,24 +128,26 @@ describeWithSshd('a file on an SSH server', () => {
     there('.out.csv.storeferry-0011.tmp', 'left by a process that was killed');
     const { mode } = statSync(join(sshd.folder, 'out.csv'));
     const large = 'x'.repeat(3_000_000);
-    await put(addressOf('out.csv'), large);
+    await put(sftpClient(addressOf('out.csv')), large);
     expect(readFileSync(join(sshd.folder, 'out.csv'), 'utf8') === large).toBe(true);
     expect(statSync(join(sshd.folder, 'out.csv')).mode).toBe(mode);
     expect(readdirSync(sshd.folder).filter((name) => name.includes('storeferry'))).toEqual([]);
   });
 
   it('is written only over the version that was read', async () => {
-    await put(addressOf('versions.csv'), 'one', null);
-    expect((await failureOf(put(addressOf('versions.csv'), 'two', null))).kind).toBe('changed');
+    await put(sftpClient(addressOf('versions.csv')), 'one', null);
+    expect((await failureOf(put(sftpClient(addressOf('versions.csv')), 'two', null))).kind).toBe('changed');
     await using client = sftpClient(addressOf('versions.csv'));
     const [file] = await client.find(signal);
     const got = file && (await client.get(file, { signal, unless: null }));
     if (got?.kind !== 'content') throw new Error('not there');
     await text(got.content);
-    await put(addressOf('versions.csv'), 'three, longer', got.version);
-    expect((await failureOf(put(addressOf('versions.csv'), 'four', got.version))).kind).toBe('changed');
+    await put(sftpClient(addressOf('versions.csv')), 'three, longer', got.version);
+    expect((await failureOf(put(sftpClient(addressOf('versions.csv')), 'four', got.version))).kind).toBe(
+      'changed',
+    );
     expect(readFileSync(join(sshd.folder, 'versions.csv'), 'utf8')).toBe('three, longer');
-    expect((await failureOf(put(addressOf('no/folder/out.csv'), 'x'))).kind).toBe('absent');
+    expect((await failureOf(put(sftpClient(addressOf('no/folder/out.csv')), 'x'))).kind).toBe('absent');
   });
 
   it('is given up when the signal says so', async () => {
@@ -211,8 +188,8 @@ describeWithSshd('a file on an SSH server', () => {
       hostKeys: [fingerprintOf(parsed.getPublicSSH())],
       privateKey: null,
     });
-    expect((await failureOf(fetchAll({ ...at, password: 'right' }))).message).toMatch(/gives no SFTP/);
-    expect((await failureOf(fetchAll({ ...at, password: 'wrong' }))).message).toMatch(
+    expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/gives no SFTP/);
+    expect((await failureOf(contentsOf({ ...at, password: 'wrong' }))).message).toMatch(
       /does not let the user/,
     );
     server.close();
