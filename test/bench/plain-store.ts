@@ -1,17 +1,32 @@
 import { createServer } from 'node:http';
 
-/** A store that answers as quickly as Node can: each body with an id. Runs in a process of its own (`fork`). */
+/**
+ * A store that answers as quickly as Node can: each body with an id. Runs in a process of its own (`fork`), tells its
+ * port, and on any message when the first request since the last message came, when the last one went, and how many.
+ *
+ *     node test/bench/plain-store.ts [latency in ms] [keep]    keep: the bodies are told as well
+ */
 const latencyMs = Number(process.argv[2] ?? 0);
+const keeps = process.argv[3] === 'keep';
+
+let first = 0;
+let last = 0;
+let requests = 0;
+let bodies: string[] = [];
 
 const server = createServer((request, response) => {
+  if (requests++ === 0) first = performance.now();
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const product: object = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const text = Buffer.concat(chunks).toString('utf8');
+    const product: object = JSON.parse(text);
+    if (keeps) bodies.push(text);
     const body = Buffer.from(JSON.stringify({ ...product, id: 1_001 }));
     const answer = () => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
       response.end(body);
+      last = performance.now();
     };
     if (latencyMs > 0) setTimeout(answer, latencyMs);
     else answer();
@@ -21,5 +36,10 @@ const server = createServer((request, response) => {
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   if (address !== null && typeof address === 'object') process.send?.(address.port);
+});
+process.on('message', () => {
+  process.send?.({ requests, sendingMs: last - first, bodies });
+  requests = 0;
+  bodies = [];
 });
 process.once('disconnect', () => process.exit());

@@ -1,0 +1,15 @@
+import type { Capacity } from '../support/store/capacity.ts';
+
+/** What a store bears, without saying so. */
+export interface HiddenLimit {
+  readonly name: string;
+  readonly latencyMs: (open: number) => number;
+  readonly capacity: Capacity;
+}
+
+/** The three of issue 4. */
+export const HIDDEN_LIMITS: readonly HiddenLimit[] = [
+  { name: '5 at once', latencyMs: () => 20, capacity: { atOnce: 5 } },
+  { name: '20 requests a second', latencyMs: () => 5, capacity: { perSecond: 20 } },
+  { name: 'latency that grows with load', latencyMs: (open) => 50 + open ** 2 / 2, capacity: {} },
+];

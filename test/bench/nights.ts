@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { startRedis } from '../support/redis.ts';
+import { type Bench, type BenchOptions, type BenchRow, median, scaled, seconds } from './bench-row.ts';
+import { type BenchWorkspace, benchWorkspace } from './bench-workspace.ts';
+import { runProcess } from './run-process.ts';
+import { startPlainStore } from './start-plain-store.ts';
+import { writeCatalog } from './write-catalog.ts';
+
+const ROWS = 1_000_000;
+
+/** A night in which nothing has changed, against Papa Parse alone over the same file: embedded state. */
+export const night: Bench = async (options) => {
+  const catalog = await nightCatalog(options);
+  using store = await startPlainStore();
+  const workspace = await benchWorkspace(join(options.folder, 'night'), {
+    ...{ catalog, baseUrl: store.baseUrl, concurrency: 64 },
+  });
+  return await compareNights('SQLite', 4, catalog, workspace, options);
+};
+
+/** The same with the state in a Redis of its own, with its append-only file as Redis sets it by default. */
+export const nightOnRedis: Bench = async (options) => {
+  const catalog = await nightCatalog(options);
+  using store = await startPlainStore();
+  await using redis = await startRedis({ settings: { appendfsync: 'everysec' } });
+  const workspace = await benchWorkspace(join(options.folder, 'night-on-redis'), {
+    ...{ catalog, baseUrl: store.baseUrl, concurrency: 64, redisUrl: redis.url },
+  });
+  return await compareNights('Redis', 5, catalog, workspace, options);
+};
+
+async function nightCatalog(options: BenchOptions): Promise<string> {
+  const catalog = join(options.folder, 'night.csv');
+  await writeCatalog(catalog, { rows: scaled(ROWS, options) });
+  return catalog;
+}
+
+async function compareNights(
+  state: string,
+  most: number,
+  catalog: string,
+  workspace: BenchWorkspace,
+  options: BenchOptions,
+): Promise<readonly BenchRow[]> {
+  await workspace.storeferry('run', 'nightly', '--json');
+  const ours: number[] = [];
+  const papa: number[] = [];
+  const cpu: number[] = [];
+  for (let round = 1; round <= options.rounds; round++) {
+    const alone = await runProcess('papa-alone.ts', [catalog]);
+    const run = await workspace.storeferry('run', 'nightly', '--json');
+    const { unchanged, records }: Record<string, unknown> = JSON.parse(
+      run.stdout.trimEnd().split('\n').at(-1) ?? '',
+    );
+    if (unchanged !== records) throw new Error(`${unchanged} of ${records} records unchanged`);
+    papa.push(alone.wallMs);
+    ours.push(run.wallMs);
+    cpu.push(run.cpuMs / alone.cpuMs);
+    options.log(
+      `night on ${state} ${round}: ours ${seconds(run.wallMs)} (CPU ${seconds(run.cpuMs)}), Papa Parse ${seconds(alone.wallMs)} (CPU ${seconds(alone.cpuMs)})`,
+    );
+  }
+  const ratio = median(ours.map((ms, round) => ms / (papa[round] ?? ms)));
+  return [
+    {
+      what: `unchanged night, ${scaled(ROWS, options)} rows, ${state}`,
+      ours: seconds(median(ours)),
+      plain: '',
+      bare: `Papa Parse ${seconds(median(papa))}`,
+      ratio: `${ratio.toFixed(2)} times (CPU ${median(cpu).toFixed(2)})`,
+      asked: `at most ${most} times`,
+      met: ratio <= most,
+    },
+  ];
+}
