@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { it } from 'vitest';
+import { formatRow } from '../../src/csv/format-row.ts';
+import { csvLine, markOf, newStyle } from '../../src/export/csv-lines.ts';
+import { readReference } from '../csv/reference-reader.ts';
+import { measureProperty } from '../support/measure-property.ts';
+
+/** How formulas begin, by themselves and behind what a spreadsheet takes no notice of. */
+const STARTS = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n'];
+const UNSEEN = [
+  '',
+  ' ',
+  '\t',
+  '\r',
+  '\n',
+  '\u00a0',
+  '\ufeff',
+  '\u200b',
+  '\u2060',
+  '\u202e',
+  '\u0001',
+  '"',
+  "'",
+];
+const FORMULAS = [
+  '1+1',
+  "cmd|' /C calc'!A0",
+  'HYPERLINK("http://a.example","x")',
+  'SUM(A1:A9)',
+  '-1',
+  '5',
+  '',
+];
+const HARMLESS = ['-5', '-0.25', '-1e9', '+44 20', 'a=b', '', 'plain', '12"', "it's", '日本', '1,5;2'];
+
+const naughty = fc
+  .tuple(
+    fc.constantFrom(...UNSEEN),
+    fc.constantFrom(...UNSEEN),
+    fc.constantFrom(...STARTS),
+    fc.constantFrom(...FORMULAS),
+  )
+  .map((parts) => parts.join(''));
+const cell = fc
+  .oneof(naughty, fc.constantFrom(...HARMLESS), fc.string({ unit: 'binary', maxLength: 8 }))
+  .map((text) => text.replaceAll('\0', ''));
+const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { minLength: 1, maxLength: 6 });
+
+/** Whether a spreadsheet would run it: by what is seen first, and a number is none. Written anew, not taken from src/. */
+function wouldRun(shown: string): boolean {
+  if (/^-\d+(\.\d+)?([eE][+-]?\d+)?$/.test(shown)) return false;
+  const firstSeen = [...shown].find((character) => !/[\p{White_Space}\p{Cc}\p{Cf}]/u.test(character)) ?? '';
+  return '=+-@＝＋－＠'.includes(firstSeen) && firstSeen !== '' ? true : /^[\t\r\n]/.test(shown);
+}
+
+it('starts no formula in the flavour for spreadsheets, whatever the cells', async (context) => {
+  const style = newStyle('excel-csv', formatRow);
+  await measureProperty(
+    context,
+    { invariant: 20, tried: 'tables of cells that start formulas', wrong: 'live cells' },
+    fc.asyncProperty(table, async (rows) => {
+      const written = markOf(style) + rows.map((cells) => csvLine(cells, style)).join('');
+      const shown = readReference(written, ',') ?? [];
+      return shown.every(({ cells }) => !cells.some(wouldRun));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it('is read back equal in the flavour for programs, formulas included', async (context) => {
+  const style = newStyle('csv', formatRow);
+  await measureProperty(
+    context,
+    {
+      invariant: 20,
+      tried: 'tables of cells that start formulas, for programs',
+      wrong: 'read back otherwise',
+    },
+    fc.asyncProperty(table, async (rows) => {
+      const withContent = rows.map((cells, index) => [`row ${index}`, ...cells]);
+      const written = markOf(style) + withContent.map((cells) => csvLine(cells, style)).join('');
+      const read = readReference(written, ',')?.map(({ cells }) => cells);
+      return JSON.stringify(read) === JSON.stringify(withContent);
+    }),
+    { numRuns: 1_000 },
+  );
+});
