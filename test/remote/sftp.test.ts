@@ -134,6 +134,18 @@ describeWithSshd('a file on an SSH server', () => {
     expect(readdirSync(sshd.folder).filter((name) => name.includes('storeferry'))).toEqual([]);
   });
 
+  it('is written also where the server cannot rename over a file', async () => {
+    await using other = await startSshd({ denied: 'posix-rename,fsync' });
+    const at = addressOf('out.csv', {
+      ...{ port: other.port, hostKeys: [other.hostKey], privateKey: other.privateKey },
+      path: join(other.folder, 'out.csv'),
+    });
+    await put(sftpClient(at), 'first');
+    await put(sftpClient(at), 'second');
+    expect(readFileSync(at.path, 'utf8')).toBe('second');
+    expect(readdirSync(other.folder)).toEqual(['out.csv']);
+  });
+
   it('is written only over the version that was read', async () => {
     await put(sftpClient(addressOf('versions.csv')), 'one', null);
     expect((await failureOf(put(sftpClient(addressOf('versions.csv')), 'two', null))).kind).toBe('changed');

@@ -34,8 +34,8 @@ export function describeWithSshd(name: string, suite: () => void): void {
   describeWithServer('sshd', existsSync(SSHD), name, suite);
 }
 
-/** Starts it as the user of the test, whoever that is. */
-export async function startSshd(): Promise<Sshd> {
+/** Starts it as the user of the test, whoever that is. `denied`: requests that the server does not know. */
+export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
   const root = await mkdtemp(join(tmpdir(), 'storeferry-sshd-'));
   const folder = join(root, 'files');
   mkdirSync(folder);
@@ -61,7 +61,7 @@ export async function startSshd(): Promise<Sshd> {
     'PermitRootLogin yes',
     'PidFile none',
     'MaxStartups 100',
-    'Subsystem sftp internal-sftp',
+    `Subsystem sftp internal-sftp${denied === '' ? '' : ` -P ${denied}`}`,
   ];
   await writeFile(join(root, 'config'), `${settings.join('\n')}\n`);
 
