@@ -1,0 +1,224 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { aList, setupExports } from '../support/exports.ts';
+import { errorAnswer, hang, unauthorized } from '../support/store/faults.ts';
+
+const LISTS = 'export: subscriber-lists\n';
+const HEADER = 'id,name,created,created_date,subscribers,opens,clicks,read_at';
+const HISTORY = {
+  stats: `${LISTS}destination: { path: exports/lists.csv, mode: append }\n`,
+};
+
+describe('the list statistics', () => {
+  it('keep a line per list and run, the lists of one run under one moment', async () => {
+    await using setup = await setupExports(HISTORY);
+    const { store, workspace } = setup;
+    store.shop.lists.push(aList(1, 'News'), aList(2, 'Wholesale, "trade"'));
+    const first = await workspace.storeferry('run', 'stats', '--json');
+    expect(first.json()).toMatchObject({ status: 'done', rows: 2, records: 2, requests: 1, error: null });
+    expect(first.code).toBe(0);
+    await workspace.storeferry('run', 'stats');
+    const [header, ...lines] = (await setup.read('exports/lists.csv')).trimEnd().split('\n');
+    expect(header).toBe(HEADER);
+    expect(lines.map((line) => line.replace(/,[^,]*$/, ''))).toEqual([
+      '1,News,1700000000,2023-11-14,100,0.4,0.1',
+      '2,"Wholesale, ""trade""",1700000000,2023-11-14,100,0.4,0.1',
+      '1,News,1700000000,2023-11-14,100,0.4,0.1',
+      '2,"Wholesale, ""trade""",1700000000,2023-11-14,100,0.4,0.1',
+    ]);
+    const moments = lines.map((line) => line.split(',').at(-1) ?? '');
+    expect(new Set(moments).size).toBe(2);
+    expect(moments[0]).toBe(moments[1]);
+    expect(moments[0]).toBe(new Date(moments[0] ?? '').toISOString());
+    expect(store.violations).toEqual([]);
+    expect(await readdir(join(workspace.dir, 'exports'))).toEqual(['lists.csv']);
+  });
+
+  it('are inert in the flavour for spreadsheets, and written anew where the job says so', async () => {
+    await using setup = await setupExports({
+      sheet: `${LISTS}destination: { path: sheet.csv, mode: append, format: excel-csv }\n`,
+      anew: `${LISTS}destination: { path: anew.jsonl, format: jsonl }\n`,
+    });
+    setup.store.shop.lists.push(aList(1, '=cmd()', { opens: -5 }), aList(2, '＠SUM(A1)'));
+    for (const job of ['sheet', 'sheet', 'anew', 'anew']) await setup.workspace.storeferry('run', job);
+    const sheet = await setup.read('sheet.csv');
+    expect(sheet.startsWith(`\ufeff${HEADER}\r\n1,'=cmd(),`)).toBe(true);
+    expect(sheet).toContain("\r\n2,'＠SUM(A1),");
+    expect(sheet).toContain(',-5,');
+    expect(sheet.split('\r\n')).toHaveLength(6);
+    const anew = (await setup.read('anew.jsonl')).trimEnd().split('\n');
+    expect(anew).toHaveLength(2);
+    expect(JSON.parse(anew[0] ?? '')).toMatchObject({ id: 1, name: '=cmd()', created_date: '2023-11-14' });
+  });
+
+  it('go on in a file whose columns are others, in another order, with another delimiter', async () => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(aList(1, 'News'));
+    const old = 'read_at;id;note;subscribers\r\n2024-01-01T00:00:00.000Z;1;mine;7\r\n';
+    await setup.workspace.write('exports/lists.csv', old);
+    const run = await setup.workspace.storeferry('run', 'stats');
+    expect(run.stdout).toContain('The file had no column name, created, created_date, opens, clicks');
+    const text = await setup.read('exports/lists.csv');
+    expect(text.replace(/\r\n20[^;]*;1;;/, '\r\nNOW;1;;')).toBe(
+      'read_at;id;note;subscribers;name;created;created_date;opens;clicks\r\n' +
+        '2024-01-01T00:00:00.000Z;1;mine;7;;;;;\r\n' +
+        'NOW;1;;100;News;1700000000;2023-11-14;0.4;0.1\r\n',
+    );
+  });
+
+  it('end a whole last line that lost its line end', async () => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(aList(1, 'News'));
+    await setup.workspace.write(
+      'exports/lists.csv',
+      `${HEADER}\n1,News,1700000000,2023-11-14,9,0.4,0.1,2024-01-01T00:00:00.000Z`,
+    );
+    expect((await setup.workspace.storeferry('run', 'stats')).code).toBe(0);
+    expect((await setup.read('exports/lists.csv')).split('\n')).toHaveLength(4);
+  });
+
+  it.each([
+    [
+      'half a line',
+      `${HEADER}\n1,News,1700000000,2023-11-14,9,0.4,0.1,2024-01-01T00:0`,
+      ':2: The last line has no line end',
+    ],
+    ['fewer cells', `${HEADER}\n1,News,17000`, ':2: The last line has no line end'],
+    ['an open quote', `${HEADER}\n1,"News,1700000000\n`, ':2'],
+    ['other columns', 'email,name\na@mail.example,Ada\n', ':1: The file has no column id and no read_at'],
+    ['a column twice', `${HEADER},id\n`, ":1: The file has the column 'id' twice"],
+    ['other bytes', Buffer.from([0x69, 0x64, 0x0a, 0xe9, 0x0a]), 'lists.csv'],
+  ])('add nothing to a file with %s, and say where', async (_what, content, said) => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(aList(1, 'News'));
+    const path = join(setup.workspace.dir, 'exports', 'lists.csv');
+    await mkdir(join(setup.workspace.dir, 'exports'));
+    await writeFile(path, content);
+    const run = await setup.workspace.storeferry('run', 'stats', '--json');
+    expect(run.code).toBe(1);
+    expect(run.json()).toMatchObject({ status: 'failed', rows: 0, requests: 1 });
+    expect(String(run.json()['error'])).toContain(said);
+    expect(await readFile(path)).toEqual(Buffer.from(content));
+  });
+
+  it('keep a reading that could not be written, and add it once when it can be', async () => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(aList(1, 'News'), aList(2, 'Trade'));
+    await setup.workspace.write('exports/lists.csv', `${HEADER}\n1,Ne`);
+    const failed = await setup.workspace.storeferry('run', 'stats', '--json');
+    expect(failed.code).toBe(1);
+    await setup.workspace.write('exports/lists.csv', `${HEADER}\n`);
+    const again = await setup.workspace.storeferry('run', 'stats', '--json');
+    expect(again.json()).toMatchObject({ run: failed.json()['run'], status: 'done', rows: 2 });
+    expect(setup.store.figures().requests).toBe(1);
+    expect((await setup.read('exports/lists.csv')).trimEnd().split('\n')).toHaveLength(3);
+  });
+
+  it('say what is wrong with a folder, a key, a store, and a missing permission', async () => {
+    await using setup = await setupExports({
+      folder: `${LISTS}destination: { path: exports }\n`,
+      below: `${LISTS}destination: { path: stores.yaml/lists.csv }\n`,
+      key: `${LISTS}destination: { path: a.csv }\n`,
+    });
+    const { store, workspace } = setup;
+    await mkdir(join(workspace.dir, 'exports'));
+    const folder = await workspace.storeferry('run', 'folder', '--json');
+    expect([folder.code, String(folder.json()['error'])]).toEqual([
+      1,
+      expect.stringContaining('is a folder'),
+    ]);
+    const below = await workspace.storeferry('run', 'below', '--json');
+    expect([below.code, String(below.json()['error'])]).toEqual([
+      1,
+      expect.stringContaining('a part of its path is a file'),
+    ]);
+    await workspace.write('a.csv', 'as it was\n');
+    store.misbehave({ does: unauthorized, times: 1 });
+    const key = await workspace.storeferry('run', 'key', '--json');
+    expect(key.code).toBe(1);
+    expect(key.json()).toMatchObject({ status: 'failed', requests: 1, rows: 0 });
+    store.misbehave({ does: errorAnswer(404, 'No such thing'), times: 1 });
+    expect((await workspace.storeferry('run', 'key')).code).toBe(1);
+    expect(await setup.read('a.csv')).toBe('as it was\n');
+    if (process.getuid?.() === 0) return;
+    await chmod(workspace.dir, 0o500);
+    const denied = await workspace.storeferry('run', 'key', '--json');
+    await chmod(workspace.dir, 0o700);
+    expect(String(denied.json()['error'])).toContain('permission is denied');
+  });
+
+  it('end with 130 when interrupted, the old file whole', async () => {
+    await using setup = await setupExports({ key: `${LISTS}destination: { path: a.csv }\n` });
+    await setup.workspace.write('a.csv', 'as it was\n');
+    setup.store.misbehave({ does: hang });
+    const running = setup.workspace.start('run', 'key', '--json');
+    await running.printed('Run ');
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect([ended.code, ended.json()['status']]).toEqual([130, 'interrupted']);
+    expect(await setup.read('a.csv')).toBe('as it was\n');
+    setup.store.behave();
+    expect((await setup.workspace.storeferry('run', 'key')).code).toBe(0);
+  });
+
+  it('are planned by nobody: the message says what to type', async () => {
+    await using setup = await setupExports(HISTORY);
+    const plan = await setup.workspace.storeferry('plan', 'stats');
+    expect(plan.code).toBe(2);
+    expect(plan.stderr).toContain('run stats');
+    const resend = await setup.workspace.storeferry('run', 'stats', '--resend');
+    expect(resend.code).toBe(2);
+    expect(setup.store.figures().requests).toBe(0);
+  });
+
+  it('write by two jobs to one file, one after the other', async () => {
+    await using setup = await setupExports({
+      one: HISTORY.stats,
+      two: HISTORY.stats,
+    });
+    setup.store.shop.lists.push(...Array.from({ length: 30 }, (_, index) => aList(index, `List ${index}`)));
+    const ended = await Promise.all(
+      ['one', 'two', 'one'].map((job) => setup.workspace.storeferry('run', job)),
+    );
+    const done = ended.filter(({ code }) => code === 0).length;
+    const lines = (await setup.read('exports/lists.csv')).trimEnd().split('\n');
+    expect(done).toBeGreaterThanOrEqual(2);
+    expect(lines).toHaveLength(1 + 30 * done);
+    expect(lines.every((line) => line.split(',').length === 8)).toBe(true);
+  });
+});
+
+describe('stats', () => {
+  it('draws what was collected, since last time and since the first', async () => {
+    await using setup = await setupExports(HISTORY);
+    const { store, workspace } = setup;
+    const before = await workspace.storeferry('stats', 'stats');
+    expect([before.code, before.stderr]).toEqual([2, expect.stringContaining('run stats')]);
+    store.shop.lists.push(aList(1, 'News'), aList(2, 'Trade'));
+    await workspace.storeferry('run', 'stats');
+    const one = await workspace.storeferry('stats', 'stats');
+    expect(one.stdout).toContain('One reading shows no change yet');
+    store.shop.lists.splice(0, 2, aList(1, 'Letters', { subscribers: 112, opens: 0.413 }));
+    await workspace.storeferry('run', 'stats');
+    const two = await workspace.storeferry('stats', 'stats');
+    expect(two.code).toBe(0);
+    expect(two.stdout).toContain('Letters (id 1)');
+    expect(two.stdout).toContain('formerly News');
+    expect(two.stdout).toContain('+12 (+12.0%)');
+    expect(two.stdout).toContain('+1.3 points');
+    expect(two.stdout).toMatch(/Trade \(id 2\)\n {2}gone since /);
+    expect(two.stdout).not.toContain('\u001b');
+  });
+
+  it('says which jobs have statistics', async () => {
+    await using setup = await setupExports({
+      anew: `${LISTS}destination: { path: a.csv }\n`,
+      orders: 'export: orders\ndestination: { path: o.csv }\n',
+    });
+    const anew = await setup.workspace.storeferry('stats', 'anew');
+    expect([anew.code, anew.stderr]).toEqual([2, expect.stringContaining('mode: append')]);
+    const orders = await setup.workspace.storeferry('stats', 'orders');
+    expect([orders.code, orders.stderr]).toEqual([2, expect.stringContaining('subscriber lists')]);
+  });
+});
