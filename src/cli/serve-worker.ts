@@ -4,6 +4,9 @@ import type { RunningWorker } from '../queue/start-worker.ts';
 import { PROMETHEUS_TYPE, prometheusText } from '../report/prometheus-text.ts';
 import type { ListenAddress } from './listen-address.ts';
 
+/** Without Redis some figures would be waited for until it is back. */
+const METRICS_WITHIN_MS = 4_000;
+
 /** What a worker shows of itself over HTTP. */
 export interface WorkerServer extends AsyncDisposable {
   readonly url: string;
@@ -22,7 +25,7 @@ export async function serveWorker(
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
     } else if (path === '/metrics') {
-      send(response, 200, prometheusText(await worker.metrics()), PROMETHEUS_TYPE);
+      send(response, 200, prometheusText(await within(METRICS_WITHIN_MS, worker.metrics())), PROMETHEUS_TYPE);
     } else {
       send(response, 404, 'There is /metrics and /healthz.\n');
     }
@@ -59,6 +62,17 @@ function send(
   type = 'text/plain; charset=utf-8',
 ): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+}
+
+async function within<Value>(ms: number, value: Promise<Value>): Promise<Value> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('too late')), ms);
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+    value.catch(() => {});
+  }
 }
 
 function cannotListen(error: Error, host: string, port: number): UsageError {

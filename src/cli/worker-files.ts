@@ -1,4 +1,4 @@
-import { readSchedules, schedulesVersion } from '../config/schedules.ts';
+import { isScheduled, readSchedules, schedulesVersion } from '../config/schedules.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { WorkerFiles } from '../queue/start-worker.ts';
@@ -21,8 +21,10 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     }
   };
   return {
+    storeNames: () => reading((workspace) => workspace.storeNames()),
     jobNames: () => reading((workspace) => workspace.jobNames()),
     schedules: () => reading(readSchedules),
+    isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
     schedulesVersion: () => schedulesVersion(directory),
     requestFor: ({ job, resend }) =>
       reading((workspace) => runRequest(workspace, job, resend).finally(() => remember(workspace))),

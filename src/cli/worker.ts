@@ -47,7 +47,6 @@ export async function worker(
   const running = await startWorker({
     redisUrl: requireRedis(open.redisUrl),
     context,
-    stores,
     files: workerFiles(directory, secrets.add),
     storeStats: open.storeStats,
     log,

@@ -46,6 +46,14 @@ export function readSchedules({ jobNames, inspection }: Workspace): JobSchedules
   return { scheduled, unscheduled, broken };
 }
 
+/** Whether a tick of the job is still wanted: its file has a schedule, or nobody knows, since it cannot be used. */
+export function isScheduled({ inspection }: Workspace, name: string): boolean {
+  const found = inspection.job(name);
+  if (found === undefined) return false;
+  const { value: job, problems, unset } = found;
+  return job?.schedule !== undefined || job === undefined || problems.length + unset.length > 0;
+}
+
 /** The first tick after a moment (both milliseconds since the epoch). */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
   return CronExpressionParser.parse(cron, { currentDate: new Date(after), tz: timezone })

@@ -18,6 +18,8 @@ export interface ScheduleKeeperOptions {
   readonly readSchedules: () => JobSchedules;
   /** Changes when they do. */
   readonly version: () => Promise<string>;
+  /** Called when the files have been read anew. */
+  readonly onRead: () => void;
   readonly newRunId: () => string;
   readonly clock: () => number;
   readonly log: WorkerLog;
@@ -37,6 +39,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
   let seen: string | null = null;
   let comparedAt = Number.NEGATIVE_INFINITY;
   let missing: ReadonlySet<string> = new Set();
+  let lastTrouble: string | null = null;
   const sayBroken = brokenJobLogger(log);
 
   const apply = async (change: ScheduleChange): Promise<void> => {
@@ -85,16 +88,23 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
       if (!(await compare())) return;
       seen = present;
       comparedAt = clock();
+      lastTrouble = null;
+      options.onRead();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
+      if (reason === lastTrouble) return;
+      lastTrouble = reason;
       log.error({ reason }, 'the schedules could not be compared with the job files; they stay as they are');
     }
   };
 
   await look();
-  let looking = Promise.resolve();
+  let looking: Promise<void> | null = null;
   const timer = setInterval(() => {
-    looking = looking.then(look);
+    // Without Redis a look may take minutes.
+    looking ??= look().finally(() => {
+      looking = null;
+    });
   }, LOOK_EVERY_MS);
   return {
     async close() {

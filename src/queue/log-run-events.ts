@@ -13,7 +13,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         run = event.run.id;
         return log.info({ run, job, continued: event.continued }, 'run begun');
       case 'waiting':
-        return log.info({ run, job, heldBy: event.heldBy }, 'run waits for its store');
+        return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
       case 'not-told':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },

@@ -1,4 +1,3 @@
-import { type Processor, Worker, type WorkerOptions } from 'bullmq';
 import type { Notify } from '../config/notify.ts';
 import type { JobSchedules } from '../config/schedules.ts';
 import type { Run } from '../model/run.ts';
@@ -11,13 +10,14 @@ import { deliverByWorkers } from './deliver-by-workers.ts';
 import { errorLogger } from './error-logger.ts';
 import type { RunJobData } from './job-types.ts';
 import { keepSchedules } from './keep-schedules.ts';
-import { openQueues, patientConnection, QUEUE_PREFIX } from './open-queues.ts';
+import { openQueues } from './open-queues.ts';
+import { queueWorkers } from './queue-workers.ts';
 import { redisAdvice } from './redis-advice.ts';
 import { runProcessor } from './run-processor.ts';
 import { type RunConfiguration, shardProcessor } from './shard-processor.ts';
 import { checkArtifacts } from './shared-artifacts.ts';
 import { tickProcessor } from './tick-processor.ts';
-import { type WatchedWorker, watchProgress } from './watch-progress.ts';
+import { watchProgress } from './watch-progress.ts';
 import { workerHealth } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';
 import { workerMetrics } from './worker-metrics.ts';
@@ -28,17 +28,15 @@ const RUNS_AT_ONCE = 4;
 const SHARDS_AT_ONCE = 2;
 /** A tick is only handed on. */
 const TICKS_AT_ONCE = 1;
-/** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */
-const MAX_STALLED_COUNT = 1_000;
 /** As long as the leases of the state: a job that is taken over earlier would only wait for them. */
 const LOCK_DURATION_MS = 15_000;
-/** In a lock's duration silent jobs are looked for this often. */
-const CHECKS_PER_LOCK = 3;
 
 /** How a worker asks for the workspace: as its files are at that moment. */
 export interface WorkerFiles {
+  readonly storeNames: () => readonly string[];
   readonly jobNames: () => readonly string[];
   readonly schedules: () => JobSchedules;
+  readonly isScheduled: (job: string) => boolean;
   /** Changes when schedules may have. */
   readonly schedulesVersion: () => Promise<string>;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
@@ -50,8 +48,6 @@ export interface WorkerFiles {
 export interface WorkerSettings {
   readonly redisUrl: string;
   readonly context: RunContext;
-  /** Stores whose shards this worker sends. */
-  readonly stores: readonly string[];
   readonly files: WorkerFiles;
   readonly storeStats: () => readonly StoreStats[];
   readonly log: WorkerLog;
@@ -75,7 +71,7 @@ export interface RunningWorker {
  * other workers.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
-  const { redisUrl, files, stores, log, lockDurationMs = LOCK_DURATION_MS } = settings;
+  const { redisUrl, files, log, lockDurationMs = LOCK_DURATION_MS } = settings;
   const counts = countOutcomes(settings.context.state);
   const context: RunContext = { ...settings.context, state: counts.state };
   const { clock, newRunId } = context;
@@ -89,69 +85,50 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
     await queues[Symbol.asyncDispose]();
     throw error;
   }
-  const { schedules: readSchedules, schedulesVersion: version } = files;
+  const workers = queueWorkers({ redisUrl, lockDurationMs, log, onError });
+  const processShard = shardProcessor({ context, configurationOf: files.configurationOf, log });
+  const served = new Set<string>();
+  const serveStores = (): void => {
+    for (const store of files.storeNames().filter((name) => !served.has(name))) {
+      served.add(store);
+      workers.take(queues.shards(store), SHARDS_AT_ONCE, processShard);
+    }
+  };
+  serveStores();
   const keeper = await keepSchedules({
     queues,
     locks: context.state.locks,
-    readSchedules,
-    version,
+    readSchedules: files.schedules,
+    version: files.schedulesVersion,
+    onRead: serveStores,
     newRunId,
     clock,
     log,
   });
-
-  const options: WorkerOptions = {
-    connection: patientConnection(redisUrl),
-    prefix: QUEUE_PREFIX,
-    lockDuration: lockDurationMs,
-    stalledInterval: Math.ceil(lockDurationMs / CHECKS_PER_LOCK),
-    maxStalledCount: MAX_STALLED_COUNT,
-  };
-  const watched: WatchedWorker[] = [];
-  const work = <Data, Result>(
-    queue: WatchedWorker['queue'],
-    concurrency: number,
-    processor: Processor<Data, Result>,
-  ): void => {
-    const inHand = { running: 0, takenAt: Number.NEGATIVE_INFINITY };
-    const counted: Processor<Data, Result> = async (queued, token, cancelled) => {
-      inHand.running++;
-      inHand.takenAt = performance.now();
-      try {
-        return await processor(queued, token, cancelled);
-      } finally {
-        inHand.running--;
-      }
-    };
-    const worker = new Worker<Data, Result>(queue.name, counted, { ...options, concurrency });
-    worker.on('error', onError);
-    worker.on('stalled', (id) => log.warn({ queue: worker.name, queued: id }, 'taken from a silent worker'));
-    worker.on('failed', (queued, error) => log.error({ queued: queued?.id, reason: error.message }, 'bug'));
-    worker.on('lockRenewalFailed', (ids) => {
-      for (const id of ids) worker.cancelJob(id, 'its lock could not be renewed');
-    });
-    watched.push({ worker, queue, concurrency, work: inHand });
-  };
-
   const deliver = deliverByWorkers(queues);
-  const { requestFor, notifyOf, configurationOf } = files;
+  const { requestFor, notifyOf, isScheduled } = files;
   const onEnd = counts.runEnded;
-  work(queues.runs, RUNS_AT_ONCE, runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }));
-  work(queues.ticks(), TICKS_AT_ONCE, tickProcessor({ queues, readSchedules, newRunId, clock, log }));
-  const processShard = shardProcessor({ context, configurationOf, log });
-  for (const store of stores) work(queues.shards(store), SHARDS_AT_ONCE, processShard);
-  const workers = watched.map(({ worker }) => worker);
-  await Promise.all(workers.map((worker) => worker.waitUntilReady()));
-  const watch = watchProgress(watched);
+  workers.take(
+    queues.runs,
+    RUNS_AT_ONCE,
+    runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }),
+  );
+  workers.take(queues.ticks(), TICKS_AT_ONCE, tickProcessor({ queues, isScheduled, newRunId, clock, log }));
+  await workers.ready();
+  const watch = watchProgress(workers.all);
   return {
-    health: workerHealth(queues, workers, watch),
-    metrics: workerMetrics({ ...settings, queues, runs: context.state.runs, counts, watched }),
+    health: workerHealth(queues, workers.all, watch),
+    metrics: workerMetrics({
+      ...settings,
+      queues,
+      runs: context.state.runs,
+      counts,
+      watched: workers.all,
+    }),
     gaveUp: watch.gaveUp,
     async close() {
       watch[Symbol.dispose]();
-      await keeper.close();
-      for (const worker of workers) worker.cancelAllJobs('the worker is told to stop');
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([keeper.close(), workers.close()]);
       await queues[Symbol.asyncDispose]();
     },
   };

@@ -1,5 +1,4 @@
 import type { Job } from 'bullmq';
-import type { JobSchedules } from '../config/schedules.ts';
 import { enqueueRun } from './enqueue-run.ts';
 import type { TickData } from './job-types.ts';
 import type { Queues } from './open-queues.ts';
@@ -10,7 +9,8 @@ const MISSED_AFTER_MS = 60_000;
 
 export interface TickProcessorOptions {
   readonly queues: Queues;
-  readonly readSchedules: () => JobSchedules;
+  /** Whether the files still want ticks of the job; one that is broken has a run that says so. */
+  readonly isScheduled: (job: string) => boolean;
   readonly newRunId: () => string;
   readonly clock: () => number;
   readonly log: WorkerLog;
@@ -20,11 +20,9 @@ export interface TickProcessorOptions {
  * Makes a tick of a schedule a run. While the job still runs or waits the tick is dropped: at most one run of a job
  * is ever queued, so that a schedule faster than its job leaves no backlog, and no two runs overlap.
  */
-export function tickProcessor({ queues, readSchedules, newRunId, clock, log }: TickProcessorOptions) {
+export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
   return async ({ data: { job }, timestamp, opts }: Job<TickData, null>): Promise<null> => {
-    // Its file may have gone since the tick was set; one that is broken has a run that says so.
-    const { scheduled, broken } = readSchedules();
-    if (![...scheduled, ...broken].some((known) => known.job === job)) {
+    if (!isScheduled(job)) {
       log.info({ job }, 'tick dropped: the job is scheduled no longer');
       return null;
     }

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Worker } from 'bullmq';
 import type { Queues } from './open-queues.ts';
-import type { ProgressWatch } from './watch-progress.ts';
+import type { ProgressWatch, WatchedWorker } from './watch-progress.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
 /** Tells why a worker is not well: Redis out of reach, a queue no longer taken from. Null when all is well. */
 export function workerHealth(
   { runs }: Queues,
-  workers: readonly Worker[],
+  watched: readonly WatchedWorker[],
   watch: ProgressWatch,
 ): () => Promise<string | null> {
   const redisAnswers = async (): Promise<boolean> => {
@@ -22,7 +21,7 @@ export function workerHealth(
     const answers = await Promise.race([redisAnswers().catch(() => false), late]);
     waited.abort();
     if (!answers) return 'Redis cannot be reached';
-    const stopped = workers.filter((worker) => !worker.isRunning()).map(({ name }) => name);
+    const stopped = watched.filter(({ worker }) => !worker.isRunning()).map(({ queue }) => queue.name);
     if (stopped.length > 0) return `nothing is taken any more from: ${stopped.join(', ')}`;
     const silent = watch.silent();
     return silent.length === 0 ? null : `work waits and does not come from: ${silent.join(', ')}`;

@@ -45,7 +45,9 @@ export async function deliverNotification(
   signal: AbortSignal,
   patience: DeliveryPatience = PATIENCE,
 ): Promise<string | null> {
-  const whole = AbortSignal.any([signal, AbortSignal.timeout(patience.wholeMs)]);
+  const whole = AbortSignal.timeout(patience.wholeMs);
+  // Told to stop, an attempt under way may still end: it takes seconds at most.
+  const waiting = AbortSignal.any([signal, whole]);
   // Closed at the end, so that no idle connection keeps a command from ending.
   const agent = new Agent({
     connect: { timeout: patience.attemptMs },
@@ -58,10 +60,10 @@ export async function deliverNotification(
       minTimeout: patience.firstDelayMs,
       randomize: true,
       signal: whole,
-      shouldRetry: ({ error }) => error instanceof NotDelivered && error.passes,
+      shouldRetry: ({ error }) => !signal.aborted && error instanceof NotDelivered && error.passes,
       onFailedAttempt: async ({ error, retriesLeft }) => {
         if (!(error instanceof NotDelivered) || !error.passes || retriesLeft === 0) return;
-        await sleep(error.retryAfterMs, undefined, { signal: whole });
+        await sleep(error.retryAfterMs, undefined, { signal: waiting });
       },
     });
     return null;

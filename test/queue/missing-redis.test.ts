@@ -35,8 +35,8 @@ describe('without a Redis', () => {
   });
 });
 
-describeWithRedis('when Redis is restarted', () => {
-  it.concurrent('in the middle of a run, workers and whoever follows it go on', async () => {
+describeWithRedis('with a Redis', () => {
+  it.concurrent('that is restarted in the middle of a run, workers and whoever follows it go on', async () => {
     await using shop = await openShop({ products: 1_000, store: { latencyMs: { min: 10, max: 20 } } });
     const { redis, store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
@@ -49,7 +49,7 @@ describeWithRedis('when Redis is restarted', () => {
     for (const worker of workers) expect((await worker.ended).code).toBe(0);
   });
 
-  it.concurrent('after longer than any lease, workers take the run up again', async () => {
+  it.concurrent('that comes back after longer than any lease, workers take the run up again', async () => {
     await using shop = await openShop({
       products: 1_000,
       store: { latencyMs: { min: 10, max: 20 } },

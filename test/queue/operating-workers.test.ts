@@ -203,6 +203,22 @@ describeWithRedis('workers', () => {
   });
 });
 
+describeWithRedis('a worker whose stores.yaml gains a store', () => {
+  it.concurrent('serves it without being started anew', async () => {
+    await using shop = await openShop({ products: 5 });
+    const { store, workspace } = shop;
+    await shop.worker();
+    const entry = (name: string) => `${name}:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`;
+    await workspace.write('stores.yaml', `${entry('main')}${entry('second')}`);
+    await workspace.write(
+      'jobs/other.yaml',
+      'import: products\nstore: second\nsource: { path: catalog.csv }\nmapping: shopify-products\n',
+    );
+    const followed = await workspace.storeferry('enqueue', 'other', '--follow', '--json');
+    expect(followed.json()).toMatchObject({ status: 'done', applied: 5 });
+  });
+});
+
 describeWithRedis('a job whose process was killed', () => {
   it.concurrent('is refused with the time until it is free', async () => {
     await using shop = await openShop({ products: 300, store: { latencyMs: 30 } });

@@ -6,6 +6,8 @@ import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { openQueues, QUEUE_PREFIX, type Queues } from '../../src/queue/open-queues.ts';
 import { shopifyCatalog } from '../support/catalog.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import type { LoggedRequest } from '../support/store/request-log.ts';
 import { openShop, type Shop } from './workers-setup.ts';
@@ -65,7 +67,7 @@ async function eventually(condition: () => Promise<boolean>, withinMs = 15_000):
 }
 
 describeWithRedis('a job with a schedule', () => {
-  it.concurrent('that ticks each second and runs for three never runs twice at once, nor piles up', async () => {
+  it.concurrent('that ticks each second and runs for three never runs twice at once, nor piles up', async (context) => {
     await using shop = await openShop({
       products: 1,
       store: { latencyMs: 3_000 },
@@ -97,12 +99,17 @@ describeWithRedis('a job with a schedule', () => {
       `runs ${store.requests.length} in 11 s, overlaps ${overlaps(store.requests)}, most queued ${Math.max(...backlog)}, ticks dropped ${dropped.join(' + ')}`,
     );
     expect(store.requests.length).toBeGreaterThanOrEqual(3);
-    expect(overlaps(store.requests)).toBe(0);
+    figure(context, {
+      invariant: 28,
+      seed: store.seed,
+      fired: { 'ticks while a run was under way': dropped.reduce((sum, count) => sum + count, 0) },
+      measured: [none('requests of scheduled runs that overlap', overlaps(store.requests))],
+    });
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1, maxOpen: 1 });
     expect(Math.max(...backlog)).toBe(1);
   });
 
-  it.concurrent('does not overlap another one on the same store', async () => {
+  it.concurrent('does not overlap another one on the same store', async (context) => {
     await using shop = await openShop({
       products: 1,
       store: { latencyMs: 700 },
@@ -114,7 +121,12 @@ describeWithRedis('a job with a schedule', () => {
     await Promise.all([shop.worker(), shop.worker()]);
     await eventually(async () => store.requestsOf('mug') >= 3 && store.requestsOf('vase') >= 3);
     await Promise.all(stop.map((end) => end()));
-    expect(overlaps(store.requests)).toBe(0);
+    figure(context, {
+      invariant: 28,
+      seed: store.seed,
+      fired: { 'schedules on one target': 2 },
+      measured: [none('requests of scheduled runs that overlap', overlaps(store.requests))],
+    });
     expect(store.figures().maxOpen).toBe(1);
   });
 

@@ -158,7 +158,7 @@ describeWithRedis('workers that share a run', () => {
     const first = workspace.start('enqueue', 'nightly', '--follow', '--json');
     await until(() => store.requests.length > 0);
     const second = workspace.start('enqueue', 'other', '--follow', '--json');
-    await Promise.any(workers.map((worker) => worker.printed('run waits for its store')));
+    await Promise.any(workers.map((worker) => worker.printed('"run waits"')));
     store.behave();
     expect((await second.ended).json()).toMatchObject({ status: 'done', applied: 100 });
     expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 600 });

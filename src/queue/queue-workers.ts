@@ -1,0 +1,78 @@
+import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
+import { StoreferryError } from '../model/errors.ts';
+import { patientConnection, QUEUE_PREFIX } from './open-queues.ts';
+import type { WatchedWorker } from './watch-progress.ts';
+import type { WorkerLog } from './worker-log.ts';
+
+/** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */
+const MAX_STALLED_COUNT = 1_000;
+/** In a lock's duration silent jobs are looked for this often. */
+const CHECKS_PER_LOCK = 3;
+
+export interface QueueWorkersOptions {
+  readonly redisUrl: string;
+  /** How long a job stays with a silent worker. */
+  readonly lockDurationMs: number;
+  readonly log: WorkerLog;
+  readonly onError: (error: Error) => void;
+}
+
+/** Everything that this process takes from the queues. */
+export interface QueueWorkers {
+  /** Grows as more queues are taken from. */
+  readonly all: readonly WatchedWorker[];
+  /** Begins to take from a queue, so many jobs at once. */
+  take<Data, Result>(
+    queue: Queue<Data, Result>,
+    concurrency: number,
+    processor: Processor<Data, Result>,
+  ): void;
+  ready(): Promise<void>;
+  /** Takes nothing new, cancels what is under way, and waits for it. */
+  close(): Promise<void>;
+}
+
+/** Takes from no queue yet. */
+export function queueWorkers({ redisUrl, lockDurationMs, log, onError }: QueueWorkersOptions): QueueWorkers {
+  const all: WatchedWorker[] = [];
+  const options: WorkerOptions = {
+    connection: patientConnection(redisUrl),
+    prefix: QUEUE_PREFIX,
+    lockDuration: lockDurationMs,
+    stalledInterval: Math.ceil(lockDurationMs / CHECKS_PER_LOCK),
+    maxStalledCount: MAX_STALLED_COUNT,
+  };
+  return {
+    all,
+    take(queue, concurrency, processor) {
+      const work = { running: 0, takenAt: Number.NEGATIVE_INFINITY };
+      const counted: typeof processor = async (queued, token, cancelled) => {
+        work.running++;
+        work.takenAt = performance.now();
+        try {
+          return await processor(queued, token, cancelled);
+        } finally {
+          work.running--;
+        }
+      };
+      const worker = new Worker(queue.name, counted, { ...options, concurrency });
+      worker.on('error', onError);
+      worker.on('stalled', (id) => log.warn({ queue: queue.name, queued: id }, 'taken from a silent worker'));
+      worker.on('failed', (queued, error) => {
+        const bug = !(error instanceof StoreferryError);
+        log.error({ queued: queued?.id, reason: error.message }, bug ? 'bug' : 'failed, and tried again');
+      });
+      worker.on('lockRenewalFailed', (ids) => {
+        for (const id of ids) worker.cancelJob(id, 'its lock could not be renewed');
+      });
+      all.push({ worker, queue, concurrency, work });
+    },
+    async ready() {
+      await Promise.all(all.map(({ worker }) => worker.waitUntilReady()));
+    },
+    async close() {
+      for (const { worker } of all) worker.cancelAllJobs('the worker is told to stop');
+      await Promise.all(all.map(({ worker }) => worker.close()));
+    },
+  };
+}
