@@ -8,6 +8,13 @@ const BAR_EVERY_MS = 100;
 const LINE_EVERY_MS = 5_000;
 const ERASE_LINE = '\r\u001b[2K';
 
+/** What the other run is at. */
+const OCCUPIED = {
+  store: 'writes to the same store',
+  destination: 'writes the same file',
+  plan: 'plans the same job',
+} as const;
+
 /** Shows how a run goes: a bar that is drawn over on a terminal, a line now and then elsewhere. */
 export interface RunWatch {
   readonly onEvent: (event: RunEvent) => void;
@@ -50,7 +57,7 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
     onEvent(event) {
       switch (event.type) {
         case 'waiting':
-          line(`Waiting for ${holderText(event.heldBy)}, which writes to the same store.`);
+          line(`Waiting for ${holderText(event.heldBy)}, which ${OCCUPIED[event.needs]}.`);
           break;
         case 'begun':
           line(

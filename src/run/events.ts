@@ -12,7 +12,12 @@ export interface ProgressEvent {
 
 /** What a run tells whoever watches it: terminal, log, dashboard. */
 export type RunEvent =
-  | { readonly type: 'waiting'; readonly heldBy: LockHolder | null }
+  /** Another run is at work on what this one needs: the store's resource, the file it writes, the planning of its job. */
+  | {
+      readonly type: 'waiting';
+      readonly heldBy: LockHolder | null;
+      readonly needs: 'store' | 'destination' | 'plan';
+    }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** Whom the job names could not be told how the run ended; `host` is all of their address that may be shown. */
   | { readonly type: 'not-told'; readonly host: string; readonly problem: string }

@@ -22,7 +22,10 @@ export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lo
   return context.state.locks.acquire(
     planLockName(job),
     { job, run },
-    { signal: context.signal, onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }) },
+    {
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'plan' }),
+    },
   );
 }
 
@@ -49,7 +52,7 @@ export function lockTarget(
     {
       together,
       signal: context.signal,
-      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }),
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'store' }),
     },
   );
 }
@@ -59,6 +62,9 @@ export function lockDestination(context: RunContext, run: Run, location: string)
   return context.state.locks.acquire(
     destinationLockName(location),
     { job: run.job, run: run.id },
-    { signal: context.signal, onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy }) },
+    {
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'destination' }),
+    },
   );
 }

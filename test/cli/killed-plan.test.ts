@@ -53,6 +53,19 @@ describe('a plan whose process was killed', () => {
 });
 
 describe('a plan that is being made', () => {
+  it('is waited for by another plan of the job, which takes its place', async () => {
+    await using night = await setupNightly(20_000);
+    const { workspace } = night;
+    const first = workspace.start('plan', 'nightly', '--json');
+    await vi.waitUntil(async () => (await namesIn(workspace)).length > 0, { interval: 5, timeout: 20_000 });
+    const second = await workspace.storeferry('plan', 'nightly', '--json');
+    const { code, json } = await first.ended;
+    expect([code, second.code]).toEqual([0, 0]);
+    expect(second.stderr).toContain(`Waiting for run ${json()['run']} of nightly, which plans the same job.`);
+    const listed = await workspace.storeferry('runs', String(json()['run']));
+    expect(listed.stdout).toContain('superseded');
+  });
+
   it('does not count as dead, nor once it has ended', async () => {
     await using night = await setupNightly(20_000);
     const { workspace } = night;
