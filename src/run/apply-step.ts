@@ -68,7 +68,7 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   const total = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
   const done = before.applied + before.rejected + before.deleted;
   const first = shards[0]?.number ?? 0;
-  const storefront = context.openStorefront(store);
+  const storefront = await context.openStorefront(store);
   const applied = applyOperations({
     operations: openOperations(context, run, shards),
     storefront,

@@ -16,7 +16,7 @@ export interface RunContext {
   /** A new run id: short, random, fit for file names. */
   readonly newRunId: () => string;
   /** One client a store and process, so that all work on a store shares its limiter. */
-  readonly openStorefront: (store: StoreConfig) => Storefront;
+  readonly openStorefront: (store: StoreConfig) => Storefront | Promise<Storefront>;
   readonly onEvent: (event: RunEvent) => void;
   /** Aborts on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;

@@ -55,7 +55,7 @@ async function* itemsOf(
   options: SendOptions,
   onAllRead: (all: AllRead) => void,
 ): AsyncGenerator<readonly string[]> {
-  const storefront = context.openStorefront(store);
+  const storefront = await context.openStorefront(store);
   switch (job.export) {
     case 'subscriber-lists': {
       const lists = await readLists(storefront, options);

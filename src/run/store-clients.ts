@@ -1,12 +1,15 @@
 import type { StoreConfig } from '../config/stores.ts';
 import type { SharedStore } from '../state/shared-store.ts';
 import type { Attempt, StorefrontEvent } from '../storefront/events.ts';
-import { createStorefront, type Storefront } from '../storefront/storefront.ts';
+import type { Storefront } from '../storefront/storefront.ts';
 
 /** The clients of a process, one a store, so that all its work on a store shares one limiter. */
 export interface StoreClients extends AsyncDisposable {
-  /** The client of a store as it is configured now: a worker outlives changes of stores.yaml. */
-  open(store: StoreConfig): Storefront;
+  /**
+   * The client of a store as it is configured now: a worker outlives changes of stores.yaml. What sends requests is
+   * loaded with the first one, since it takes a tenth of a second and a plan needs none of it.
+   */
+  open(store: StoreConfig): Promise<Storefront>;
   /** How each client fares, in the order in which they were opened; a store has several when it was changed. */
   stats(): readonly StoreStats[];
 }
@@ -42,7 +45,8 @@ export function storeClients(
     };
   };
   return {
-    open(store) {
+    async open(store) {
+      const { createStorefront } = await import('../storefront/storefront.ts');
       const settings = JSON.stringify(store);
       const known = clients.get(settings);
       if (known !== undefined) return known.client;

@@ -22,7 +22,7 @@ export async function stageStoreLists(
   folder: RunFolder,
 ): Promise<readonly StoreList[] | null> {
   if (mapping.listLookups.length === 0) return null;
-  const read = await readLists(openStorefront(store), { signal });
+  const read = await readLists(await openStorefront(store), { signal });
   const lists = read.map(({ id, name }) => ({ id, name }));
   await folder.write(STORE_LISTS_FILE, [JSON.stringify(lists)]);
   return lists;

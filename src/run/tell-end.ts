@@ -1,6 +1,5 @@
 import { relative } from 'node:path';
 import type { Notify } from '../config/notify.ts';
-import { deliverNotification } from '../report/deliver-notification.ts';
 import {
   beginNotification,
   endNotification,
@@ -35,6 +34,8 @@ export async function tellNotBegun(
 }
 
 async function tell(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {
+  // Loaded when there is something to tell: its HTTP client takes a tenth of a second, more than many commands need.
+  const { deliverNotification } = await import('../report/deliver-notification.ts');
   const problem = await deliverNotification(url, notification, context.signal);
   if (problem !== null) context.onEvent({ type: 'not-told', host: new URL(url).host, problem });
 }

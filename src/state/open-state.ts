@@ -1,5 +1,3 @@
-import { openRedisState } from './redis.ts';
-import { openSqliteState } from './sqlite.ts';
 import type { State } from './state.ts';
 
 /** Which state to open, and where. */
@@ -17,15 +15,16 @@ export interface StateOptions {
 }
 
 /** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
-export function openState({
+export async function openState({
   redisUrl,
   dir,
   prefix = 'storeferry',
   leaseMs,
   patienceMs,
 }: StateOptions): Promise<State> {
-  if (!redisUrl) return openSqliteState(dir);
-  return openRedisState({
+  // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
+  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir);
+  return (await import('./redis.ts')).openRedisState({
     url: redisUrl,
     prefix,
     ...(leaseMs === undefined ? {} : { leaseMs }),
