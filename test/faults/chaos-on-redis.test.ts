@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
-import { atMost, none } from '../support/measure.ts';
+import { atLeast, atMost, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -50,6 +50,7 @@ describeWithRedis('two workers, while everything around them fails', () => {
       figure(context, { invariant, seed, fired, measured });
     of(
       1,
+      atLeast(1, 'nights finished', audits.length),
       none('rows missing', worst('missing')),
       none('records unaccounted for', worst('unaccounted')),
       none('left in the store though deleted', worst('left')),

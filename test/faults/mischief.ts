@@ -42,7 +42,7 @@ export async function startMischief(scene: Scene): Promise<Mischief> {
     store.misbehave(refusal(store.apiKey));
   };
   const badLine = async (): Promise<void> => {
-    line.become({ delayMs: 60, resetBefore: 0.03, resetAfter: 0.03, cut: 0.03 });
+    line.become({ delayMs: 60, resetBefore: 0.03, resetDuring: 0.03, resetAfter: 0.03, cut: 0.03 });
     await sleep(BAD_MS);
     line.become({});
   };
