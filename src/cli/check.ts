@@ -13,6 +13,7 @@ import { workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { newRunId } from './open-context.ts';
+import { withProgram } from './typed-program.ts';
 import { packageVersion } from './version.ts';
 
 const EXIT_FAILED = 1;
@@ -40,9 +41,14 @@ export async function check(
   ].join(', ');
   terminal.out(`Checked ${looked}; ${counted(mappings.passed, 'mapping test')} passed.\n`);
 
-  const findings = online === true ? await lookOutside(workspace, checked) : [];
+  const found = online === true ? await lookOutside(workspace, checked) : [];
+  const findings = found.map((finding) => ({
+    ...finding,
+    hint: finding.hint === undefined ? undefined : withProgram(finding.hint, program),
+  }));
   if (findings.length > 0) {
-    terminal.out(`\n${findingsText(findings, { colors: terminal.colors, width: terminal.width })}\n`);
+    const text = findingsText(findings, { colors: terminal.colors, width: terminal.width });
+    terminal.out(`\n${text}\n`);
   }
   const failed = findings.filter(({ verdict }) => verdict === 'error').length;
   const unfinished = checked.unset.length > 0;

@@ -5,6 +5,7 @@ import { loadEnvironment } from '../config/environment.ts';
 import { writeTogether } from '../config/new-workspace/write-together.ts';
 import { isWorkspace } from '../config/workspace-files.ts';
 import { UsageError } from '../model/errors.ts';
+import { printable } from '../report/printable.ts';
 import { askAll } from './init/ask-all.ts';
 import { composeFiles, type WorkspaceToBe } from './init/compose-files.ts';
 import { confirmAdding, confirmWriting } from './init/confirm.ts';
@@ -33,7 +34,7 @@ export async function init(
     prompter: terminal.interactive && process.stdin.isTTY ? terminalPrompter(signal) : null,
     environment: loadEnvironment(dir, process.env),
     dir,
-    say: (line) => terminal.err(`${line}\n`),
+    say: (line) => terminal.err(`${printable(line)}\n`),
   };
   refuseMissingFlags(asking, existing.stores);
   await confirmAdding(asking, existing.workspace);

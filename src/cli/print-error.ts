@@ -1,9 +1,6 @@
 import { ConfigurationError, formatPlace, StoreferryError } from '../model/errors.ts';
 import type { Terminal } from './terminal.ts';
-
-/** A command within a hint; errors know nothing of how the program was started. */
-const COMMAND =
-  /\bstoreferry (?=(?:approve|check|dashboard|enqueue|init|plan|retry|run|runs|stats|worker)\b)/g;
+import { withProgram } from './typed-program.ts';
 
 /**
  * Prints what went wrong and what to do; gives the exit code. An error that is not ours is a bug: it shows its stack.
@@ -14,7 +11,7 @@ export function printError(terminal: Terminal, error: unknown, program = 'storef
     // The problems of a configuration tell their places themselves.
     const told = error instanceof ConfigurationError || error.place === undefined;
     terminal.err(`${told ? '' : `${formatPlace(error.place)}: `}${error.message}\n`);
-    if (error.hint !== undefined) terminal.err(`${error.hint.replaceAll(COMMAND, () => `${program} `)}\n`);
+    if (error.hint !== undefined) terminal.err(`${withProgram(error.hint, program)}\n`);
     return error.exitCode;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -19,3 +19,12 @@ export function typedProgram(
     variables['npm_lifecycle_event'] === 'storeferry' ? 'npm run --silent storeferry --' : 'storeferry';
   return directory === undefined ? program : `${program} -C ${shellWord(directory)}`;
 }
+
+/** A command within a text; what writes it knows nothing of how the program was started. */
+const COMMAND =
+  /\bstoreferry (?=(?:approve|check|dashboard|enqueue|init|plan|retry|run|runs|sandbox|stats|worker)\b)/g;
+
+/** A text whose commands begin with `program`, so that they reach the same workspace when they are copied. */
+export function withProgram(text: string, program: string): string {
+  return text.replaceAll(COMMAND, () => `${program} `);
+}

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -64,7 +73,7 @@ describe('files written together', () => {
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
   it('are all there afterwards, and nothing else', () => {
-    writeFileSync(at('source.csv'), 'a,b\n');
+    writeFileSync(at('source.csv'), 'a,b\n', { mode: 0o444 });
     writeFileSync(at('.gitignore'), 'x\n');
     writeTogether([
       file('jobs/one.yaml', 'import: products\n'),
@@ -78,10 +87,11 @@ describe('files written together', () => {
     expect(readFileSync(at('.gitignore'), 'utf8')).toBe('x\n.env\n');
     expect(readFileSync(at('copies/source.csv'), 'utf8')).toBe('a,b\n');
     expect(statSync(at('.env')).mode & 0o777).toBe(0o600);
+    expect(statSync(at('copies/source.csv')).mode & 0o200).toBe(0o200);
   });
 
   it('are none of them there when one cannot be written, and what was there is as it was', () => {
-    writeFileSync(at('.env'), 'OLD=1\n');
+    writeFileSync(at('.env'), 'OLD=1\n', { mode: 0o640 });
     writeFileSync(at('taken.yaml'), 'mine\n');
     const attempt = () =>
       writeTogether([
@@ -93,6 +103,21 @@ describe('files written together', () => {
     expect(readdirSync(dir).sort()).toEqual(['.env', 'taken.yaml']);
     expect(readFileSync(at('.env'), 'utf8')).toBe('OLD=1\n');
     expect(readFileSync(at('taken.yaml'), 'utf8')).toBe('mine\n');
+  });
+
+  it('are taken away again when a later one turns out to be impossible', () => {
+    writeFileSync(at('.gitignore'), 'x\n', { mode: 0o640 });
+    mkdirSync(at('.env'));
+    const attempt = () =>
+      writeTogether([
+        file('jobs/one.yaml', 'x\n'),
+        { path: at('.gitignore'), content: { text: 'y\n' }, mode: 0o600, existing: 'add' },
+        { path: at('.env'), content: { text: 'K=v\n' }, existing: 'add' },
+      ]);
+    expect(attempt).toThrow(/EISDIR/);
+    expect(readdirSync(dir).sort()).toEqual(['.env', '.gitignore']);
+    expect(readFileSync(at('.gitignore'), 'utf8')).toBe('x\n');
+    expect(statSync(at('.gitignore')).mode & 0o777).toBe(0o640);
   });
 
   it('leave no folder behind where a file stands in the way of one', () => {

@@ -1,7 +1,7 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import type { ContactMappingSpec } from '../../config/mapping-spec.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
-import { UsageError } from '../../model/errors.ts';
+import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
 import type { Asking } from './init-options.ts';
@@ -20,7 +20,7 @@ const TO_COME: CrosswalkAnswer = { path: 'contact-ids.csv', match: 'email', id: 
 
 /**
  * Asks for the crosswalk of contacts, and for its columns. Undefined where the mapping takes the store's ids from the
- * source; `fields` are the contact's fields that the mapping fills.
+ * source. `contact` is what the mapping says of contacts; left out, of a mapping that is yet to be completed.
  */
 export async function askCrosswalk(
   asking: Asking,
@@ -56,7 +56,20 @@ export async function askCrosswalk(
       );
     }
   }
-  const file = await askPath(asking, options.crosswalk, 'The crosswalk (CSV):');
+  for (;;) {
+    try {
+      return await readCrosswalk(asking, fields);
+    } catch (error) {
+      const mayAskAgain = prompter !== null && options.crosswalk === undefined;
+      if (!mayAskAgain || !(error instanceof StoreferryError) || error instanceof InterruptedError)
+        throw error;
+      asking.say(`This file is no crosswalk as it is. ${explainError(error)}`);
+    }
+  }
+}
+
+async function readCrosswalk(asking: Asking, fields: readonly string[]): Promise<CrosswalkAnswer> {
+  const file = await askPath(asking, asking.options.crosswalk, 'The crosswalk (CSV):');
   const look = await lookAtSource(file);
   asking.say(describeLook(look, file));
   const match = await askMatch(asking, look, fields);

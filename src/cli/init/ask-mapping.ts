@@ -82,11 +82,8 @@ export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
     const names = listed(
       others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
     );
-    lines.push(
-      best === undefined
-        ? `Several mappings could read it, none surely: ${names}.`
-        : `It could also be read by ${names}.`,
-    );
+    const unsure = others.length === 1 ? 'Perhaps it is for' : 'Several mappings could read it, none surely:';
+    lines.push(best === undefined ? `${unsure} ${names}.` : `It could also be read by ${names}.`);
   }
   const [nearest] = near;
   if (fitting.length === 0) {

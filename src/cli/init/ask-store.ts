@@ -33,6 +33,11 @@ async function askKnown({ options, prompter, dir }: Asking): Promise<StoreAnswer
   const workspace = openWorkspace(dir, process.env);
   const names = workspace.storeNames();
   const [only] = names;
+  if (only === undefined) {
+    throw new UsageError('stores.yaml has no store.', {
+      hint: 'Add one, or remove the file and begin again.',
+    });
+  }
   const given = options.store ?? (names.length === 1 ? only : undefined);
   const name =
     given ??
@@ -78,7 +83,7 @@ async function askNew({ options, prompter, environment, say }: Asking): Promise<
   if (wrong !== undefined) throw new UsageError(`--store-url: ${wrong}.`);
   const fromEnvironment = environment.get(STORE_VARIABLES.apiKey);
   if (fromEnvironment !== undefined)
-    say(`The API key is that of ${STORE_VARIABLES.apiKey} in the environment.`);
+    say(`The API key is that of ${STORE_VARIABLES.apiKey}, which is set already.`);
   const apiKey =
     fromEnvironment ?? (await prompter?.secret('API key (it goes into .env only):', whyNoKey)) ?? '';
   const wrongKey = whyNoKey(apiKey);

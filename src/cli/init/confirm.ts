@@ -22,7 +22,8 @@ export async function confirmWriting(
   files: readonly ComposedFile[],
 ): Promise<void> {
   if (prompter === null || options.yes === true) return;
-  say('\nTo be written:');
+  say('');
+  say('To be written:');
   for (const { name, existing, what } of files)
     say(`  ${name}${existing === 'add' ? ' (added to)' : ''}: ${what}`);
   if (!(await prompter.confirm('Write these files?', true))) {

@@ -3,6 +3,7 @@ import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
 import { InterruptedError } from '../../model/errors.ts';
+import { printable } from '../../report/printable.ts';
 
 /** Says what is wrong with an answer; undefined when nothing is. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;
@@ -69,7 +70,7 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
             message,
             choices: choices.map(({ value, name, description }) => ({
               value,
-              name,
+              name: printable(name),
               ...(description === undefined ? {} : { description }),
             })),
             pageSize: 15,

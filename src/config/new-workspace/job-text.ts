@@ -99,23 +99,26 @@ function scheduleLines({ schedule, timezone }: NewJob): string[] {
 }
 
 function paramLines({ params, paramValues }: NewJob): string[] {
-  const names = Object.keys(params);
-  if (names.length === 0) return [];
-  const set = names.filter((name) => paramValues[name] !== undefined);
-  const about = names.flatMap((name) => {
-    const param = params[name];
-    const settled = typeof param === 'object' ? param.default : param;
-    const description = typeof param === 'object' ? (param.description ?? '') : '';
-    if (paramValues[name] !== undefined) {
-      return [
-        `  ${yamlText(name)}: ${yamlText(paramValues[name])}${description === '' ? '' : ` # ${description}`}`,
-      ];
-    }
-    return [
-      `  # ${yamlText(name)}: ${JSON.stringify(settled ?? '')}${description === '' ? '' : ` # ${description}`}`,
-    ];
+  const entries = Object.entries(params).map(([name, param]) => {
+    const { default: usual, description = '' } = typeof param === 'object' ? param : { default: param };
+    const given = paramValues[name];
+    const why = description === '' ? '' : ` # ${description.replaceAll(/\s+/g, ' ')}`;
+    return {
+      set: given !== undefined,
+      line: `${yamlText(name)}: ${given === undefined ? JSON.stringify(usual ?? '') : likeDefault(given, usual)}${why}`,
+    };
   });
-  return set.length === 0
-    ? ['# What this mapping lets a job set, with its defaults:', '# params:', ...about]
-    : ['params:', ...about];
+  if (entries.length === 0) return [];
+  const anySet = entries.some(({ set }) => set);
+  return [
+    ...(anySet ? ['params:'] : ['# What this mapping lets a job set, with its defaults:', '# params:']),
+    ...entries.map(({ set, line }) => (set ? `  ${line}` : `#   ${line}`)),
+  ];
+}
+
+/** A value as it was typed, as the kind of value that the mapping expects. */
+function likeDefault(given: string, usual: unknown): string {
+  const isNumber = typeof usual === 'number' && given.trim() !== '' && Number.isFinite(Number(given));
+  const isSwitch = typeof usual === 'boolean' && (given === 'true' || given === 'false');
+  return isNumber || isSwitch ? given.trim() : yamlText(given);
 }

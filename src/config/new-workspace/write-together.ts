@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
+  appendFileSync,
+  chmodSync,
   closeSync,
   constants,
   copyFileSync,
@@ -8,11 +10,10 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
-  renameSync,
   rmdirSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -39,11 +40,20 @@ export function writeTogether(files: readonly NewFile[]): void {
     const prepared = files.map((file) => prepare(file, undo));
     for (const commit of prepared) commit();
   } catch (error) {
-    for (const step of undo.reverse()) step();
+    for (const step of undo.reverse()) attempt(step);
     throw error;
   }
   // What was prepared has its place now.
   for (const file of files) rmSync(temporaryOf(file.path), { force: true });
+}
+
+/** What cannot be undone must not keep the rest from it, nor hide why it is. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // The error that began it is told.
+  }
 }
 
 const MARK = randomUUID();
@@ -52,48 +62,48 @@ function temporaryOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.${MARK}.tmp`);
 }
 
-/** Writes the content beside its place, and gives what puts it there. */
+/** Prepares a file beside its place, and gives what puts it there. */
 function prepare({ path, content, mode, existing }: NewFile, undo: (() => void)[]): () => void {
+  if (existsSync(path)) {
+    if (existing === 'refuse' || 'copyOf' in content) throw appeared(path);
+    return () => append(path, content.text, mode, undo);
+  }
   makeFolder(dirname(path), undo);
   const temporary = temporaryOf(path);
   undo.push(() => rmSync(temporary, { force: true }));
-  const before = existsSync(path) ? readFileSync(path) : null;
-  if (before !== null && existing === 'refuse') throw appeared(path);
   if ('copyOf' in content) {
     copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
+    // The copy is the user's own, though the file may have been closed to them.
+    chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
   } else {
-    const kept = before === null ? mode : statSync(path).mode & 0o777 & (mode ?? 0o777);
-    writeFileSync(temporary, Buffer.concat([before ?? Buffer.alloc(0), Buffer.from(content.text)]), {
-      flag: 'wx',
-      ...(kept === undefined ? {} : { mode: kept }),
-    });
+    writeFileSync(temporary, content.text, { flag: 'wx', ...(mode === undefined ? {} : { mode }) });
   }
   sync(temporary);
   return () => {
-    if (before === null) {
-      putNew(temporary, path);
-      undo.push(() => rmSync(path, { force: true }));
-      return;
-    }
-    renameSync(temporary, path);
-    undo.push(() => writeFileSync(path, before));
+    putNew(temporary, path);
+    undo.push(() => rmSync(path, { force: true }));
   };
+}
+
+const OWNER_WRITES = 0o200;
+
+/** Adds to the file that is there, whatever it is a link to; rights that `mode` does not give are taken away. */
+function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]): void {
+  const before = statSync(path);
+  undo.push(() => {
+    truncateSync(path, before.size);
+    chmodSync(path, before.mode);
+  });
+  if (mode !== undefined) chmodSync(path, before.mode & mode);
+  appendFileSync(path, text);
 }
 
 function makeFolder(path: string, undo: (() => void)[]): void {
   const first = mkdirSync(path, { recursive: true });
   if (first === undefined) return;
   undo.push(() => {
-    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) removeIfEmpty(folder);
+    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) rmdirSync(folder);
   });
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Somebody else has put something there.
-  }
 }
 
 function sync(path: string): void {
