@@ -50,6 +50,7 @@ export async function fetchSource(
 
   const changed = await firstChanged(found, versions.knownIn(options.unless), fetch);
   if (changed === undefined) return undefined;
+  await using _ = changed.fetched;
   const seen: (string | null)[] = [];
   for (const file of found) {
     const fetched = file === changed.file ? changed.fetched : await fetch(file, null);

@@ -7,6 +7,9 @@ import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert }
 import { startChild } from './start-child.ts';
 import { collected, twoProcesses } from './two-processes.ts';
 
+/** What only runs with a remote source have. */
+const REMOTE = { source: { version: 'x ["\\"1\\""]', sha256: 'aa' }, unchangedSince: 'run-0' };
+
 /** What is kept of runs and their outcomes, however it is kept. */
 export function describeRuns(fresh: () => Promise<Opening>): void {
   describe('runs', () => {
@@ -22,8 +25,9 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         finishedAt: 2_000,
         totals,
         error: null,
+        ...REMOTE,
       });
-      expect(updated).toEqual({ ...run, status: 'done', finishedAt: 2_000, totals, error: null });
+      expect(updated).toEqual({ ...run, ...REMOTE, status: 'done', finishedAt: 2_000, totals, error: null });
       expect(await processes.other.runs.get('run-1')).toEqual(updated);
     });
 
