@@ -44,6 +44,7 @@ export function isMembers(value: unknown): value is Readonly<Record<string, unkn
 export function exactStringify(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(exactStringify).join(',')}]`;
+  if (value === undefined) return 'null';
   if (!isMembers(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(
     ([name, part]) => `${JSON.stringify(name)}:${exactStringify(part)}`,

@@ -117,8 +117,6 @@ class ChangingList {
       while (true) {
         yield this.#unknownOf(page);
         if (page.items.length === 0) return;
-        // Pages of one item cannot overlap: nothing is proved by them, all is read again until that finds nothing.
-        if (size === 1) this.changed = true;
         size = Math.max(size, page.items.length);
         const isShort = page.items.length < size;
         if (isShort && page.totalCount !== null && reach(page) >= page.totalCount) return;
@@ -136,6 +134,8 @@ class ChangingList {
         const expected = ahead.expectedAfter(page.skip, page.skip + step);
         const skip = isShort && page.totalCount === null ? precise : (expected ?? precise);
         const next = await this.#joined(page, await ahead.take(skip), ahead);
+        // Pages of one item cannot overlap: nothing is proved by them, all is read again until that finds nothing.
+        if (size === 1 && next.items.length > 0) this.changed = true;
         if (next.skip === 0) ahead.expect(step, step);
         if (this.#isBehindEnd(page, next, size)) {
           yield this.#unknownOf(next);
