@@ -8,7 +8,8 @@ function isContact(body: Contact | Product): body is Contact {
 
 /**
  * One contact out of several rows about it. Of a text the last one given holds, as if the rows were sent one after
- * the other; tags, lists and custom properties come together; whoever unsubscribed anywhere stays unsubscribed.
+ * the other; tags, lists and custom properties come together; whoever unsubscribed anywhere stays so, and joins
+ * no list that the other rows name.
  */
 export function mergeContacts(key: string, copies: readonly MappedRecord[]): MappedRecord {
   const bodies = copies.map(({ body }) => body).filter(isContact);
@@ -24,7 +25,10 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
   );
   const tags = new Set(bodies.flatMap((body) => body.tags ?? []));
   const subscribed = bodies.map((body) => body.subscribed).filter((given) => given !== undefined);
-  const lists = new Set(bodies.flatMap((body) => body.subscriberLists ?? []));
+  const left = subscribed.includes(false);
+  // Lists that were meant for a subscriber are not for somebody who has left.
+  const listed = bodies.filter((body) => !left || body.subscribed === false);
+  const lists = new Set(listed.flatMap((body) => body.subscriberLists ?? []));
   return {
     kind: 'record',
     key,
@@ -32,7 +36,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
       ...texts,
       ...(properties.size > 0 && { properties: [...properties.values()] }),
       ...(tags.size > 0 && { tags: [...tags] }),
-      ...(subscribed.length > 0 && { subscribed: !subscribed.includes(false) }),
+      ...(subscribed.length > 0 && { subscribed: !left }),
       ...(lists.size > 0 && { subscriberLists: [...lists] }),
     },
     rows: copies.reduce((sum, copy) => sum + copy.rows, 0),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { storeListsTable } from '../../../src/mapping/store-lists.ts';
 import type { Mapped, MappedRecord } from '../../../src/model/record.ts';
 import { mergeContacts } from '../../../src/plan/merge-contacts.ts';
 import { mapAll, shippedMapping, table } from '../mapping-setup.ts';
@@ -54,10 +55,16 @@ describe('a Mailchimp audience of three files', () => {
   });
 
   it('keeps whoever left in any file unsubscribed, where copies are merged in whatever order', async () => {
-    const { mapped } = await mapAll(shippedMapping('mailchimp-contacts'), audience(), { crosswalk });
+    const lookups = new Map([['storeLists', storeListsTable([{ id: 4, name: 'News' }], 'name')]]);
+    const { mapped } = await mapAll(shippedMapping('mailchimp-contacts'), audience(), {
+      crosswalk,
+      lookups,
+      params: { lists: 'News' },
+    });
     const copies = mapped.filter(isRecord).filter(({ key }) => key === '2');
     for (const order of [copies, copies.toReversed()]) {
-      expect(mergeContacts('2', order).body).toMatchObject({ tags: ['Left'], subscribed: false });
+      const { body } = mergeContacts('2', order);
+      expect(body).toEqual({ email: 'bo@mail.example', name: 'Bo', tags: ['Left'], subscribed: false });
     }
   });
 
