@@ -8,7 +8,7 @@ import type { RunEvent } from '../run/events.ts';
 import { exportRun } from '../run/export-run.ts';
 import { importRun } from '../run/import-run.ts';
 import { RunBug } from '../run/run-bug.ts';
-import type { RunReport } from '../run/run-report.ts';
+import { type RunReport, readStoredReport } from '../run/run-report.ts';
 import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
 import { jobSignal } from './job-signal.ts';
@@ -64,8 +64,11 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
     try {
       const before = await endedBefore(context, queued.data);
       if (before !== undefined) {
-        log.info({ run: before.run, job }, 'run had ended before');
-        return before;
+        const { id, error } = before.run;
+        log.info({ run: id, job }, 'run had ended before');
+        // Perhaps its worker has told of it, perhaps it died before: the notification has the same id.
+        await tellEnd(own, notifyOf(job), before);
+        return { run: id, error };
       }
       const request = await requestFor(queued.data);
       notify = request.job.notify;
@@ -104,8 +107,8 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
  * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died on its way to
  * say so, leaves a job that is taken again. To run it again would send or append everything a second time.
  */
-async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunJobResult | undefined> {
+async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunReport | undefined> {
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined || run.status === 'running' || run.status === 'interrupted') return undefined;
-  return { run: run.id, error: run.error };
+  return await readStoredReport(context, run);
 }
