@@ -1,6 +1,7 @@
 import { DestinationChangedError, DestinationError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { fetchFile } from '../remote/fetch-file.ts';
+import { UNTOLD_VERSION } from '../remote/http-version.ts';
 import { openRemote } from '../remote/open-remote.ts';
 import type { RemoteClient } from '../remote/remote-client.ts';
 import { RemoteFailure } from '../remote/remote-failure.ts';
@@ -23,7 +24,8 @@ export function remoteDestination(remote: RemoteAddress, patience?: Patience): D
         if (fetched === undefined) return undefined;
         const content = fetched.spool.open();
         content.once('close', () => void fetched[Symbol.asyncDispose]());
-        return { content, version: fetched.version };
+        // Never null: without a condition, adding to it could undo what somebody else has added.
+        return { content, version: fetched.version ?? UNTOLD_VERSION };
       }),
     write: (content, { signal, ifVersion }) =>
       telling(location, 'written', signal, async () => {

@@ -9,6 +9,9 @@ interface Validators {
 /** A file that was written this shortly before it was sent may be written again within the same second. */
 const SETTLED_MS = 2_000;
 
+/** Of a file of which the server tells nothing: no condition on writing can be made of it. */
+export const UNTOLD_VERSION = '{}';
+
 export function headerOf(headers: Headers, name: string): string | null {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;

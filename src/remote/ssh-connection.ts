@@ -56,6 +56,8 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
     return { sftp, closed: lost.signal, close: () => client.end() };
   } catch (error) {
     client.destroy();
+    // The client has not taken it over when it cannot read the private key.
+    socket.destroy();
     signal.throwIfAborted();
     throw refusedKey ?? sshFailure(error, at);
   } finally {

@@ -30,6 +30,22 @@ describe('a remote destination', () => {
     expect(server.files.get('/a.csv')?.toString()).toBe('abc\nd\n');
   });
 
+  it('is not added to where the server tells no version', async () => {
+    await using server = await startFileServer();
+    server.answer(
+      '/a.csv',
+      (request, response) => void response.writeHead(request.method === 'GET' ? 200 : 204).end('old'),
+    );
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    const read = await destination.read(signal);
+    if (read === undefined) throw new Error('nothing there');
+    await text(read.content);
+    await expect(destination.write(content('x'), { signal, ifVersion: read.version })).rejects.toThrow(
+      /names no version by which a change could be noticed/,
+    );
+    expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
+  });
+
   it('gets nothing when what is written breaks off, or the signal says so', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
     const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
