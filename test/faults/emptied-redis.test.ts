@@ -33,13 +33,56 @@ describeWithRedis('a Redis that is emptied', () => {
     store.misbehave(refusal(store.apiKey));
     await Promise.all([scene.worker(), scene.worker()]);
     const interrupted = scene.start('enqueue', 'nightly', '--follow', '--json');
-    await until(() => store.requests.length > 100 + random() * 200);
+    const enough = 100 + random() * 200;
+    await until(() => store.requests.length > enough);
     await flushAll(scene);
     const { code, stderr } = await interrupted.ended;
     expect(code, stderr).toBe(1);
 
     const again = await scene.start('enqueue', 'nightly', '--follow', '--json').ended;
     const found = await audit(books, store, workspace, again.json());
+    figure(context, {
+      invariant: 9,
+      seed,
+      fired: scene.fired(),
+      measured: [
+        none('rows missing', found.missing),
+        none('duplicates', store.figures().duplicates),
+        none('products deleted', store.requests.filter(({ method }) => method === 'DELETE').length),
+      ],
+    });
+  });
+
+  it.concurrent('or killed under a process that runs a job by itself loses nothing', async (context) => {
+    const seed = seedOf(context);
+    const random = seededRandom(seed);
+    const books = makeBooks(300, random);
+    await using scene = await openScene({
+      seed,
+      catalog: books.csv,
+      redis: true,
+      job: { mode: 'mirror', safety: '{ maxRejects: off }' },
+      store: { latencyMs: { min: 5, max: 20 } },
+    });
+    const { store, workspace } = scene;
+    store.misbehave(refusal(store.apiKey));
+    const strikes = [
+      () => flushAll(scene),
+      async () => {
+        await scene.redis.restart();
+        scene.count('Redis killed and started again');
+      },
+    ];
+    for (const strike of strikes) {
+      const enough = store.requests.length + 20 + random() * 60;
+      const running = scene.start('run', 'nightly', '--json');
+      await until(() => store.requests.length > enough);
+      await strike();
+      const { code, stderr } = await running.ended;
+      expect([1, 3], stderr).toContain(code);
+    }
+    const last = await scene.start('run', 'nightly', '--json').ended;
+    const found = await audit(books, store, workspace, last.json());
     figure(context, {
       invariant: 9,
       seed,

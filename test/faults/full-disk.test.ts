@@ -35,6 +35,14 @@ describe('a disk that is full in the middle of a run', () => {
     // Everything that a run keeps is on the small disk.
     await symlink(disk.dir, join(workspace.dir, '.storeferry'));
 
+    await disk.fill();
+    const unplanned = await scene.start('run', 'nightly', '--json').ended;
+    expect(unplanned.code, unplanned.stderr).toBe(1);
+    expect(unplanned.stderr).toContain('Make room');
+    expect(store.requests).toEqual([]);
+    scene.count('ENOSPC before planning');
+    await disk.free();
+
     let mostResent = 0;
     for (const after of [20, 60]) {
       const before = store.requests.length;
