@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
+const PATIENCE_MS = 20_000;
+
 /** Whether a pseudo-terminal can be had: by `script` of util-linux, which every Linux has. */
 export const hasPseudoTerminal =
   process.platform === 'linux' && spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
@@ -53,11 +55,16 @@ export function startAtTerminal(
     type: (keys) => void child.stdin.write(keys),
     sees: (text) =>
       new Promise((resolve, reject) => {
+        const late = setTimeout(
+          () => reject(new Error(`waited in vain for '${text}':\n${output.slice(seen)}`)),
+          PATIENCE_MS,
+        );
         const watch = () => {
           const at = output.indexOf(text, seen);
           if (at < 0) return;
           seen = at + text.length;
           watchers.delete(watch);
+          clearTimeout(late);
           resolve();
         };
         watchers.add(watch);

@@ -35,7 +35,8 @@ export function mappingText(starter: StarterMapping): string {
   const required = NEEDED_FIELDS[imports];
   const used = suggested.filter((one) => one.header !== undefined || required.includes(one.field));
   const taken = new Set(used.map((one) => one.header));
-  const words = new Set(used.map(({ field }) => field));
+  const fields = used.map(({ field }) => field);
+  const words = new Set(fields);
   const others = [...new Set(header.map((text) => text.trim()))].filter(
     (text) => text !== '' && !taken.has(text),
   );
@@ -56,7 +57,7 @@ export function mappingText(starter: StarterMapping): string {
     ...others.map((text) => `  # ${yamlText(wordFor(text, words))}: ${yamlText(text)}`),
     `required: [${required.join(', ')}] # a file without these is not of this format`,
     '',
-    ...(imports === 'products' ? productLines(words) : contactLines(words)),
+    ...(imports === 'products' ? productLines(fields) : contactLines(fields)),
     '',
     '# Rows as they stand in the file, and what is to be sent for them; storeferry check holds it against the mapping.',
     '# tests:',
@@ -73,12 +74,12 @@ export function mappingText(starter: StarterMapping): string {
   return `${lines.join('\n')}\n`;
 }
 
-function productLines(words: ReadonlySet<string>): string[] {
-  const inUse = (key: string, line: string) => `  ${words.has(key) ? '' : '# '}${line}`;
+function productLines(fields: readonly string[]): string[] {
+  const inUse = (key: string, line: string) => `  ${fields.includes(key) ? '' : '# '}${line}`;
   return [
     'product:',
     '  # The key: the same url is the same product, night after night. Take what never changes, and is there once.',
-    `  url: ${words.has('sku') ? '[sku, slug]' : '[title, slug]'}`,
+    `  url: ${fields.includes('sku') ? '[sku, slug]' : '[title, slug]'}`,
     '  title: title',
     inUse('description', 'description: description'),
     '  # images: [photo, { split: "," }]',
@@ -89,14 +90,14 @@ function productLines(words: ReadonlySet<string>): string[] {
     inUse('quantity', 'quantity: [quantity, integer]'),
     '  # weight: { value: grams, unit: g }',
     '# One product over several rows (sizes, colours): group them by the column that they share.',
-    '# group: { by: sku, rows: adjacent }',
+    '# group: { by: sku, rows: anywhere }',
   ];
 }
 
-function contactLines(words: ReadonlySet<string>): string[] {
+function contactLines(fields: readonly string[]): string[] {
   return [
     'contact:',
-    ...[...words].map((field) => `  ${field}: ${field === 'email' ? '[email, lower]' : field}`),
+    ...fields.map((field) => `  ${field}: ${field === 'email' ? '[email, lower]' : field}`),
     '  # tags: [tags, { split: "," }]',
     '  # subscribed: { newsletter: yes }',
     '  # properties: { fields: { Birthday: birthday } }',
