@@ -76,6 +76,11 @@ export function compileShifted(scope: Scope, condition: Condition | undefined): 
       : undefined;
 }
 
+/** Texts that are known to fit; a pattern costs ten times as much as looking among them. */
+const MOST_FITTED = 64;
+/** Longer ones are parts of the block they were read in, and to remember them would keep all of it. */
+const SHORT = 12;
+
 function fitting(
   scope: Scope,
   name: string,
@@ -86,14 +91,18 @@ function fitting(
     return (text) => words.has(text.toLowerCase());
   }
   const pattern = compilePattern(expected, (message) => scope.problems.add(['expect', name], message));
-  // The rows of a record repeat its key: what fitted a row ago still does.
+  // Rows of a record repeat its key, and columns such as a position have few values: what fitted before still does.
   let last: string | undefined;
+  const fitted = new Set<string>();
   return (text) => {
-    if (text === last) {
+    if (text === last || (text.length <= SHORT && fitted.has(text))) {
       return true;
     }
     const fits = pattern?.testExact(text) ?? false;
     last = fits ? text : last;
+    if (fits && text.length <= SHORT && fitted.size < MOST_FITTED) {
+      fitted.add(text);
+    }
     return fits;
   };
 }

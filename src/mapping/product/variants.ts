@@ -114,10 +114,29 @@ function readVariants(
   for (const { row, values } of chosen.choices) {
     const part = parts[row];
     if (part !== undefined) {
-      variants.push({ options: values, ...part });
+      variants.push(withOptions(values, part));
     }
   }
   return { options: chosen.options, variants, rows: variantRows };
+}
+
+/** Field by field, in the order in which they are sent: spreading took a tenth of all the time of mapping. */
+function withOptions(options: Variant['options'], part: VariantParts): Variant {
+  const { price, onSale, regularPrice, salePrice, quantity, sku, weight } = part;
+  const variant: { -readonly [K in keyof Variant]: Variant[K] } = { options, price, onSale, regularPrice };
+  if (salePrice !== undefined) {
+    variant.salePrice = salePrice;
+  }
+  if (quantity !== undefined) {
+    variant.quantity = quantity;
+  }
+  if (sku !== undefined) {
+    variant.sku = sku;
+  }
+  if (weight !== undefined) {
+    variant.weight = weight;
+  }
+  return variant;
 }
 
 type VariantParts = Omit<Variant, 'options'>;
