@@ -11,9 +11,9 @@ const LOOK_BACK = 50;
 const FRESH_MS = 15 * 60 * 1_000;
 
 /**
- * The run to carry on with. Readings that runs before could not write, or died writing, are written now, each under
- * the moment it was taken and none twice; the run of one that is fresh is continued instead of reading again. Other
- * runs whose process died have nothing to continue: they are superseded.
+ * The run to carry on with: one that has a fresh reading which it could not write, or died writing, is continued
+ * instead of reading again; else the one just begun. Runs whose process died and that have nothing to continue are
+ * superseded.
  */
 export async function continueOrBeginExport(
   context: RunContext,
@@ -21,21 +21,38 @@ export async function continueOrBeginExport(
   begun: Run,
 ): Promise<Run> {
   const { runs } = context.state;
-  const earlier = await runs.list({ job: begun.job, limit: LOOK_BACK });
-  for (const run of earlier.filter(({ id }) => id !== begun.id).reverse()) {
-    if (!isUnfinished(run)) continue;
+  for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasReading(context, request, run))) {
       if (run.status === 'running') await supersede(context, run);
       continue;
     }
-    if (context.clock() - (run.stagedAt ?? 0) < FRESH_MS) {
-      await context.artifacts.remove(begun.id);
-      await runs.remove(begun.id);
-      return await runs.update(run.id, { status: 'running', error: null, finishedAt: null });
-    }
-    await finishExport(context, request, await writeStep(context, request, { run, notes: [] }), null);
+    if (context.clock() - (run.stagedAt ?? 0) >= FRESH_MS) continue;
+    await context.artifacts.remove(begun.id);
+    await runs.remove(begun.id);
+    return await runs.update(run.id, { status: 'running', error: null, finishedAt: null });
   }
   return begun;
+}
+
+/**
+ * Writes the readings that runs before could not write, or died writing: oldest first, each under the moment it was
+ * taken, none twice. What is in the way of them is in the way of this run's, which is kept like them then.
+ */
+export async function writeEarlierReadings(
+  context: RunContext,
+  request: ExportRequest,
+  begun: Run,
+): Promise<void> {
+  for (const run of await unfinishedBefore(context, begun)) {
+    if (!(await hasReading(context, request, run))) continue;
+    await finishExport(context, request, await writeStep(context, request, { run, notes: [] }), null);
+  }
+}
+
+/** Runs of the job that have not ended well, oldest first. */
+async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
+  const runs = await state.runs.list({ job, limit: LOOK_BACK });
+  return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
 }
 
 function isUnfinished({ kind, status }: Run): boolean {

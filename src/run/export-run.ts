@@ -1,5 +1,5 @@
 import type { RunContext } from './context.ts';
-import { continueOrBeginExport } from './continue-export.ts';
+import { continueOrBeginExport, writeEarlierReadings } from './continue-export.ts';
 import type { ExportRequest } from './export-request.ts';
 import { finishExport } from './finish-export.ts';
 import { newExportRun } from './new-export-run.ts';
@@ -24,6 +24,7 @@ export async function exportRun(context: RunContext, request: ExportRequest): Pr
 
     const read = await readStep(context, request, run);
     run = read.run;
+    await writeEarlierReadings(context, request, run);
     run = await writeStep(context, request, read);
   } catch (error) {
     failure = error;

@@ -1,0 +1,153 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ExportJob } from '../../src/config/export-job.ts';
+import type { StoreConfig } from '../../src/config/stores.ts';
+import { StateError } from '../../src/model/errors.ts';
+import type { RunContext } from '../../src/run/context.ts';
+import type { ExportRequest } from '../../src/run/export-request.ts';
+import { exportRun } from '../../src/run/export-run.ts';
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { openSqliteState } from '../../src/state/sqlite.ts';
+import { createStorefront } from '../../src/storefront/storefront.ts';
+import { aList } from '../support/exports.ts';
+import { startStore } from '../support/store.ts';
+
+const MINUTE = 60_000;
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** A store with two lists, and a history of them; `now` may be moved. */
+async function setup() {
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-export-run-'));
+  const store = await startStore({ seed: 1 });
+  const state = await openSqliteState(join(dir, 'state'));
+  const storefront = createStorefront({
+    baseUrl: store.baseUrl,
+    apiKey: store.apiKey,
+    userAgent: 'test/1',
+    limits: { concurrency: 8 },
+  });
+  cleanUps.push(
+    () => rm(dir, { recursive: true, force: true }),
+    () => store.close(),
+    async () => state[Symbol.asyncDispose](),
+    () => storefront.close(),
+  );
+  store.shop.lists.push(aList(1, 'News'), aList(2, 'Trade'));
+  const time = { now: Date.UTC(2030, 0, 2, 6) };
+  let runs = 0;
+  const context: RunContext = {
+    workspaceDir: dir,
+    state,
+    artifacts: folderArtifacts(join(dir, 'artifacts')),
+    version: 'test',
+    clock: () => time.now,
+    newRunId: () => `run-${++runs}`,
+    openStorefront: () => storefront,
+    onEvent: () => {},
+    signal: new AbortController().signal,
+  };
+  const config: StoreConfig = {
+    name: 'main',
+    baseUrl: store.baseUrl,
+    apiKey: store.apiKey,
+    weightUnit: 'kg',
+    limits: { concurrency: 8 },
+  };
+  const requestTo = (path: string, mode: 'append' | 'replace'): ExportRequest => {
+    const destination: ExportJob['destination'] = { path, mode, format: 'csv' };
+    const job: ExportJob = {
+      kind: 'export',
+      name: 'stats',
+      export: 'subscriber-lists',
+      store: 'main',
+      destination,
+    };
+    return { job, store: config };
+  };
+  const request = requestTo('lists.csv', 'append');
+  const path = join(dir, 'lists.csv');
+  const lines = async () => (await readFile(path, 'utf8')).trimEnd().split('\n').slice(1);
+  return { context, request, requestTo, time, store, path, lines };
+}
+
+/** The same process, but it dies before it can write down that its run has ended. */
+function dying(context: RunContext): RunContext {
+  const { state } = context;
+  const runs: typeof state.runs = Object.create(state.runs, {
+    update: {
+      value: (id: string, changes: Parameters<typeof state.runs.update>[1]) =>
+        changes.status === undefined
+          ? state.runs.update(id, changes)
+          : Promise.reject(new StateError('killed here')),
+    },
+  });
+  return { ...context, state: Object.create(state, { runs: { value: runs } }) };
+}
+
+describe('a run that keeps history', () => {
+  it('that died between writing and saying so adds nothing twice when it is continued', async () => {
+    const { context, request, time, store, lines } = await setup();
+    await expect(exportRun(dying(context), request)).rejects.toThrow('killed here');
+    expect(await lines()).toHaveLength(2);
+    time.now += MINUTE;
+    const { run, totals, exported } = await exportRun(context, request);
+    expect(run).toMatchObject({ id: 'run-1', status: 'done' });
+    expect(totals).toMatchObject({ records: 2, rows: 0, requests: 1 });
+    expect(exported?.notes.join()).toContain('2 lines were in the file already');
+    expect(await lines()).toHaveLength(2);
+    expect(store.figures().requests).toBe(1);
+    time.now += MINUTE;
+    expect((await exportRun(context, request)).run.id).not.toBe('run-1');
+    expect(await lines()).toHaveLength(4);
+  });
+
+  it('that died long ago is completed under its own moment, and a new one is taken', async () => {
+    const { context, request, time, path, lines } = await setup();
+    await writeFile(path, 'id,read_at\n1,20');
+    expect((await exportRun(context, request)).run).toMatchObject({ id: 'run-1', status: 'failed' });
+    time.now += 24 * 60 * MINUTE;
+    expect((await exportRun(context, request)).run).toMatchObject({ id: 'run-2', status: 'failed' });
+    await writeFile(path, 'id,read_at\n');
+    time.now += 24 * 60 * MINUTE;
+    expect((await exportRun(context, request)).run.status).toBe('done');
+    const moments = (await lines()).map((line) => line.split(',')[1]?.slice(0, 10));
+    expect(moments).toEqual([
+      '2030-01-02',
+      '2030-01-02',
+      '2030-01-03',
+      '2030-01-03',
+      '2030-01-04',
+      '2030-01-04',
+    ]);
+    const runs = await context.state.runs.list({ job: 'stats', limit: 10 });
+    expect(runs.filter(({ status }) => status !== 'done')).toEqual([]);
+  });
+
+  it('to another place now leaves the reading of the place before alone', async () => {
+    const { context, request, requestTo, path } = await setup();
+    await writeFile(path, 'id,read_at\n1,20');
+    await exportRun(context, request);
+    const elsewhere = requestTo('other.csv', 'append');
+    const { run, totals } = await exportRun(context, elsewhere);
+    expect(run).toMatchObject({ id: 'run-2', status: 'done' });
+    expect(totals.rows).toBe(2);
+    expect(await readFile(path, 'utf8')).toBe('id,read_at\n1,20');
+  });
+});
+
+describe('a run that replaces its file', () => {
+  it('has nothing to continue: one whose process died is superseded', async () => {
+    const { context, requestTo, path } = await setup();
+    const replacing = requestTo('lists.csv', 'replace');
+    await expect(exportRun(dying(context), replacing)).rejects.toThrow('killed here');
+    expect((await exportRun(context, replacing)).run).toMatchObject({ id: 'run-2', status: 'done' });
+    expect((await readFile(path, 'utf8')).trimEnd().split('\n')).toHaveLength(3);
+    expect((await context.state.runs.get('run-1'))?.status).toBe('superseded');
+  });
+});
