@@ -1,4 +1,4 @@
-import { connectionFailure } from './http-failure.ts';
+import { connectionFailure } from './connection-failure.ts';
 import type { FoundFile, RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
 import { type Patience, retrying } from './retrying.ts';

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { HttpAddress } from '../model/remote-address.ts';
-import { connectionFailure, statusFailure } from './http-failure.ts';
+import { connectionFailure } from './connection-failure.ts';
 import { conditionHeaders, headerOf, isSameVersion, unlessHeaders, versionOf } from './http-version.ts';
 import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
 import { isRedirect, redirectedTo } from './redirect.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
+import { statusFailure } from './status-failure.ts';
 
 const MAX_REDIRECTS = 5;
 

@@ -1,4 +1,4 @@
-import { connectionFailure, failureWithin } from './http-failure.ts';
+import { connectionFailure, failureWithin } from './connection-failure.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
 function field(value: unknown, name: string): unknown {

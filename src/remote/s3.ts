@@ -11,11 +11,18 @@ import { RemoteFailure } from './remote-failure.ts';
 import { s3Failure } from './s3-failure.ts';
 
 const PART_BYTES = 8 * 1024 * 1024;
-const TIMEOUTS = { connectionTimeout: 10_000, requestTimeout: 60_000, socketTimeout: 30_000 };
+/** Longest waits, in milliseconds. */
+export interface S3Timeouts {
+  readonly connectMs: number;
+  /** In which nothing at all comes or goes. */
+  readonly silenceMs: number;
+}
+
+const TIMEOUTS: S3Timeouts = { connectMs: 10_000, silenceMs: 30_000 };
 
 /** Reads and writes objects in a store that speaks the protocol of S3. */
-export function s3Client(at: S3Address): RemoteClient {
-  const client = connect(at);
+export function s3Client(at: S3Address, timeouts: S3Timeouts = TIMEOUTS): RemoteClient {
+  const client = connect(at, timeouts);
   const { bucket: Bucket, key } = at;
 
   async function send<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
@@ -107,7 +114,8 @@ function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; 
   return ifVersion === null ? { IfNoneMatch: '*' } : { IfMatch: ifVersion };
 }
 
-function connect({ endpoint, region, credentials, pathStyle, allowPrivateAddresses }: S3Address): S3Client {
+function connect(at: S3Address, { connectMs, silenceMs }: S3Timeouts): S3Client {
+  const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
   return new S3Client({
@@ -121,7 +129,8 @@ function connect({ endpoint, region, credentials, pathStyle, allowPrivateAddress
     // Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here.
     maxAttempts: 3,
     requestHandler: {
-      ...TIMEOUTS,
+      connectionTimeout: connectMs,
+      socketTimeout: silenceMs,
       httpAgent: new HttpAgent(agent),
       httpsAgent: new HttpsAgent(agent),
     },

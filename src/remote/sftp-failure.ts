@@ -1,4 +1,4 @@
-import { connectionFailure } from './http-failure.ts';
+import { connectionFailure } from './connection-failure.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
 /** Status codes of SFTP version 3. */

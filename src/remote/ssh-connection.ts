@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
 import type { SftpAddress } from '../model/remote-address.ts';
-import { connectionFailure } from './http-failure.ts';
+import { connectionFailure } from './connection-failure.ts';
 import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
 import { errorCode, RemoteFailure } from './remote-failure.ts';
 

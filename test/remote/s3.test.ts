@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { S3Address } from '../../src/model/remote-address.ts';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
-import { s3Client } from '../../src/remote/s3.ts';
+import { type S3Timeouts, s3Client } from '../../src/remote/s3.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
 
@@ -16,8 +16,8 @@ describe('an object in S3', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  function at(key: string, changes: Partial<S3Address> = {}): RemoteClient {
-    return s3Client({
+  function at(key: string, changes: Partial<S3Address> = {}, timeouts?: S3Timeouts): RemoteClient {
+    const address: S3Address = {
       kind: 's3',
       location: `s3://bucket/${key}`,
       bucket: 'bucket',
@@ -29,7 +29,8 @@ describe('an object in S3', () => {
       newest: false,
       allowPrivateAddresses: true,
       ...changes,
-    });
+    };
+    return s3Client(address, timeouts);
   }
   it('is written and read, and not read again while its tag stays', async () => {
     await put(at('in/a b.csv'), CSV);
@@ -121,6 +122,16 @@ describe('an object in S3', () => {
     });
     const { 's3://bucket/again.csv': found } = await fetchAll(at('again.csv'));
     expect(found?.content).toBe(CSV);
+    server.intercept((request, response, next) => void next(request, response));
+  });
+
+  it.each(['headers', 'body'])('is given up when its %s do not come', async (part) => {
+    await put(at('slow.csv'), CSV);
+    server.intercept((_request, response) => {
+      if (part === 'body') response.writeHead(200, { 'content-length': 100 }).write('x');
+    });
+    const failure = await failureOf(fetchAll(at('slow.csv', {}, { connectMs: 500, silenceMs: 100 })));
+    expect(failure.kind).toBe('passing');
     server.intercept((request, response, next) => void next(request, response));
   });
 

@@ -1,0 +1,38 @@
+import { RemoteFailure } from './remote-failure.ts';
+
+const LOGIN_HINT =
+  'Look at `headers` or `auth` beside the address, and whether the variables they name are set as they should be.';
+
+/** What a refused request failed by, from its status, and how long to wait, from `Retry-After`. */
+export function statusFailure(status: number, retryAfter: string | null): RemoteFailure {
+  switch (status) {
+    case 401:
+    case 403:
+      return new RemoteFailure('final', `the server refuses access (${status})`, { hint: LOGIN_HINT });
+    case 407:
+      return new RemoteFailure('final', 'a proxy in between asks for a password (407)');
+    case 404:
+    case 410:
+      return new RemoteFailure('absent', `there is no such file (${status})`, {
+        hint: 'Look whether the address is right, and whether the file has been made yet.',
+      });
+    case 412:
+    case 409:
+      return new RemoteFailure('changed', `it was changed by somebody else in the meantime (${status})`);
+    default:
+      return isPassing(status)
+        ? new RemoteFailure('passing', `the server answers ${status}`, waiting(retryAfter))
+        : new RemoteFailure('final', `the server answers ${status}`);
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+function waiting(retryAfter: string | null): { retryAfterMs?: number } {
+  if (retryAfter === null) return {};
+  const seconds = Number(retryAfter);
+  const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000;
+  return Number.isNaN(ms) || ms < 0 ? {} : { retryAfterMs: ms };
+}
