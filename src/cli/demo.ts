@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { rm, writeFile } from 'node:fs/promises';
 import pc from 'picocolors';
-import { REJECTS_FILE } from '../report/rejects-index.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
+import { bringSecondNight, latestRejects, makeDemoWorkspace } from './demo/workspace.ts';
 import type { Invocation } from './invocation.ts';
+import type { Terminal } from './terminal.ts';
 
-const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = process.argv[1] ?? '';
 const API_KEY = 'demo-key';
-const JOB = 'nightly-catalog';
+const CATALOG = 'nightly-catalog';
+const CONTACTS = 'bulk-contacts';
+const LISTS = 'list-statistics';
 
 /** What the demo must find at the end of each command, or it has not shown what it says. */
 interface Act {
@@ -22,64 +21,76 @@ interface Act {
   readonly prepare?: () => Promise<void>;
 }
 
-/** Runs two nights of the sample catalog against a sandbox, typing the commands a user would type. */
+/** Runs the sample jobs against a sandbox, typing the commands a user would type. */
 export async function demo({ terminal }: Invocation): Promise<number> {
   const colors = pc.createColors(terminal.colors);
-  const dir = await mkdtemp(join(tmpdir(), 'storeferry-demo-'));
   const store = await startSandbox({ port: 0, apiKey: API_KEY });
+  const dir = await makeDemoWorkspace({ url: store.url, apiKey: API_KEY });
+  const perform = async ({ title, command, exitCode, prepare }: Act): Promise<void> => {
+    await prepare?.();
+    terminal.out(`\n${colors.bold(title)}\n${colors.dim(`$ storeferry ${command.join(' ')}`)}\n`);
+    const code = await storeferry(dir, command);
+    if (code !== exitCode) throw new Error(`The demo expected exit code ${exitCode} and got ${code}.`);
+  };
   try {
-    await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
-    await cp(join(PACKAGE, 'stores.yaml'), join(dir, 'stores.yaml'));
-    const job = await readFile(join(PACKAGE, 'jobs', `${JOB}.yaml`), 'utf8');
-    await writeFile(join(dir, 'jobs', `${JOB}.yaml`), job.replace('mode: upsert', 'mode: mirror'));
-    const catalog = join(dir, 'jobs', 'samples', 'catalog.csv');
-    await cp(join(PACKAGE, 'jobs', 'samples', 'catalog.csv'), catalog);
-    await writeFile(join(dir, '.env'), `STORE_URL=${store.url}\nSTORE_API_KEY=${API_KEY}\n`);
-
-    const acts: readonly Act[] = [
-      { title: 'Is everything right?', command: ['check'], exitCode: 0 },
-      { title: 'What would the first night do?', command: ['plan', JOB], exitCode: 0 },
-      { title: 'The first night.', command: ['run', JOB], exitCode: 0 },
-      {
-        title: 'The second night: a few changes, one product gone, one broken.',
-        command: ['run', JOB],
-        exitCode: 3,
-        prepare: () => cp(join(PACKAGE, 'jobs', 'samples', 'catalog-second-night.csv'), catalog),
-      },
-      {
-        title: 'The same again: nothing has changed, so nothing is sent.',
-        command: ['run', JOB],
-        exitCode: 3,
-      },
-    ];
-    const perform = async ({ title, command, exitCode, prepare }: Act): Promise<void> => {
-      await prepare?.();
-      terminal.out(`\n${colors.bold(title)}\n${colors.dim(`$ storeferry ${command.join(' ')}`)}\n`);
-      const code = await storeferry(dir, command);
-      if (code !== exitCode) throw new Error(`The demo expected exit code ${exitCode} and got ${code}.`);
-    };
-    for (const act of acts) await perform(act);
-
-    const rejects = await latestRejects(dir);
-    terminal.out(`\n${colors.bold('The rejects file, to correct in a spreadsheet (shortened):')}\n`);
-    for (const line of rejects.text.replace('\uFEFF', '').trimEnd().split('\n')) {
-      terminal.out(`  ${shortened(line, terminal.width - 2)}\n`);
-    }
-    await perform({
-      title: `The price 'tbc' is corrected to 23.50 there, and the file goes back.`,
-      command: ['retry', rejects.run],
-      exitCode: 0,
-      prepare: () => writeFile(rejects.path, rejects.text.replace(',tbc,', ',23.50,')),
-    });
+    for (const act of twoNights(dir)) await perform(act);
+    await perform(await correctedRejects(dir, terminal));
+    for (const act of contactsAndLists()) await perform(act);
     await perform({ title: 'What happened?', command: ['runs'], exitCode: 0 });
-    terminal.out(
-      `\n${colors.bold('That was the demo.')} Your own import: storeferry --help, and README.md.\n`,
-    );
+    terminal.out(`\n${colors.bold('That was the demo.')} Your own import: storeferry init my-shop\n`);
     return 0;
   } finally {
     await store.close();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+function twoNights(dir: string): Act[] {
+  return [
+    { title: 'Is everything right?', command: ['check'], exitCode: 0 },
+    { title: 'What would the first night do?', command: ['plan', CATALOG], exitCode: 0 },
+    { title: 'The first night.', command: ['run', CATALOG], exitCode: 0 },
+    {
+      title: 'The second night: a few changes, one product gone, one broken.',
+      command: ['run', CATALOG],
+      exitCode: 3,
+      prepare: () => bringSecondNight(dir),
+    },
+    {
+      title: 'The same again: nothing has changed, so nothing is sent.',
+      command: ['run', CATALOG],
+      exitCode: 3,
+    },
+  ];
+}
+
+/** Shows the rejects file; correcting it and sending it back is the act. */
+async function correctedRejects(dir: string, terminal: Terminal): Promise<Act> {
+  const { run, path, text } = await latestRejects(dir);
+  const colors = pc.createColors(terminal.colors);
+  terminal.out(`\n${colors.bold('The rejects file, to correct in a spreadsheet (shortened):')}\n`);
+  for (const line of text.replace('\uFEFF', '').trimEnd().split('\n')) {
+    terminal.out(`  ${endsOf(line, terminal.width - 2)}\n`);
+  }
+  return {
+    title: `The price 'tbc' is corrected to 23.50 there, and the file goes back.`,
+    command: ['retry', run],
+    exitCode: 0,
+    prepare: () => writeFile(path, text.replace(',tbc,', ',23.50,')),
+  };
+}
+
+function contactsAndLists(): Act[] {
+  return [
+    { title: 'How do the mailing lists stand?', command: ['run', LISTS], exitCode: 0 },
+    {
+      title: 'A CRM moves in: 300 contacts find their ids by e-mail, ten are not known to the store.',
+      command: ['run', CONTACTS],
+      exitCode: 3,
+    },
+    { title: 'The lists once more, as every morning.', command: ['run', LISTS], exitCode: 0 },
+    { title: 'What has become of them?', command: ['stats', LISTS], exitCode: 0 },
+  ];
 }
 
 /** Types a command into the demo's workspace; what it prints goes straight to the terminal. */
@@ -93,29 +104,8 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
   });
 }
 
-interface Rejects {
-  readonly run: string;
-  readonly path: string;
-  readonly text: string;
-}
-
-/** The rejects file of the last run that has one. */
-async function latestRejects(dir: string): Promise<Rejects> {
-  const folder = join(dir, '.storeferry', 'artifacts');
-  const found = await Promise.all(
-    (await readdir(folder)).map(async (run) => {
-      const path = join(folder, run, REJECTS_FILE);
-      const written = await stat(path).catch(() => null);
-      return written === null ? [] : [{ run, path, at: written.mtimeMs }];
-    }),
-  );
-  const latest = found.flat().sort((a, b) => b.at - a.at)[0];
-  if (latest === undefined) throw new Error('The demo expected a rejects file.');
-  return { ...latest, text: await readFile(latest.path, 'utf8') };
-}
-
 /** A long line by its two ends: the keys stand at the one, the reasons at the other. */
-function shortened(line: string, width: number): string {
+function endsOf(line: string, width: number): string {
   const half = Math.floor((width - 3) / 2);
   return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
 }
