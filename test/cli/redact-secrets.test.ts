@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { secretRedactor } from '../../src/cli/redact-secrets.ts';
+import { workerLogger } from '../../src/cli/worker-logger.ts';
 
 function redactorOf(...secrets: readonly string[]) {
   const redactor = secretRedactor();
@@ -66,5 +67,30 @@ describe('a redactor of secrets', () => {
     expect(redactor.redact('first-secret, later-secret')).toBe('[redacted], later-secret');
     redactor.add('later-secret');
     expect(redactor.redact('first-secret, later-secret')).toBe('[redacted], [redacted]');
+  });
+});
+
+it('the log of a worker is JSON without secrets, whatever part of a line they are in', () => {
+  let written = '';
+  const terminal = {
+    out: () => {},
+    err: (text: string) => {
+      written += text;
+    },
+    interactive: false,
+    colors: false,
+    width: 80,
+  };
+  const key = 'key "with" quotes';
+  const log = workerLogger(terminal, redactorOf(key));
+  log.error(
+    { reason: `refused ${key}`, [key]: 1, nested: { list: [key] } },
+    `it said ${JSON.stringify(key)}`,
+  );
+  expect(JSON.parse(written)).toMatchObject({
+    reason: 'refused [redacted]',
+    '[redacted]': 1,
+    nested: { list: ['[redacted]'] },
+    msg: 'it said "[redacted]"',
   });
 });

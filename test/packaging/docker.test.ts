@@ -10,6 +10,7 @@ const read = (name: string): string => readFileSync(join(ROOT, name), 'utf8');
 /** What the tests ask of a service; a list of words where Compose takes one or many. */
 const serviceSchema = z.object({
   image: z.string(),
+  build: z.string().optional(),
   command: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.string()).default({}),
   volumes: z.array(z.string()).default([]),
@@ -61,6 +62,7 @@ describe('docker-compose.yml', () => {
     expect([redis.profiles, worker.profiles]).toEqual([[], []]);
     expect(sandbox.network_mode).toBe('service:worker');
     expect(sandbox.command?.[0]).toBe('sandbox');
+    expect([worker.build, sandbox.build]).toEqual(['.', '.']);
   });
 });
 
