@@ -46,21 +46,29 @@ describe('the documents', () => {
     expect(missing).toEqual([]);
   });
 
-  it('lead to a first own import by the files and commands they show', async () => {
+  it('lead to first own imports and exports by the files and commands they show', async () => {
     const readme = readDocument('README.md');
     const sandbox = await startSandbox({ port: 0, apiKey: 'your-key' });
     const files = filesIn(readme);
-    expect(Object.keys(files).sort()).toEqual(['.env', 'jobs/my-catalog.yaml', 'stores.yaml']);
+    expect(Object.keys(files).sort()).toEqual([
+      ...['.env', 'jobs/crm.yaml', 'jobs/lists.yaml', 'jobs/my-catalog.yaml', 'stores.yaml'],
+    ]);
     const env = files['.env']?.replace('https://shop.example', sandbox.url) ?? '';
-    const sample = join(import.meta.dirname, '..', '..', 'jobs', 'samples', 'catalog-second-night.csv');
+    const sample = (name: string) =>
+      readFile(join(import.meta.dirname, '..', '..', 'jobs', 'samples', name), 'utf8');
     await using workspace = await makeWorkspace({
       ...files,
       '.env': env,
-      'my-export.csv': await readFile(sample, 'utf8'),
+      'my-export.csv': await sample('catalog-second-night.csv'),
+      'crm-export.csv': await sample('crm-export.csv'),
+      'contact-ids.csv': await sample('contact-ids.csv'),
     });
 
     const commands = commandsIn(readme);
-    expect(commands.map(([command]) => command)).toEqual(['check', 'plan', 'run', 'runs', 'retry']);
+    expect(commands.map((words) => words.slice(0, words[0] === 'run' ? 2 : 1).join(' '))).toEqual([
+      ...['check', 'plan', 'run my-catalog', 'runs', 'retry'],
+      ...['run crm', 'run lists', 'stats'],
+    ]);
     let run = '';
     const codes: (number | null)[] = [];
     for (const command of commands) {
@@ -69,7 +77,7 @@ describe('the documents', () => {
       run = /storeferry .*\bretry (\S+)/.exec(stdout)?.[1] ?? run;
       codes.push(code);
     }
-    expect(codes).toEqual([0, 3, 3, 0, 3]);
+    expect(codes).toEqual([0, 3, 3, 0, 3, 3, 0, 0]);
     await sandbox.close();
   });
 
