@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
+import { SCALE } from './scale.ts';
 
 const SCRIPT = join(import.meta.dirname, 'metadata-address.ts');
 const PREPARE =
@@ -19,7 +20,7 @@ function inOwnNetwork(command: string, ...args: readonly string[]) {
 }
 
 it('a source never leads to the address at which a cloud tells its secrets, directly or by a redirect', {
-  timeout: 60_000,
+  timeout: SCALE.patienceMs,
 }, (context) => {
   if (inOwnNetwork('true').status !== 0) {
     skipFault(context, {

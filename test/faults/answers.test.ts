@@ -18,6 +18,7 @@ import {
 import { seededRandom } from '../support/store/random.ts';
 import { startStore } from '../support/store.ts';
 import { applyTo, deletions, upserts } from './applying.ts';
+import { SCALE } from './scale.ts';
 
 const CONCURRENCY = 16;
 
@@ -26,7 +27,9 @@ function halfJson(status: number): Misbehaviour {
 }
 
 describe('what the store answers', () => {
-  it.concurrent('is success only when the store has really done it and said so whole', async (context) => {
+  it.concurrent('is success only when the store has really done it and said so whole', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     await using store = await startStore({ seed });
     const doings = {
@@ -64,7 +67,7 @@ describe('what the store answers', () => {
     expect(applied.count('applied')).toBe(operations.length);
   });
 
-  it.concurrent('is never followed when it is a redirect', async (context) => {
+  it.concurrent('is never followed when it is a redirect', { timeout: SCALE.patienceMs }, async (context) => {
     const seed = seedOf(context);
     await using elsewhere = await startStore({ seed });
     await using store = await startStore({ seed });
@@ -87,7 +90,9 @@ describe('what the store answers', () => {
     });
   });
 
-  it.concurrent('is asked for once when it is a refusal, and never again once the key is revoked', async (context) => {
+  it.concurrent('is asked for once when it is a refusal, and never again once the key is revoked', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     await using store = await startStore({ seed, latencyMs: { min: 1, max: 5 } });
     for (const status of [400, 404, 409, 410, 413, 422]) {
@@ -119,7 +124,9 @@ describe('what the store answers', () => {
     expect(applied.endedBy).toBe('unauthorized');
   });
 
-  it.concurrent('is a delete that is done when it is 404, as after an answer that was lost', async (context) => {
+  it.concurrent('is a delete that is done when it is 404, as after an answer that was lost', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     await using store = await startStore({ seed });
     await applyTo(store, upserts(200), CONCURRENCY, seededRandom(seed));
@@ -141,7 +148,7 @@ describe('what the store answers', () => {
 });
 
 describe('a record that always fails', () => {
-  it.concurrent('does not block the others', async (context) => {
+  it.concurrent('does not block the others', { timeout: SCALE.patienceMs }, async (context) => {
     const seed = seedOf(context);
     await using store = await startStore({ seed });
     const operations = upserts(10_000);

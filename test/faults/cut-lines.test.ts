@@ -3,11 +3,14 @@ import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
+import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
 const PRODUCTS = 200;
 
-it.concurrent('a line that is cut while the store is still at work makes no second product', async (context) => {
+it.concurrent('a line that is cut while the store is still at work makes no second product', {
+  timeout: SCALE.patienceMs,
+}, async (context) => {
   const seed = seedOf(context);
   await using scene = await openScene({
     seed,

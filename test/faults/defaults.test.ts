@@ -8,6 +8,7 @@ import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
 import { hasRedisServer } from '../support/redis.ts';
 import { delay } from '../support/store/faults.ts';
+import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
 const PROTECTED = [
@@ -52,7 +53,9 @@ function reaches(host: string, port: number): Promise<boolean> {
   });
 }
 
-it.concurrent('nothing listens unless asked, then on loopback alone, and nothing is given without a key', async (context) => {
+it.concurrent('nothing listens unless asked, then on loopback alone, and nothing is given without a key', {
+  timeout: SCALE.patienceMs,
+}, async (context) => {
   if (process.platform !== 'linux') {
     skipFault(context, {
       invariant: 26,
@@ -69,7 +72,7 @@ it.concurrent('nothing listens unless asked, then on loopback alone, and nothing
   const { store } = scene;
   store.misbehave({ does: delay(1_000) });
   const quiet = [scene.start('run', 'nightly')];
-  await until(() => store.requests.length > 0);
+  await until(() => store.requests.length > 0, SCALE.patienceMs);
   if (withRedis) quiet.push(await scene.worker());
   const listeningUnasked = (
     await Promise.all(quiet.map(({ process }) => listening(process.pid ?? 0)))

@@ -8,6 +8,7 @@ import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { audit, makeBooks, refusal } from './books.ts';
+import { SCALE } from './scale.ts';
 import { openScene, type Scene } from './scene.ts';
 
 async function flushAll(scene: Scene): Promise<void> {
@@ -18,7 +19,9 @@ async function flushAll(scene: Scene): Promise<void> {
 }
 
 describeWithRedis('a Redis that is emptied', () => {
-  it.concurrent('in the middle of a run costs sending again, and nothing else', async (context) => {
+  it.concurrent('in the middle of a run costs sending again, and nothing else', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     const books = makeBooks(500, random);
@@ -34,7 +37,7 @@ describeWithRedis('a Redis that is emptied', () => {
     await Promise.all([scene.worker(), scene.worker()]);
     const interrupted = scene.start('enqueue', 'nightly', '--follow', '--json');
     const enough = 100 + random() * 200;
-    await until(() => store.requests.length > enough);
+    await until(() => store.requests.length > enough, SCALE.patienceMs);
     await flushAll(scene);
     const { code, stderr } = await interrupted.ended;
     expect(code, stderr).toBe(1);
@@ -53,7 +56,9 @@ describeWithRedis('a Redis that is emptied', () => {
     });
   });
 
-  it.concurrent('or killed under a process that runs a job by itself loses nothing', async (context) => {
+  it.concurrent('or killed under a process that runs a job by itself loses nothing', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     const books = makeBooks(300, random);
@@ -76,7 +81,7 @@ describeWithRedis('a Redis that is emptied', () => {
     for (const strike of strikes) {
       const enough = store.requests.length + 20 + random() * 60;
       const running = scene.start('run', 'nightly', '--json');
-      await until(() => store.requests.length > enough);
+      await until(() => store.requests.length > enough, SCALE.patienceMs);
       await strike();
       const { code, stderr } = await running.ended;
       expect([1, 3], stderr).toContain(code);
@@ -95,7 +100,9 @@ describeWithRedis('a Redis that is emptied', () => {
     });
   });
 
-  it.concurrent('between two nights makes a mirror forget, and delete nothing', async (context) => {
+  it.concurrent('between two nights makes a mirror forget, and delete nothing', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     await using scene = await openScene({
       seed: 1,
       catalog: shopifyCatalog(manyProducts(100)),

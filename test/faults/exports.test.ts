@@ -35,7 +35,9 @@ function ordersIn(text: string): z.infer<typeof order>[] {
 }
 
 describe('an export of orders', () => {
-  it.concurrent('misses and repeats nothing stable while orders come and go, and the store fails', async (context) => {
+  it.concurrent('misses and repeats nothing stable while orders come and go, and the store fails', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     let lastId = ORDERS;
@@ -93,7 +95,9 @@ describe('an export of orders', () => {
 });
 
 describe('the file of an export', () => {
-  it.concurrent('is whole or as it was, however often its writer is killed', async (context) => {
+  it.concurrent('is whole or as it was, however often its writer is killed', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     await using scene = await openScene({ seed, catalog: '' });
@@ -149,7 +153,7 @@ describe('the file of an export', () => {
     });
   });
 
-  it.concurrent('stays as it was on a full disk', async (context) => {
+  it.concurrent('stays as it was on a full disk', { timeout: SCALE.patienceMs }, async (context) => {
     const disk = await mountSmallDisk(1);
     if (disk === undefined) {
       skipFault(context, { invariant: 19, reason: NO_SMALL_DISK });

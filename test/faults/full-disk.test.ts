@@ -9,12 +9,15 @@ import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { audit, makeBooks, refusal } from './books.ts';
 import { resentSince } from './re-sent.ts';
+import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
 const CONCURRENCY = 16;
 
 describe('a disk that is full in the middle of a run', () => {
-  it.concurrent('loses no rejection, and the run goes on once there is room', async (context) => {
+  it.concurrent('loses no rejection, and the run goes on once there is room', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     const disk = await mountSmallDisk(16);
@@ -47,7 +50,7 @@ describe('a disk that is full in the middle of a run', () => {
     for (const after of [20, 60]) {
       const before = store.requests.length;
       const running = scene.start('run', 'nightly', '--json');
-      await until(() => store.requests.length > before + after);
+      await until(() => store.requests.length > before + after, SCALE.patienceMs);
       await disk.fill();
       scene.count('ENOSPC while sending');
       const { code, stderr } = await running.ended;

@@ -3,6 +3,7 @@ import { catalogWorkspace } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { startStore } from '../support/store.ts';
+import { SCALE } from './scale.ts';
 import { watchedCommand } from './watched-command.ts';
 
 /** Headers that are names of the language, that repeat, and that are none. */
@@ -32,7 +33,9 @@ product: { url: url, title: title }
 variants: { pricing: { price: price } }
 `;
 
-it.concurrent('headers, keys and names are data, whatever the language makes of them', async (context) => {
+it.concurrent('headers, keys and names are data, whatever the language makes of them', {
+  timeout: SCALE.patienceMs,
+}, async (context) => {
   await using store = await startStore({ seed: 1, contacts: CONTACTS });
   const header = ['id', 'name', ...NAMES];
   const rows = CONTACTS.map((id) => [id, `Ann ${id}`, ...NAMES.map((name) => `cell of ${name}`)].join(','));

@@ -7,6 +7,7 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { makeWorkspace } from '../support/workspace.ts';
+import { SCALE } from './scale.ts';
 
 const CSV = shopifyCatalog(manyProducts(20));
 const LARGE = `${CSV}${'mug,Mug,,,,,,,,,1.00,,,,\n'.repeat(3_000_000)}`;
@@ -26,7 +27,9 @@ const LIMITS: Readonly<Record<string, { readonly most: number; readonly source?:
 };
 
 describe('a limit on what a source may hold', () => {
-  it.concurrent('is set in the job, and named with its value and where to raise it when it stops a run', async (context) => {
+  it.concurrent('is set in the job, and named with its value and where to raise it when it stops a run', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     await using workspace = await makeWorkspace(catalogWorkspace('http://127.0.0.1:9', CSV), {
       STORE_API_KEY: 'key',
     });

@@ -96,7 +96,9 @@ describe('a process that is killed', () => {
     figure(context, { invariant: 24, seed, fired, measured: [none('leaks', (await scene.leaks()).length)] });
   });
 
-  it.concurrent('between an answer and its acknowledgement re-sends what was in flight and no more', async (context) => {
+  it.concurrent('between an answer and its acknowledgement re-sends what was in flight and no more', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     const killer = killAtAnswer();

@@ -4,6 +4,7 @@ import { atMost, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
 import { delay, errorAnswer, resetAfter } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
+import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 import { spansOf } from './spans.ts';
 
@@ -61,7 +62,9 @@ function winnerOf(policy: Policy, prices: readonly string[]): number | undefined
   }
 }
 
-it.concurrent('the policy alone decides which of several rows wins, and jobs on one target take turns', async (context) => {
+it.concurrent('the policy alone decides which of several rows wins, and jobs on one target take turns', {
+  timeout: SCALE.patienceMs,
+}, async (context) => {
   const seed = seedOf(context);
   const random = seededRandom(seed);
   const rows = Object.fromEntries(POLICIES.map((policy) => [policy, repeatedRows(policy, random)]));

@@ -4,11 +4,12 @@ import { openShop, until } from '../queue/workers-setup.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { SCALE } from './scale.ts';
 
 const PRODUCTS = 50;
 
 describeWithRedis('a queued run that a worker takes again after its end', () => {
-  it.concurrent('is told how it ended and sends nothing', async (context) => {
+  it.concurrent('is told how it ended and sends nothing', { timeout: SCALE.patienceMs }, async (context) => {
     await using shop = await openShop({ products: PRODUCTS });
     const { redis, store, workspace } = shop;
     await shop.worker();
@@ -30,7 +31,7 @@ describeWithRedis('a queued run that a worker takes again after its end', () => 
         state = found;
       });
       return state === 'completed' || state === 'failed';
-    });
+    }, SCALE.patienceMs);
     const result = (await queues.runs.getJob(again.id ?? ''))?.returnvalue;
     figure(context, {
       invariant: 8,

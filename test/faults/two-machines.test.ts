@@ -5,13 +5,16 @@ import { atMost, none } from '../support/measure.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
+import { SCALE } from './scale.ts';
 import { spansOf } from './spans.ts';
 
 const PRODUCTS = 150;
 const MACHINES = [1, 2, 3];
 
 describeWithRedis('machines that share nothing but a Redis', () => {
-  it.concurrent('take turns on one store, each with a job of its own and with the same job', async (context) => {
+  it.concurrent('take turns on one store, each with a job of its own and with the same job', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     await using redis = await startRedis();
     await using store = await startStore({ seed: 1, latencyMs: { min: 5, max: 15 } });
     const env = { STORE_API_KEY: store.apiKey, REDIS_URL: redis.url };

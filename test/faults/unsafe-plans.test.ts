@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
+import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
 const PRODUCTS = 100;
@@ -37,7 +38,9 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'another url expression': { 'mappings/own.yaml': OTHER_URL },
 };
 
-it.concurrent('a plan over its safety limit sends nothing, whatever is wrong with the night', async (context) => {
+it.concurrent('a plan over its safety limit sends nothing, whatever is wrong with the night', {
+  timeout: SCALE.patienceMs,
+}, async (context) => {
   await using scene = await openScene({ seed: 1, catalog: GOOD });
   const { store, workspace } = scene;
   await workspace.write('mappings/own.yaml', RIGHT_MAPPING);

@@ -47,7 +47,9 @@ async function partialFiles(root: string): Promise<string[]> {
 }
 
 describe('an artifact is whole or absent', () => {
-  it.concurrent('when its writer is killed at random moments', async (context) => {
+  it.concurrent('when its writer is killed at random moments', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     const seed = seedOf(context);
     const random = seededRandom(seed);
     await using root = await temporaryRoot();
@@ -70,7 +72,7 @@ describe('an artifact is whole or absent', () => {
     });
   });
 
-  it.concurrent('when the disk is full', async (context) => {
+  it.concurrent('when the disk is full', { timeout: SCALE.patienceMs }, async (context) => {
     await using disk = await mountSmallDisk(2);
     if (disk === undefined) {
       skipFault(context, { invariant: 19, reason: NO_SMALL_DISK });
@@ -99,7 +101,7 @@ describe('an artifact is whole or absent', () => {
     });
   });
 
-  it.concurrent('when the disk fails', async (context) => {
+  it.concurrent('when the disk fails', { timeout: SCALE.patienceMs }, async (context) => {
     const every = '-e inject=fsync,rename:error=EIO:when=3+4';
     const strace = ['strace', '-f', '-qq', '-o', '/dev/null', ...every.split(' ')];
     const [command = '', ...args] = [...strace, 'true'];
