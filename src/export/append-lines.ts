@@ -82,7 +82,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
           'The last line is no whole JSON object and has no line end: nothing is added to it.',
           {
             place: { file, line: number },
-            hint: 'Mend or remove that line, then run again: what was read is kept and added then.',
+            hint: 'Mend or remove that line, then run again: no reading is lost.',
           },
         );
       }

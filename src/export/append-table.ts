@@ -40,7 +40,7 @@ interface Found {
 
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const MENDING =
-  'Mend or remove that line (or move the file away to begin a new one), then run again: what was read is kept and added then.';
+  'Mend or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
 
 /**
  * Adds lines to a table, whole or not at all: the file is written anew with all it had, and with the lines that it
@@ -169,7 +169,7 @@ function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name:
     `The file has the column '${repeated}' twice: nobody can tell which one is meant.`,
     {
       place,
-      hint: 'Rename one of them, then run again: what was read is kept and added then.',
+      hint: 'Rename one of them, then run again: no reading is lost.',
     },
   );
 }
