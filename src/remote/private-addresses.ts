@@ -29,7 +29,7 @@ export function isPrivateAddress(address: string): boolean {
 function privateAddress(host: string, address: string): RemoteFailure {
   const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
   return new RemoteFailure('final', `${host} ${leads}, which is not allowed`, {
-    hint: 'If that is meant, set `allowPrivateAddresses: true` beside the address.',
+    hint: 'If that is meant, write `{ address: …, allowPrivateAddresses: true }`.',
   });
 }
 
