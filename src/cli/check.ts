@@ -75,6 +75,7 @@ async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise
   const checks = workspaceChecks({
     dir: workspace.dir,
     found,
+    unsetOf: (store) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [],
     settings,
     version: packageVersion(),
     newRunId,

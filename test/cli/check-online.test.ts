@@ -112,7 +112,17 @@ describe('check --online', () => {
     expect(checked.code).toBe(2);
   });
 
-  it('says when the store cannot answer in time, without waiting for ever', async () => {
+  it('sends no request with a key that is not set', async () => {
+    await using night = await setupNightly(1);
+    await using workspace = await workspaceAt(night.store.baseUrl, { '.env': '' });
+    const { terminal, out } = memoryTerminal();
+    expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(0);
+    expect(out()).toMatch(/^not checked +store main: STORE_API_KEY not set/m);
+    expect(out()).toContain('The files are right; set STORE_API_KEY');
+    expect(night.store.figures().requests).toBe(0);
+  });
+
+  it('says that a store takes no more requests just now', async () => {
     await using night = await setupNightly(1);
     night.store.misbehave({ does: errorAnswer(429, 'Slower') });
     const checked = await night.workspace.storeferry('check', '--online');

@@ -2,15 +2,19 @@ import type { StoreConfig } from '../../config/stores.ts';
 import { probeStore, type StoreProbe } from '../../storefront/probe-store.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
-/** Whether a store is reached at its address and takes the key, by one read-only request. */
-export function storeCheck({ name, baseUrl, apiKey }: StoreConfig, version: string): OnlineCheck {
+/** Whether a store is reached at its address and takes the key, by one read-only request; `unset` variables prevent it. */
+export function storeCheck(store: StoreConfig, unset: readonly string[], version: string): OnlineCheck {
+  const { name, baseUrl, apiKey } = store;
+  const userAgent = `storeferry/${version}`;
   return {
     subject: `store ${name}`,
-    look: async (signal) =>
-      judgeStore(await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal }), {
-        name,
-        baseUrl,
-      }),
+    async look(signal) {
+      if (unset.length > 0) {
+        const message = `${[...new Set(unset)].join(' and ')} not set`;
+        return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
+      }
+      return judgeStore(await probeStore({ baseUrl, apiKey, userAgent, signal }), store);
+    },
   };
 }
 

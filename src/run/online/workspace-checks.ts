@@ -12,6 +12,8 @@ export interface CheckedWorkspace {
   readonly dir: string;
   /** What can be used of its files. */
   readonly found: Pick<WorkspaceCheck, 'stores' | 'jobs' | 'mappings'>;
+  /** The variables that a store still waits for. */
+  readonly unsetOf: (store: string) => readonly string[];
   /** Undefined when they are not valid. */
   readonly settings: Settings | undefined;
   readonly version: string;
@@ -22,6 +24,7 @@ export interface CheckedWorkspace {
 export function workspaceChecks({
   dir,
   found,
+  unsetOf,
   settings,
   version,
   newRunId,
@@ -29,7 +32,7 @@ export function workspaceChecks({
   const imports = found.jobs.filter((job) => job.kind === 'import');
   const exports = found.jobs.filter((job) => job.kind === 'export');
   const checks = [
-    ...found.stores.map((store) => storeCheck(store, version)),
+    ...found.stores.map((store) => storeCheck(store, unsetOf(store.name), version)),
     ...imports.map((job) =>
       sourceCheck(job, found.mappings.find(({ name }) => name === job.mapping)?.spec, dir),
     ),
