@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
-import { atLeast, atMost, none } from '../support/measure.ts';
+import { atLeast, atMost, type Measure, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -46,7 +46,7 @@ describeWithRedis('two workers, while everything around them fails', () => {
     const fired = scene.fired();
     const worst = (part: keyof Audit) => Math.max(...audits.map((found) => found[part]));
     const { duplicates, maxOverlap } = store.figures();
-    const of = (invariant: number, ...measured: Parameters<typeof figure>[1]['measured'][number][]) =>
+    const of = (invariant: number, ...measured: readonly Measure[]) =>
       figure(context, { invariant, seed, fired, measured });
     of(
       1,

@@ -88,9 +88,19 @@ export async function startMischief(scene: Scene): Promise<Mischief> {
   };
   const names = Object.keys(faults);
 
+  /** As whoever supervises workers does: one that has given up is started again. */
+  const supervise = async (): Promise<void> => {
+    for (const [index, { process }] of workers.entries()) {
+      if (process.exitCode === null) continue;
+      scene.count('worker gave up and was started again');
+      await replace(index);
+    }
+  };
+
   const strike = async (): Promise<void> => {
     while (!over) {
       await sleep(random() * REST_MS);
+      await supervise();
       const name = names[Math.floor(random() * names.length)] ?? '';
       if (name !== 'all lines cut') scene.count(name);
       await faults[name]?.();
@@ -104,6 +114,7 @@ export async function startMischief(scene: Scene): Promise<Mischief> {
     async stop() {
       over = true;
       await striking;
+      await supervise();
     },
   };
 }
