@@ -11,6 +11,7 @@ import { RunBug } from '../run/run-bug.ts';
 import { type RunReport, readStoredReport } from '../run/run-report.ts';
 import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
+import { targetLockName } from '../state/lock-names.ts';
 import { jobSignal } from './job-signal.ts';
 import type { RunJobData, RunJobResult } from './job-types.ts';
 import { logRunEvents } from './log-run-events.ts';
@@ -72,6 +73,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       }
       const request = await requestFor(queued.data);
       notify = request.job.notify;
+      await refuseWhileOthersWrite(context, request);
       const report = await runJob(own, request).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
@@ -83,7 +85,8 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       return { run: id, error };
     } catch (error) {
       if (error instanceof LockedError) {
-        log.info({ job, reason: error.message }, 'run waits');
+        // It looks again every second: once is enough to read about.
+        log[queued.attemptsStarted <= 1 ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
         await queued.moveToDelayed(context.clock() + HELD_MS, token);
         throw new DelayedError();
       }
@@ -101,6 +104,19 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       throw error;
     }
   };
+}
+
+/**
+ * A run that would only wait for another job steps back instead, so that jobs on one store do not take all places
+ * from those on others. The lock itself is taken later: this is a look only. LockedError.
+ */
+async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest): Promise<void> {
+  if (isExportRequest(request)) return;
+  const { job, store } = request;
+  const target = { store: store.name, baseUrl: store.baseUrl, resource: job.import };
+  const holder = await state.locks.holderOf(targetLockName(target));
+  if (holder == null || holder.job === job.name) return;
+  throw new LockedError(`Run ${holder.run} of ${holder.job} writes to the same store.`);
 }
 
 /**

@@ -144,6 +144,31 @@ describeWithRedis('workers that share a run', () => {
     expect(again.json()).toMatchObject({ status: 'done', unchanged: 600, requests: 0 });
   });
 
+  it.concurrent('leave a place for others, however many jobs wait for one store', async () => {
+    await using shop = await openShop({ products: 300 });
+    const { store, workspace } = shop;
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await workspace.write(
+        `jobs/${name}.yaml`,
+        'import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: shopify-products\n',
+      );
+    }
+    await workspace.write(
+      'jobs/lists.yaml',
+      'export: subscriber-lists\nstore: main\ndestination: { path: lists.csv }\n',
+    );
+    await shop.worker();
+    store.misbehave({ does: delay(1_000), method: 'POST' });
+    const first = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await until(() => store.requests.length > 0);
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => workspace.storeferry('enqueue', name)));
+    const lists = await workspace.storeferry('enqueue', 'lists', '--follow', '--json');
+    expect(lists.json()).toMatchObject({ job: 'lists', status: 'done' });
+    expect(store.shop.products.size).toBeLessThan(300);
+    store.behave();
+    expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 300 });
+  });
+
   it.concurrent('wait with a second job on the same store until the first has finished', async () => {
     await using shop = await openShop({ products: 600 });
     const { store, workspace } = shop;
