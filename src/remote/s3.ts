@@ -26,7 +26,6 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = TIMEOUTS): Remote
   const { bucket: Bucket, key } = at;
 
   async function send<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
-    if (at.endpoint !== null) refusePrivateHost(new URL(at.endpoint).hostname, at.allowPrivateAddresses);
     try {
       return await request();
     } catch (error) {
@@ -118,6 +117,15 @@ function connect(at: S3Address, { connectMs, silenceMs }: S3Timeouts): S3Client 
   const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
+  // Names are checked when they are looked up; addresses are not looked up, wherever the library has them from.
+  const guarded = <A extends HttpAgent>(made: A): A => {
+    const connectTo = made.createConnection.bind(made);
+    made.createConnection = (options, done) => {
+      refusePrivateHost(options.host ?? '', allowPrivateAddresses);
+      return connectTo(options, done);
+    };
+    return made;
+  };
   return new S3Client({
     region,
     ...(endpoint === null ? {} : { endpoint }),
@@ -131,8 +139,8 @@ function connect(at: S3Address, { connectMs, silenceMs }: S3Timeouts): S3Client 
     requestHandler: {
       connectionTimeout: connectMs,
       socketTimeout: silenceMs,
-      httpAgent: new HttpAgent(agent),
-      httpsAgent: new HttpsAgent(agent),
+      httpAgent: guarded(new HttpAgent(agent)),
+      httpsAgent: guarded(new HttpsAgent(agent)),
     },
   });
 }
