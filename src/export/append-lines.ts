@@ -29,7 +29,8 @@ export async function appendLines(destination: Destination, options: AppendLines
     content(),
     version === null ? { signal } : { signal, ifVersion: version },
   );
-  if (there > 0) notes.push(`${there} lines were in the file already and were not added again.`);
+  if (there > 0 && shape.isHistory)
+    notes.push(`${there} lines were in the file already and were not added again.`);
   return { lines, bytes, notes };
 
   async function* content(): AsyncGenerator<string> {

@@ -64,7 +64,8 @@ export async function appendTable(destination: Destination, options: AppendTable
 
   const write = found.version === null ? { signal } : { signal, ifVersion: found.version };
   const bytes = await destination.write(content(found), write);
-  if (there > 0) notes.push(`${there} lines were in the file already and were not added again.`);
+  if (there > 0 && shape.isHistory)
+    notes.push(`${there} lines were in the file already and were not added again.`);
   return { lines, bytes, notes };
 
   async function* content({ style, keys, version }: Found): AsyncGenerator<string> {

@@ -1,8 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises';
+import { mkdir, open, realpath, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DestinationChangedError, DestinationError } from '../model/errors.ts';
-import { codeOf, found } from '../state/artifact-error.ts';
+import { found } from '../state/artifact-error.ts';
+import { syncFolder, writeAll } from '../state/durable-file.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
 import { told } from './destination-error.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
@@ -100,23 +101,5 @@ async function writeNew(
     return size;
   } finally {
     await file.close().catch(() => {});
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    written += (await file.write(bytes, written)).bytesWritten;
-  }
-}
-
-/** Makes the new name survive a power cut; some shared folders cannot, and need not. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
-    });
-  } finally {
-    await folder.close();
   }
 }

@@ -12,6 +12,8 @@ export interface RowShape {
   readonly columns: readonly string[];
   /** The columns that tell one line from all others: a line that is there already is not added. */
   readonly keyColumns: readonly string[];
+  /** Whether each line is a new one, so that a line that is there already is worth a word. */
+  readonly isHistory: boolean;
   /** An item, as JSON, as cells in the order of the columns. */
   cells(item: string): readonly string[];
   /** An item, as JSON, as a line of JSON. */
@@ -25,6 +27,7 @@ export function listShape(readAt: string, columns: readonly string[] = LIST_COLU
   return {
     columns,
     keyColumns: ['id', 'read_at'],
+    isHistory: true,
     cells(item) {
       const value = reading(item);
       return paths.map((path) => cellText(valueAt(value, path)));
@@ -39,6 +42,7 @@ export function orderShape(columns: readonly string[]): RowShape {
   return {
     columns,
     keyColumns: ['id'],
+    isHistory: false,
     cells(item) {
       const order = exactJson(item);
       return paths.map((path) => cellText(valueAt(order, path)));

@@ -31,7 +31,9 @@ export async function writeStep(
   const signal = AbortSignal.any([context.signal, lost(lock.lost)]);
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
-  const written = await writeItems(job, destination, { items: () => readReading(folder), readAt, signal });
+  const items = () => readReading(folder);
+  const told = () => withProgress(items(), context, run.totals?.records ?? null);
+  const written = await writeItems(job, destination, { items, told, readAt, signal });
   const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
   const { mode, format } = job.destination;
   await saveExported(folder, {
@@ -49,6 +51,8 @@ export async function writeStep(
 
 interface Reading {
   readonly items: () => AsyncIterable<readonly string[]>;
+  /** The same, telling how far they have come. */
+  readonly told: () => AsyncIterable<readonly string[]>;
   readonly readAt: string;
   readonly signal: AbortSignal;
 }
@@ -56,15 +60,28 @@ interface Reading {
 async function writeItems(
   job: ExportRequest['job'],
   destination: Destination,
-  { items, readAt, signal }: Reading,
+  { items, told, readAt, signal }: Reading,
 ): Promise<Written> {
   const { mode, format } = job.destination;
   const shape = await shapeOf(job, readAt, items);
   const style = format === 'jsonl' ? null : newStyle(format, formatRow);
-  const options = { items: items(), shape, signal };
+  const options = { items: told(), shape, signal };
   if (mode === 'replace') return await replaceFile(destination, { ...options, style });
   if (style === null) return await appendLines(destination, options);
   return await appendTable(destination, { ...options, style, openTable: readCsv });
+}
+
+async function* withProgress(
+  items: AsyncIterable<readonly string[]>,
+  { onEvent }: RunContext,
+  total: number | null,
+): AsyncGenerator<readonly string[]> {
+  let done = 0;
+  for await (const batch of items) {
+    yield batch;
+    done += batch.length;
+    onEvent({ type: 'progress', step: 'write', done, total, unit: 'rows' });
+  }
 }
 
 /** A lost lock as a reason to stop. */

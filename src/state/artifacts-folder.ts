@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, found, told } from './artifact-error.ts';
+import { found, told } from './artifact-error.ts';
 import { checkedName, isTemporary, temporaryName } from './artifact-names.ts';
 import type { Artifacts, RunFolder } from './artifacts.ts';
+import { syncFolder, writeAll } from './durable-file.ts';
 import { inChunks } from './in-chunks.ts';
 
 /** A temporary file that was not touched for so long has no writer any more, on whatever machine. */
@@ -82,23 +83,5 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
     return size;
   } finally {
     await file.close().catch(() => {});
-  }
-}
-
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let written = 0; written < chunk.length; ) {
-    written += (await file.write(chunk, written)).bytesWritten;
-  }
-}
-
-/** Makes the new name survive a power cut; some shared folders cannot, and need not. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
-    });
-  } finally {
-    await folder.close();
   }
 }
