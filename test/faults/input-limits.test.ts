@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_CSV_LIMITS } from '../../src/csv/csv-limits.ts';
+import { DEFAULT_SOURCE_LIMITS } from '../../src/source/source-limits.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
@@ -26,7 +29,25 @@ const LIMITS: Readonly<Record<string, { readonly most: number; readonly source?:
   },
 };
 
+const UNITS: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** `Default 16 MiB.` and the like as a number. */
+function defaultIn(description: string): number {
+  const [, number = '', unit] = /Default ([\d,]+)(?: (MiB|GiB))?/.exec(description) ?? [];
+  return Number(number.replaceAll(',', '')) * (UNITS[unit ?? ''] ?? 1);
+}
+
 describe('a limit on what a source may hold', () => {
+  it('has the default that its description names', () => {
+    const schema = readFileSync(join(import.meta.dirname, '../../docs/schemas/job.schema.json'), 'utf8');
+    const named = Object.keys(LIMITS).map((limit) => {
+      const [, description = ''] =
+        new RegExp(`"${limit}": \\{[^{}]*"description": "([^"]*)"`).exec(schema) ?? [];
+      return [limit, defaultIn(description)];
+    });
+    expect(Object.fromEntries(named)).toEqual({ ...DEFAULT_CSV_LIMITS, ...DEFAULT_SOURCE_LIMITS });
+  });
+
   it.concurrent('is set in the job, and named with its value and where to raise it when it stops a run', {
     timeout: SCALE.patienceMs,
   }, async (context) => {
