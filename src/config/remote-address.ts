@@ -70,7 +70,7 @@ function s3(spec: NonNullable<RemoteSpec['s3']>, { environment, onSecret }: Surr
   const accessKeyId = spec.accessKeyId ?? first('AWS_ACCESS_KEY_ID');
   const secretAccessKey = spec.secretAccessKey ?? first('AWS_SECRET_ACCESS_KEY');
   const sessionToken = spec.sessionToken ?? (ownKeys ? undefined : first('AWS_SESSION_TOKEN'));
-  for (const secret of [accessKeyId, secretAccessKey, sessionToken]) {
+  for (const secret of [secretAccessKey, sessionToken]) {
     if (secret !== undefined) onSecret(secret);
   }
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.*)$/.exec(spec.address) ?? [];

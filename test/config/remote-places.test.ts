@@ -67,6 +67,13 @@ describe('a source on the web', () => {
     expect(found.secrets()).toContain('MARKED-sig');
   });
 
+  it('makes only headers known to whoever redacts that are secret by their name or by that of their variable', () => {
+    const headers = `{ X-Shop: main, X-Api-Key: "\${SIG}", X-Feed: "\${FEED_TOKEN}" }`;
+    const found = open(`{ url: { address: "https://x.example/a", headers: ${headers} } }`);
+    found.job('nightly');
+    expect([...found.secrets()].sort()).toEqual(['MARKED-sig', 'MARKED-token']);
+  });
+
   it.each([
     ['"ftp://x/a.csv"', 'source.url: expected an address such as https://shop.example/export.csv'],
     ['"https://me:MARKED@x/a.csv"', 'must not carry a user name or password; give them as auth'],
