@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { enqueueRun } from '../../src/queue/enqueue-run.ts';
 import { openQueues } from '../../src/queue/open-queues.ts';
 import { describeWithRedis } from '../support/redis.ts';
@@ -11,6 +11,9 @@ import { errorAnswer } from '../support/store/faults.ts';
 import { startWebhook, WEBHOOK_SECRETS } from '../support/webhook.ts';
 import type { RunningCommand } from '../support/workspace.ts';
 import { openShop, type Shop, until } from './workers-setup.ts';
+
+// Many processes at once: a busy machine takes its time to start them.
+vi.setConfig({ testTimeout: 90_000 });
 
 /** A worker that listens, and its address. */
 async function listeningWorker({ workspace }: Shop, ...more: readonly string[]) {
