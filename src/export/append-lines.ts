@@ -1,4 +1,5 @@
 import { DestinationChangedError, DestinationError } from '../model/errors.ts';
+import { withoutId } from './append-table.ts';
 import type { Destination } from './destination.ts';
 import { exactJson, exactText, isMembers } from './exact-json.ts';
 import { type Items, replaceFile } from './replace-file.ts';
@@ -23,7 +24,8 @@ export async function appendLines(destination: Destination, options: AppendLines
   const { version, keys } = found;
   const isThere = (line: string): boolean => {
     const key = keyOf(line, shape);
-    return key !== undefined && keys.has(key);
+    if (key === undefined || key === '') throw withoutId(destination);
+    return keys.has(key);
   };
   const bytes = await destination.write(
     content(),

@@ -85,7 +85,9 @@ export async function appendTable(destination: Destination, options: AppendTable
       let text = '';
       for (const item of batch) {
         const cells = shape.cells(item);
-        if (keys.has(keyOf(keyPlaces.map((place) => cells[place] ?? '')))) {
+        const key = keyPlaces.map((place) => cells[place] ?? '');
+        if (key[0] === '') throw withoutId(destination);
+        if (keys.has(keyOf(key))) {
           there++;
           continue;
         }
@@ -113,6 +115,14 @@ function changed({ location }: Destination): DestinationChangedError {
   );
 }
 
+/** What has no id cannot be told from what is there. */
+export function withoutId({ location }: Destination): DestinationError {
+  return new DestinationError(
+    `An order has no id: nobody can tell whether ${location} has it already, so nothing was added.`,
+    { hint: 'Set `mode: replace` under destination in the job.' },
+  );
+}
+
 /** Reads all that is there; null when that is nothing. */
 async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | null> {
   const { shape, style, openTable, signal } = options;
@@ -122,7 +132,9 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
   const bytes = watchBytes(before.content);
   try {
     const table = await openTable(bytes.content, { name });
-    const { header, dialect } = table;
+    const { dialect } = table;
+    const plain = style.forSpreadsheets ? withoutInertMark : (cell: string) => cell;
+    const header = table.header.map(plain);
     refuseHeader(header, shape, name);
     const keyPlaces = shape.keyColumns.map((column) => header.indexOf(column));
     const keys = new Set<string>();
@@ -131,7 +143,7 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
         if (cells.length !== header.length) odd.push(line);
-        keys.add(keyOf(keyPlaces.map((place) => withoutInertMark(cells[place] ?? ''))));
+        keys.add(keyOf(keyPlaces.map((place) => plain(cells[place] ?? ''))));
       }
       last = rows.at(-1) ?? last;
     }
@@ -140,11 +152,12 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     return {
       version: before.version,
       header,
-      style: { ...style, delimiter: dialect.delimiter, newline },
+      style: { ...style, delimiter: dialect.delimiter, newline, bom: style.bom || dialect.bom },
       keys,
       notes: oddNotes(odd, header.length),
     };
   } catch (error) {
+    bytes.content.destroy();
     if (bytes.isEmpty() && error instanceof CsvError) return null;
     if (!(error instanceof CsvError)) throw error;
     throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {

@@ -4,7 +4,9 @@ import { inertCell } from '../model/inert-cell.ts';
 export interface TableStyle {
   readonly delimiter: string;
   readonly newline: '\n' | '\r\n';
-  /** For spreadsheets: a byte order mark, and no cell that starts a formula. */
+  /** Whether the file begins with a byte order mark. */
+  readonly bom: boolean;
+  /** For spreadsheets: no cell starts a formula. */
   readonly forSpreadsheets: boolean;
   readonly formatRow: (cells: readonly string[], delimiter: string) => string;
 }
@@ -12,12 +14,13 @@ export interface TableStyle {
 /** The style of a new file: `excel-csv` is for spreadsheets, `csv` for everything else. */
 export function newStyle(format: 'csv' | 'excel-csv', formatRow: TableStyle['formatRow']): TableStyle {
   const forSpreadsheets = format === 'excel-csv';
-  return { delimiter: ',', newline: forSpreadsheets ? '\r\n' : '\n', forSpreadsheets, formatRow };
+  const newline = forSpreadsheets ? '\r\n' : '\n';
+  return { delimiter: ',', newline, bom: forSpreadsheets, forSpreadsheets, formatRow };
 }
 
 /** What stands before the header. */
-export function markOf({ forSpreadsheets }: TableStyle): string {
-  return forSpreadsheets ? '\ufeff' : '';
+export function markOf({ bom }: TableStyle): string {
+  return bom ? '\ufeff' : '';
 }
 
 /** One row with its line end. A lone empty cell is quoted, since an empty line is no row. */

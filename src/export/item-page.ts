@@ -25,6 +25,8 @@ export interface ItemPage {
 /** An answer of the store as a page that was asked for at `skip`. */
 export function itemPage({ items, texts, totalCount }: Page, skip: number): ItemPage {
   const lines = texts();
+  if (lines.length !== items.length)
+    throw new Error(`${items.length} items, and ${lines.length} texts of items`);
   return { skip, items: items.map((item, index) => itemOf(item, lines[index] ?? '')), totalCount };
 }
 

@@ -29,7 +29,7 @@ export async function localDestination(path: string): Promise<Destination> {
         throw noFile(location, status);
       }
       return {
-        content: file.createReadStream({ highWaterMark: CHUNK_BYTES, signal }),
+        content: file.createReadStream({ highWaterMark: CHUNK_BYTES }),
         version: versionOf(status),
       };
     },

@@ -1,10 +1,10 @@
-import { relative } from 'node:path';
 import type { ExportJob } from '../config/export-job.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { readHistory } from '../export/read-history.ts';
 import { UsageError } from '../model/errors.ts';
 import type { ListHistory } from '../model/list-history.ts';
 import { openDestination } from './open-destination.ts';
+import { shownLocation } from './shown-location.ts';
 
 /** The history of a job and where it is. */
 export interface ExportHistory {
@@ -33,7 +33,7 @@ export async function exportHistory(
     });
   }
   const destination = await openDestination(workspaceDir, job);
-  const location = relative(workspaceDir, destination.location);
+  const location = shownLocation(workspaceDir, destination);
   const history = await readHistory(destination, { format, openTable: readCsv, signal });
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {

@@ -25,15 +25,15 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
   const folder = context.artifacts.run(run.id);
   let requests = 0;
   let records = 0;
-  let all: AllRead | null = null;
+  const notes: string[] = [];
   const options: SendOptions = {
     signal: context.signal,
     onRequest: () => {
       requests++;
     },
   };
-  const onAllRead = (read: AllRead): void => {
-    all = read;
+  const onAllRead = (all: AllRead): void => {
+    notes.push(...readingNotes(all));
   };
   try {
     records = await saveReading(folder, itemsOf(context, request, options, onAllRead));
@@ -44,7 +44,7 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
   const totals = { ...NO_TOTALS, records, requests };
   return {
     run: await context.state.runs.update(run.id, { stagedAt: readAt, totals }),
-    notes: all === null ? [] : readingNotes(all),
+    notes,
   };
 }
 

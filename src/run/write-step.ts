@@ -1,4 +1,3 @@
-import { isAbsolute, relative } from 'node:path';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { appendLines } from '../export/append-lines.ts';
@@ -18,6 +17,7 @@ import type { ExportRequest } from './export-request.ts';
 import { openDestination } from './open-destination.ts';
 import type { ReadRun } from './read-step.ts';
 import { lockDestination } from './run-locks.ts';
+import { shownLocation } from './shown-location.ts';
 
 /** Writes what was read to the destination: whole, or what is there stays as it is. */
 export async function writeStep(
@@ -37,7 +37,7 @@ export async function writeStep(
   const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
   const { mode, format } = job.destination;
   await saveExported(folder, {
-    location: shownLocation(context, destination),
+    location: shownLocation(context.workspaceDir, destination),
     mode,
     format,
     readAt,
@@ -92,11 +92,4 @@ function lost(signal: AbortSignal): AbortSignal {
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
   return controller.signal;
-}
-
-/** As a person in the workspace would name it. */
-function shownLocation({ workspaceDir }: RunContext, { location }: Destination): string {
-  if (!isAbsolute(location)) return location;
-  const inside = relative(workspaceDir, location);
-  return inside.startsWith('..') || isAbsolute(inside) ? location : inside;
 }

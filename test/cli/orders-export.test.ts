@@ -109,6 +109,31 @@ describe('exporting orders', () => {
     expect(kept.flat()).toEqual(['exported.json']);
   });
 
+  it('ends with 130 when interrupted between pages, the old file whole', async () => {
+    await using setup = await setupExports(JOBS);
+    const { store, workspace } = setup;
+    store.shop.orders.push(...manyOrders(500));
+    await workspace.write('out/orders.csv', 'old\n');
+    store.misbehave({ does: delay(60_000), from: 4 });
+    const running = workspace.start('run', 'table', '--json');
+    while (store.requests.length < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+    running.process.kill('SIGINT');
+    const ended = await running.ended;
+    expect([ended.code, ended.json()['status']]).toEqual([130, 'interrupted']);
+    expect(await setup.read('out/orders.csv')).toBe('old\n');
+  });
+
+  it('adds no orders that it cannot tell from those that are there', async () => {
+    await using setup = await setupExports(JOBS);
+    setup.store.shop.orders.push({ number: 'A' }, { number: 'B' }, { number: 'A' });
+    await setup.workspace.storeferry('run', 'lines');
+    expect((await setup.read('out/orders.jsonl')).split('\n')).toHaveLength(3);
+    await setup.workspace.write('out/added.csv', 'id,number\n1,Z\n');
+    const added = await setup.workspace.storeferry('run', 'added', '--json');
+    expect([added.code, String(added.json()['error'])]).toEqual([1, expect.stringContaining('has no id')]);
+    expect(await setup.read('out/added.csv')).toBe('id,number\n1,Z\n');
+  });
+
   it('says where the file is, and nothing of the key', async () => {
     await using setup = await setupExports(JOBS);
     setup.store.shop.orders.push(...manyOrders(60));

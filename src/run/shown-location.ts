@@ -1,0 +1,9 @@
+import { isAbsolute, relative } from 'node:path';
+import type { Destination } from '../export/destination.ts';
+
+/** Where a destination is, as a person in the workspace would name it. */
+export function shownLocation(workspaceDir: string, { location }: Destination): string {
+  if (!isAbsolute(location)) return location;
+  const inside = relative(workspaceDir, location);
+  return inside.startsWith('..') || isAbsolute(inside) ? location : inside;
+}
