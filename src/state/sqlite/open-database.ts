@@ -11,13 +11,13 @@ const BUSY_TIMEOUT_MS = 30_000;
 /**
  * - WAL: several processes look while one writes; a commit outlives the process (not always a power cut, after which
  *   the last moments are sent again).
- * - 64 MiB of page cache hold the marks of a million keys. Not mapped into memory: it was no faster and would count
- *   as resident memory.
+ * - 32 MiB of page cache hold the marks of half a million keys; what does not fit comes from the system's own cache.
+ *   Not mapped into memory: it was no faster and would count as resident memory.
  * - The journal limit gives the disk back after a large merge.
  */
 const SETTINGS = `
   PRAGMA synchronous = NORMAL;
-  PRAGMA cache_size = -65536;
+  PRAGMA cache_size = -32768;
   PRAGMA wal_autocheckpoint = 4000;
   PRAGMA journal_size_limit = 67108864;
   PRAGMA temp_store = MEMORY;
