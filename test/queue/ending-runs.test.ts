@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { figure } from '../support/figure.ts';
+import { atMost, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 import { openShop } from './workers-setup.ts';
@@ -7,7 +9,7 @@ const CONCURRENCY = 16;
 const WORKERS = 2;
 
 describeWithRedis('a run that must end', () => {
-  it.concurrent('ends as failed on all workers when the key is revoked, and rejects nothing', async () => {
+  it.concurrent('ends as failed on all workers when the key is revoked, and rejects nothing', async (context) => {
     await using shop = await openShop({ products: 2_000, store: { latencyMs: { min: 5, max: 15 } } });
     const { store, workspace } = shop;
     store.misbehave({ does: unauthorized, from: 800 });
@@ -18,7 +20,15 @@ describeWithRedis('a run that must end', () => {
     expect(followed.json()['error']).toContain('API key');
     const firstRefused = store.requests.find(({ status }) => status === 401);
     const later = store.requests.filter(({ startedAt }) => startedAt > (firstRefused?.endedAt ?? 0));
-    expect(later.length).toBeLessThanOrEqual(CONCURRENCY * WORKERS);
+    figure(context, {
+      invariant: 12,
+      seed: store.seed,
+      fired: { 'key revoked while two workers send': 1 },
+      measured: [
+        atMost(CONCURRENCY * WORKERS, 'requests of two workers once the key is revoked', later.length),
+        none('rejections', Number(followed.json()['rejected'])),
+      ],
+    });
 
     store.behave();
     const again = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
