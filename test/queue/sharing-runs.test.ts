@@ -1,28 +1,11 @@
-import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { redisContent } from '../support/redis-content.ts';
 import { delay, errorAnswer } from '../support/store/faults.ts';
 import { openShop, until } from './workers-setup.ts';
 
 const API_KEY = 'marked-key-d41d8cd98f00b204';
-
-/** Everything that Redis holds, whatever its type. */
-async function contentOf(url: string): Promise<string> {
-  const client = new Redis(url);
-  const parts: string[] = [];
-  for (const key of await client.keys('*')) {
-    // The serialised form holds values of any type; compressed strings are read as they are.
-    const dump = await client.dumpBuffer(key);
-    parts.push(key, dump?.toString('latin1') ?? '');
-    const type = await client.type(key);
-    if (type === 'hash') parts.push(JSON.stringify(await client.hgetall(key)));
-    if (type === 'string') parts.push((await client.get(key)) ?? '');
-    if (type === 'stream') parts.push(JSON.stringify(await client.xrange(key, '-', '+')));
-  }
-  client.disconnect();
-  return parts.join('\n');
-}
 
 describeWithRedis('workers that share a run', () => {
   it('send 12 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
@@ -46,7 +29,7 @@ describeWithRedis('workers that share a run', () => {
     expect(store.shop.products.size).toBe(12_000);
     expect(store.violations).toEqual([]);
 
-    const kept = await contentOf(shop.redis.url);
+    const kept = await redisContent(shop.redis.url);
     expect(kept).toContain('product-11999');
     expect(kept).not.toContain(API_KEY);
 
