@@ -27,7 +27,7 @@ export const storeSchema = z.strictObject({
         .int()
         .min(1)
         .max(1000)
-        .default(8)
+        .default(16)
         .describe('Most requests in flight at once, in each process.'),
       requestsPerSecond: z
         .number()

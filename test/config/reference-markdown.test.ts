@@ -17,7 +17,7 @@ function rows(markdown: string): string[][] {
 describe('the reference', () => {
   it('tells of each key what it may be, its default and what it means', () => {
     expect(referenceMarkdown('stores')).toContain(
-      '| `limits.concurrency` | whole number | `8` | Most requests in flight at once, in each process. |',
+      '| `limits.concurrency` | whole number | `16` | Most requests in flight at once, in each process. |',
     );
     const job = referenceMarkdown('job');
     expect(job).toContain('| `safety.maxDeletes` | whole number or percentage, or `off` | `5%` | ');

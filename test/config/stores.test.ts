@@ -17,7 +17,7 @@ describe('a store', () => {
       baseUrl: 'https://shop.example',
       apiKey: 'key-marked-4711',
       weightUnit: 'kg',
-      limits: { concurrency: 8 },
+      limits: { concurrency: 16 },
     });
   });
 
@@ -39,7 +39,7 @@ describe('a store', () => {
 
   it('leaves out an optional limit that the environment leaves empty', () => {
     const text = `main:\n  baseUrl: https://x\n  ${KEY}\n  limits: { requestsPerSecond: "\${RATE:}" }\n`;
-    expect(stores(text).store('main').limits).toEqual({ concurrency: 8 });
+    expect(stores(text).store('main').limits).toEqual({ concurrency: 16 });
   });
 
   it('is one store however its address is written', () => {

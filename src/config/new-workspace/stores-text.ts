@@ -18,6 +18,6 @@ ${NEW_STORE}:
   apiKey: ${placeholder(STORE_VARIABLES.apiKey)}
   weightUnit: ${weightUnit} # kg, g, lb or oz: the unit the store shows; the source's weights are converted into it
   # Ceilings on what is sent. Storeferry begins slowly by itself, and slows down when the store struggles.
-  # limits: { concurrency: 8, requestsPerSecond: 20 }
+  # limits: { concurrency: 16, requestsPerSecond: 20 }
 `;
 }
