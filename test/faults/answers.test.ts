@@ -45,7 +45,7 @@ describe('what the store answers', () => {
     for (const [name, does] of Object.entries(doings)) {
       store.misbehave({ name, does, probability: 0.1, timesPerKey: 1 });
     }
-    const operations = upserts(600);
+    const operations = upserts(400);
     const applied = await applyTo(store, operations, CONCURRENCY, seededRandom(seed));
     const falseSuccesses = applied.results.filter(
       ({ operation, outcome }) =>

@@ -6,7 +6,7 @@ import { seedOf } from '../support/seed.ts';
 import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
-const PRODUCTS = 200;
+const PRODUCTS = 150;
 
 it.concurrent('a line that is cut while the store is still at work makes no second product', {
   timeout: SCALE.patienceMs,
@@ -15,10 +15,10 @@ it.concurrent('a line that is cut while the store is still at work makes no seco
   await using scene = await openScene({
     seed,
     catalog: shopifyCatalog(manyProducts(PRODUCTS)),
-    store: { latencyMs: { min: 100, max: 300 } },
+    store: { latencyMs: { min: 60, max: 180 } },
   });
   const { store, line } = scene;
-  line.become({ resetDuring: 0.08 });
+  line.become({ resetDuring: 0.1 });
   const { json } = await scene.start('run', 'nightly', '--json').ended;
   figure(context, {
     invariant: 2,

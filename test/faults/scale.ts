@@ -24,9 +24,9 @@ const isSoak = process.env['STOREFERRY_SOAK'] === '1';
 
 export const SCALE: Scale = {
   isSoak,
-  kills: fromEnvironment('STOREFERRY_SOAK_KILLS', isSoak ? 50 : 6),
-  chaosMs: fromEnvironment('STOREFERRY_SOAK_MINUTES', isSoak ? 30 : 0.2) * 60_000,
-  rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 100_000),
+  kills: fromEnvironment('STOREFERRY_SOAK_KILLS', isSoak ? 50 : 4),
+  chaosMs: fromEnvironment('STOREFERRY_SOAK_MINUTES', isSoak ? 30 : 0.15) * 60_000,
+  rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 50_000),
   cellMib: isSoak ? 1024 : 64,
   bombGib: isSoak ? 10 : 1,
   patienceMs: isSoak ? 30 * 60_000 : 120_000,

@@ -13,6 +13,8 @@ export default defineConfig({
   root: ROOT,
   test: {
     include: measuring,
+    // They mostly wait: for processes, stores and Redis.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 30_000,
     reporters: ['dot', join(import.meta.dirname, 'figures-table.ts')],
