@@ -43,10 +43,12 @@ export function pace(): Pace {
   let refusals = 0;
 
   const cut = (now: number): void => {
-    const accepted = taken.perSecond(now) * DECREASE;
+    const isKnown = rate !== Number.POSITIVE_INFINITY;
     const isEven = taken.densityPerSecond(now) <= CLUMPED * taken.perSecond(now);
-    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && isEven;
-    rate = Math.max(SLOWEST, isMeasured ? accepted : Math.min(rate * DECREASE_UNMEASURED, accepted));
+    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && (isKnown || isEven);
+    const accepted = (isMeasured ? taken.bestPerSecond(now) : taken.perSecond(now)) * DECREASE;
+    const left = rate * (isMeasured ? DECREASE : DECREASE_UNMEASURED);
+    rate = Math.max(SLOWEST, isKnown && !isMeasured ? left : Math.min(left, accepted));
     cutAt = now;
     grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);
     increase = isMeasured ? SLOWEST_INCREASE : GUESSED_INCREASE;

@@ -42,6 +42,26 @@ describe('the pace', () => {
     expect(growth(true)).toBeGreaterThan(1.2);
   });
 
+  it('does not take a second in which it was held up for all that the store takes', () => {
+    const allowed = pace();
+    let now = accept(allowed, 40, 3);
+    allowed.refused(explicit(now));
+    now = accept(allowed, 38, 3, now);
+    now = accept(allowed, 5, 1, now);
+    allowed.refused(explicit(now));
+    expect(allowed.rate).toBeGreaterThan(32);
+  });
+
+  it('follows a store down that takes less and less, however much it took before', () => {
+    const allowed = pace();
+    let now = accept(allowed, 100, 3);
+    for (let second = 0; second < 5; second++) {
+      for (let refusal = 0; refusal < 6; refusal++) allowed.refused(explicit(now + 100 * refusal));
+      now = accept(allowed, 5, 1, now);
+    }
+    expect(allowed.rate).toBeLessThan(10);
+  });
+
   it('counts push-backs once that were sent before it fell', () => {
     const allowed = pace();
     const now = accept(allowed, 40, 3);
