@@ -3,9 +3,9 @@ import { checkWorkspace, type WorkspaceCheck } from '../config/check-workspace.t
 import type { Settings } from '../config/settings.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
-import { workersCheck } from '../queue/workers-check.ts';
+import { workersCheck } from '../queue/health/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
-import { counted } from '../report/words.ts';
+import { counted } from '../report/wording/words.ts';
 import { checkMappings } from '../run/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';

@@ -5,7 +5,7 @@ import { loadEnvironment } from '../config/environment.ts';
 import { writeTogether } from '../config/new-workspace/write-together.ts';
 import { isWorkspace } from '../config/workspace-files.ts';
 import { UsageError } from '../model/errors.ts';
-import { printable } from '../report/printable.ts';
+import { printable } from '../report/wording/printable.ts';
 import { askAll } from './init/ask-all.ts';
 import { composeFiles, type WorkspaceToBe } from './init/compose-files.ts';
 import { confirmAdding, confirmWriting } from './init/confirm.ts';

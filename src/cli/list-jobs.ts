@@ -1,6 +1,6 @@
 import { nextTick, readSchedules } from '../config/schedules.ts';
-import { nextTicks } from '../queue/next-ticks.ts';
 import { openQueues } from '../queue/open-queues.ts';
+import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import type { OpenContext } from './open-context.ts';

@@ -1,6 +1,6 @@
-import type { RejectsEdits } from '../report/compare-rejects.ts';
-import { printable, shortened } from '../report/printable.ts';
-import { counted } from '../report/words.ts';
+import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
+import { printable, shortened } from '../report/wording/printable.ts';
+import { counted } from '../report/wording/words.ts';
 import { deliverHere } from '../run/apply-step.ts';
 import { retryRun } from '../run/retry-run.ts';
 import type { Invocation } from './invocation.ts';

@@ -4,13 +4,13 @@ import { startWorker } from '../queue/start-worker.ts';
 import { requireRedis } from './enqueue.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
-import { isLoopback, parseListenAddress } from './listen-address.ts';
-import { logStoreTraffic } from './log-store-traffic.ts';
 import { openContext } from './open-context.ts';
-import { secretRedactor } from './redact-secrets.ts';
-import { serveWorker } from './serve-worker.ts';
-import { workerFiles } from './worker-files.ts';
-import { logWarningsOfLibraries, workerLogger } from './worker-logger.ts';
+import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
+import { logStoreTraffic } from './worker/log-store-traffic.ts';
+import { secretRedactor } from './worker/redact-secrets.ts';
+import { serveWorker } from './worker/serve-worker.ts';
+import { workerFiles } from './worker/worker-files.ts';
+import { logWarningsOfLibraries, workerLogger } from './worker/worker-logger.ts';
 
 /** A worker waits for Redis as long as a run's leases are of no use any more anyway. */
 const PATIENCE_MS = 10 * 60_000;

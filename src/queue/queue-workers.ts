@@ -1,7 +1,7 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { StoreferryError } from '../model/errors.ts';
+import type { WatchedWorker } from './health/watch-progress.ts';
 import { patientConnection, QUEUE_PREFIX } from './open-queues.ts';
-import type { WatchedWorker } from './watch-progress.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */

@@ -1,9 +1,9 @@
 import type { Exported } from '../model/exported.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { type NextStep, PROGRAM } from './next-steps.ts';
-import type { Page } from './page.ts';
-import { printable } from './printable.ts';
-import { counted, grouped } from './words.ts';
+import type { Page } from './wording/page.ts';
+import { printable } from './wording/printable.ts';
+import { counted, grouped } from './wording/words.ts';
 
 /** What an export has read, what it has written, and where that is. */
 export function sayExport(page: Page, exported: Exported, { resource }: Run, totals: RunTotals): void {

@@ -1,6 +1,6 @@
 import type { RunStep } from '../model/run.ts';
-import { formatDuration } from './durations.ts';
-import { grouped } from './words.ts';
+import { formatDuration } from './wording/durations.ts';
+import { grouped } from './wording/words.ts';
 
 /** How far a step has come. */
 export interface Progress {

@@ -1,9 +1,9 @@
 import type { Run } from '../model/run.ts';
-import { formatAgo, formatDuration } from './durations.ts';
-import { Page } from './page.ts';
 import type { RunsTextOptions } from './runs-text.ts';
-import { statusTone } from './status-words.ts';
-import { totalsWords } from './totals-words.ts';
+import { formatAgo, formatDuration } from './wording/durations.ts';
+import { Page } from './wording/page.ts';
+import { statusTone } from './wording/status-words.ts';
+import { totalsWords } from './wording/totals-words.ts';
 
 /** A job of the workspace, and how it fares. */
 export interface JobFacts {

@@ -1,6 +1,6 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import type { Page } from './page.ts';
+import type { Page } from './wording/page.ts';
 
 /** Something to do after a run, and the command that does it. */
 export interface NextStep {

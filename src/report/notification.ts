@@ -1,10 +1,10 @@
 import type { Run } from '../model/run.ts';
-import { formatDuration } from './durations.ts';
 import { nextSteps } from './next-steps.ts';
-import { printable, shortened } from './printable.ts';
 import { type RunSummary, runSummary, type SummarisedRun } from './run-summary.ts';
-import { statusWords } from './status-words.ts';
-import { totalsWords } from './totals-words.ts';
+import { formatDuration } from './wording/durations.ts';
+import { printable, shortened } from './wording/printable.ts';
+import { statusWords } from './wording/status-words.ts';
+import { totalsWords } from './wording/totals-words.ts';
 
 /** An end of a run that somebody may want to be told of. */
 export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';

@@ -1,13 +1,13 @@
 import type { FieldChanges, KeyExample, Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import { formatDuration } from './durations.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
-import { Page, type PageOptions } from './page.ts';
-import { printable, shortened } from './printable.ts';
 import { sayReasons } from './reason-lines.ts';
 import { saySource } from './source-lines.ts';
 import { planWarnings } from './warning-lines.ts';
-import { counted, grouped } from './words.ts';
+import { formatDuration } from './wording/durations.ts';
+import { Page, type PageOptions } from './wording/page.ts';
+import { printable, shortened } from './wording/printable.ts';
+import { counted, grouped } from './wording/words.ts';
 
 /** What a plan's text needs to know besides the plan. */
 export interface PlanTextOptions extends PageOptions {

@@ -1,8 +1,8 @@
 import type { ReasonGroup } from '../model/plan.ts';
 import { LINES_KEPT } from '../model/reason-tally.ts';
-import type { Page } from './page.ts';
-import { printable } from './printable.ts';
-import { counted, listed } from './words.ts';
+import type { Page } from './wording/page.ts';
+import { printable } from './wording/printable.ts';
+import { counted, listed } from './wording/words.ts';
 
 /** Every reason with its count and first lines; `files` names the files where there are several. */
 export function sayReasons(page: Page, groups: readonly ReasonGroup[], files: readonly string[]): void {

@@ -1,6 +1,6 @@
 import type { ReasonGroup } from '../model/plan.ts';
 import { isUnmatched } from '../model/unmatched-codes.ts';
-import { REJECTS_FILE, UNMATCHED_FILE } from './rejects-index.ts';
+import { REJECTS_FILE, UNMATCHED_FILE } from './rejects/rejects-index.ts';
 
 /** Where the rejected rows are, a sentence a file; `rejectsFile` as it is to be shown, null when there is none. */
 export function rejectsLines(rejectsFile: string | null, planned: readonly ReasonGroup[]): string[] {

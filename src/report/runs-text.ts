@@ -1,9 +1,9 @@
 import type { Run } from '../model/run.ts';
-import { formatAgo, formatDuration } from './durations.ts';
-import { Page, type PageOptions } from './page.ts';
-import { statusTone } from './status-words.ts';
 import { type RunFacts, summaryText } from './summary-text.ts';
-import { totalsWords } from './totals-words.ts';
+import { formatAgo, formatDuration } from './wording/durations.ts';
+import { Page, type PageOptions } from './wording/page.ts';
+import { statusTone } from './wording/status-words.ts';
+import { totalsWords } from './wording/totals-words.ts';
 
 /** Where a text about runs is shown, and when (milliseconds since the epoch). */
 export type RunsTextOptions = PageOptions & { readonly now: number };

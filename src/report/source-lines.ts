@@ -1,8 +1,8 @@
 import { delimiterName } from '../model/delimiters.ts';
 import type { PlanSource } from '../model/plan.ts';
-import type { Page } from './page.ts';
-import { printable } from './printable.ts';
-import { counted, grouped } from './words.ts';
+import type { Page } from './wording/page.ts';
+import { printable } from './wording/printable.ts';
+import { counted, grouped } from './wording/words.ts';
 
 const FILES_SHOWN = 10;
 const COLUMNS_SHOWN = 30;

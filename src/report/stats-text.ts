@@ -1,8 +1,8 @@
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
-import { Page, type PageOptions, type Tone } from './page.ts';
-import { printable, shortened } from './printable.ts';
-import { sparkline } from './sparkline.ts';
-import { counted, grouped, listed } from './words.ts';
+import { Page, type PageOptions, type Tone } from './wording/page.ts';
+import { printable, shortened } from './wording/printable.ts';
+import { sparkline } from './wording/sparkline.ts';
+import { counted, grouped, listed } from './wording/words.ts';
 
 /** What the statistics of a job are made of. */
 export interface StatsFacts {

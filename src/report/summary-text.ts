@@ -3,16 +3,16 @@ import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { FoundLimits, Run, RunTotals } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
-import { formatDuration } from './durations.ts';
 import { afterExport, sayExport } from './export-text.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
-import { Page, type PageOptions } from './page.ts';
-import { printable } from './printable.ts';
 import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
-import { statusTone, statusWords } from './status-words.ts';
 import { changedIdWarnings, planWarnings } from './warning-lines.ts';
-import { counted, grouped, listed } from './words.ts';
+import { formatDuration } from './wording/durations.ts';
+import { Page, type PageOptions } from './wording/page.ts';
+import { printable } from './wording/printable.ts';
+import { statusTone, statusWords } from './wording/status-words.ts';
+import { counted, grouped, listed } from './wording/words.ts';
 
 /** Everything that is told about a run that has ended, or is under way. */
 export interface RunFacts {

@@ -1,7 +1,7 @@
 import type { DeletesWithheld, Plan } from '../model/plan.ts';
 import type { ChangedId } from '../state/state.ts';
-import { printable } from './printable.ts';
-import { counted, grouped, listed } from './words.ts';
+import { printable } from './wording/printable.ts';
+import { counted, grouped, listed } from './wording/words.ts';
 
 const KEYS_NAMED = 3;
 

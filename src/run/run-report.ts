@@ -5,7 +5,7 @@ import type { Reason } from '../model/reason.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
-import { REJECTS_FILE } from '../report/rejects-index.ts';
+import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
 import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import { expect, it } from 'vitest';
+import { watchProgress } from '../../src/queue/health/watch-progress.ts';
 import { openQueues, QUEUE_PREFIX, RUN_QUEUE } from '../../src/queue/open-queues.ts';
-import { watchProgress } from '../../src/queue/watch-progress.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 
 const SILENT_AFTER_MS = 300;

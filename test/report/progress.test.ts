@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDuration } from '../../src/report/durations.ts';
 import { formatProgress, type Progress, progressLine } from '../../src/report/format-progress.ts';
 import { ProgressMeter } from '../../src/report/progress-meter.ts';
+import { formatDuration } from '../../src/report/wording/durations.ts';
 
 const HALF: Progress = {
   step: 'apply',

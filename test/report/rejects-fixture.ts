@@ -5,9 +5,9 @@ import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Reason } from '../../src/model/reason.ts';
 import type { RowSpan } from '../../src/model/row.ts';
-import { readCorrectedRejects } from '../../src/report/corrected-rejects.ts';
-import { writeRejects } from '../../src/report/rejects-file.ts';
-import { readRejectsIndex } from '../../src/report/rejects-index.ts';
+import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
+import { writeRejects } from '../../src/report/rejects/rejects-file.ts';
+import { readRejectsIndex } from '../../src/report/rejects/rejects-index.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 
 const csv = { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { HistoryPoint } from '../../src/model/list-history.ts';
-import { sparkline } from '../../src/report/sparkline.ts';
 import { statsText } from '../../src/report/stats-text.ts';
+import { sparkline } from '../../src/report/wording/sparkline.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const START = Date.UTC(2030, 0, 1, 6);

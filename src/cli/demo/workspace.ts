@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { REJECTS_FILE } from '../../report/rejects-index.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url));
 const MIRRORED_JOB = 'jobs/nightly-catalog.yaml';

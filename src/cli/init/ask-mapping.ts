@@ -7,7 +7,7 @@ import { fitHeader } from '../../mapping/header-fit.ts';
 import { type SuggestedColumn, suggestColumns } from '../../mapping/suggest-columns.ts';
 import { UsageError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { listed } from '../../report/words.ts';
+import { listed } from '../../report/wording/words.ts';
 import type { Asking } from './init-options.ts';
 
 /** How the rows are to be read. */

@@ -3,7 +3,7 @@ import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
 import { InterruptedError } from '../../model/errors.ts';
-import { printable } from '../../report/printable.ts';
+import { printable } from '../../report/wording/printable.ts';
 
 /** Says what is wrong with an answer; undefined when nothing is. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;

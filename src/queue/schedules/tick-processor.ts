@@ -1,0 +1,36 @@
+import type { Job } from 'bullmq';
+import { enqueueRun } from '../enqueue-run.ts';
+import type { TickData } from '../job-types.ts';
+import type { Queues } from '../open-queues.ts';
+import type { WorkerLog } from '../worker-log.ts';
+
+/** A tick that comes so much later than it was due was missed, while no worker ran or Redis was away. */
+const MISSED_AFTER_MS = 60_000;
+
+export interface TickProcessorOptions {
+  readonly queues: Queues;
+  /** Whether the files still want ticks of the job; one that is broken has a run that says so. */
+  readonly isScheduled: (job: string) => boolean;
+  readonly newRunId: () => string;
+  readonly clock: () => number;
+  readonly log: WorkerLog;
+}
+
+/**
+ * Makes a tick of a schedule a run. While the job still runs or waits the tick is dropped: at most one run of a job
+ * is ever queued, so that a schedule faster than its job leaves no backlog, and no two runs overlap.
+ */
+export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
+  return async ({ data: { job }, timestamp, opts }: Job<TickData, null>): Promise<null> => {
+    if (!isScheduled(job)) {
+      log.info({ job }, 'tick dropped: the job is scheduled no longer');
+      return null;
+    }
+    const lateMs = clock() - (timestamp + (opts.delay ?? 0));
+    const { id, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
+    if (!added) log.info({ job, queued: id }, 'tick dropped: the job still runs or waits');
+    else if (lateMs < MISSED_AFTER_MS) log.info({ job, queued: id }, 'tick');
+    else log.warn({ job, queued: id, lateMs }, 'a missed tick is made up for, once');
+    return null;
+  };
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PlannedShard } from '../../model/plan.ts';
+import { judgeRejected } from '../../run/apply-step.ts';
+import type { RunContext } from '../../run/context.ts';
+import type { DeliverShards, Delivery } from '../../run/delivery.ts';
+import type { Queues } from '../open-queues.ts';
+import { beginRound, type ShardRound } from './shard-round.ts';
+
+const POLL_MS = 100;
+/** Workers soon see that a run ends, and let requests under way end for five seconds. */
+const QUIET_WITHIN_MS = 8_000;
+
+/**
+ * Hands shards to the workers of their store and waits until each has ended. When the process is told to stop, or its
+ * lock is lost, the workers go on: whoever takes the run over waits for them. When the run must end, they are stopped
+ * first, so that its totals are final and nobody writes once its locks are free.
+ */
+export function deliverByWorkers(queues: Queues): DeliverShards {
+  return async (context, delivery, shards) => {
+    const { run, lock } = delivery;
+    const signal = AbortSignal.any([context.signal, lock.lost]);
+    const open = await unfinished(context, run.id, shards);
+    const round = await beginRound(queues.shards(delivery.store.name), run.id, open, context.newRunId());
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const out = await round.look();
+        await judgeAndReport(context, delivery);
+        if (out === 0) return;
+        await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+      }
+    } catch (error) {
+      const quiet =
+        !signal.aborted && (await stopWorkers(context, delivery, round, error).catch(() => false));
+      if (!quiet) await lock.leave();
+      throw error;
+    }
+  };
+}
+
+/** The numbers of the shards that are not done with: a run that is continued has done with most. */
+async function unfinished(
+  context: RunContext,
+  run: string,
+  shards: readonly PlannedShard[],
+): Promise<readonly number[]> {
+  const open: number[] = [];
+  for (const { number, operations } of shards) {
+    const outcomes = await context.state.runs.outcomes(run, number);
+    const final = [...outcomes.values()].filter((kind) => kind !== 'unsent').length;
+    if (final < operations) open.push(number);
+  }
+  return open;
+}
+
+async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<void> {
+  const { plan, run } = delivery;
+  const { applied, rejected, deleted } = await context.state.runs.tally(run.id);
+  context.onEvent({
+    type: 'progress',
+    step: 'apply',
+    done: applied + rejected + deleted,
+    total: plan.shards.reduce((sum, { operations }) => sum + operations, 0),
+    unit: 'requests',
+  });
+  const exceeded = judgeRejected(delivery, rejected);
+  if (exceeded !== undefined) throw exceeded;
+}
+
+/** Tells all workers that the run ends, and waits for those that send. False when one of them does not answer. */
+async function stopWorkers(
+  context: RunContext,
+  { run }: Delivery,
+  round: ShardRound,
+  reason: unknown,
+): Promise<boolean> {
+  const error = reason instanceof Error ? reason.message : String(reason);
+  await context.state.runs.update(run.id, { error });
+  const deadline = context.clock() + QUIET_WITHIN_MS;
+  while ((await round.withdraw()) > 0) {
+    if (context.clock() > deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}

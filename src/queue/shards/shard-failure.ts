@@ -1,0 +1,36 @@
+import {
+  SafetyLimitError,
+  StateError,
+  StoreferryError,
+  StoreUnavailableError,
+  UnauthorizedError,
+} from '../../model/errors.ts';
+import type { ShardFailure, ShardJobResult } from '../job-types.ts';
+
+type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
+
+/** What a shard's failure is called in its result. A bug is thrown again: BullMQ keeps its stack. */
+export function failureOf(error: unknown): Failed {
+  if (!(error instanceof StoreferryError)) throw error;
+  const { message } = error;
+  if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
+  if (error instanceof StoreUnavailableError) return { status: 'store-unavailable', message };
+  if (error instanceof SafetyLimitError) return { status: 'safety-limit', message };
+  return { status: 'failed', message };
+}
+
+/** The error that a shard ended with, made again in the process that waits for it. */
+export function errorOf({ status, message }: Failed): StoreferryError {
+  switch (status) {
+    case 'unauthorized':
+      return new UnauthorizedError(message);
+    case 'store-unavailable':
+      return new StoreUnavailableError(message);
+    case 'safety-limit':
+      return new SafetyLimitError(message);
+    case 'failed':
+      return new StateError(message);
+    default:
+      throw new Error(`Unknown failure: ${status satisfies never}`);
+  }
+}

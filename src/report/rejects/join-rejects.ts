@@ -1,0 +1,95 @@
+import type { Readable } from 'node:stream';
+import type { Dialect, Table } from '../../model/table.ts';
+import { type CellEdit, compareRow } from './compare-row.ts';
+import type { CorrectedLayout } from './corrected-layout.ts';
+import type { FormatRow } from './rejects-file.ts';
+import type { RejectsIndex } from './rejects-index.ts';
+import { type UntouchedRows, untouchedByContent, untouchedByLine } from './untouched-rows.ts';
+
+/** CSV reading and writing, which stages do not import from one another. */
+export interface CsvTools {
+  readonly open: (
+    input: Readable,
+    options: { readonly name: string; readonly encoding?: string | undefined; readonly delimiter: string },
+  ) => Promise<Table & Disposable & { readonly dialect: Dialect }>;
+  readonly formatRow: FormatRow;
+  /** Legacy encodings to try where the file is not in Unicode. */
+  readonly encodings: readonly string[];
+}
+
+export interface CorrectedRejectsOptions {
+  /** What messages call the corrected file. */
+  readonly name: string;
+  readonly corrected: () => Promise<Readable>;
+  readonly untouched: () => Promise<Readable>;
+  readonly index: RejectsIndex;
+  readonly csv: CsvTools;
+  /** Left out: told by comparing with the untouched copy. */
+  readonly encoding?: string | undefined;
+}
+
+/** How the corrected file is read. */
+export interface CorrectedForm {
+  readonly encoding: string | undefined;
+  readonly delimiter: string;
+  readonly layout: CorrectedLayout;
+}
+
+/** A row of the corrected file, its cells as they are to be mapped, and the row it once was. */
+export interface JoinedRow {
+  readonly line: number;
+  readonly header: number;
+  readonly cells: readonly string[];
+  readonly edits: readonly CellEdit[];
+  readonly restored: number;
+  readonly kind: 'known' | 'added';
+}
+
+/** Reads the corrected file along with its untouched copy, in batches. */
+export async function* joinRejects(
+  options: CorrectedRejectsOptions,
+  { encoding, delimiter, layout }: CorrectedForm,
+  untouched: UntouchedRows,
+): AsyncGenerator<JoinedRow[]> {
+  const { csv, index, name } = options;
+  // Under the columns of all headers, a row's own length says nothing.
+  const lengthsCount = layout.hasLines || index.headers.length === 1;
+  const table = await csv.open(await options.corrected(), { name, encoding, delimiter });
+  for await (const batch of table.batches()) {
+    const joined: JoinedRow[] = [];
+    for (const row of batch) {
+      const cells = layout.arrange(row.cells);
+      const line = layout.lineOf(row.cells);
+      // Awaited only where the copy has to be read on: a promise for every row would cost more than the rest.
+      let original = untouched.take(line, cells);
+      if (original instanceof Promise) original = await original;
+      if (original === undefined) {
+        const added = layout.cut(cells, 0, undefined);
+        joined.push({ line: row.line, header: 0, cells: added, edits: [], restored: 0, kind: 'added' });
+        continue;
+      }
+      const compared = compareRow(original, cells, layout);
+      const known = index.rows[original.line];
+      const header = layout.headerOf(known?.header);
+      const length = lengthsCount && compared.edits.length === 0 ? known?.cells : undefined;
+      joined.push({
+        line: row.line,
+        header,
+        cells: layout.cut(compared.cells, header, length),
+        edits: compared.edits,
+        restored: compared.restored,
+        kind: 'known',
+      });
+    }
+    yield joined;
+  }
+}
+
+/** Opens the untouched copy for one reading of the corrected file. */
+export async function openUntouched(
+  { csv, index, untouched }: CorrectedRejectsOptions,
+  layout: CorrectedLayout,
+): Promise<UntouchedRows> {
+  const table = await csv.open(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
+  return layout.hasLines ? untouchedByLine(table) : await untouchedByContent(table, index, layout.comparable);
+}

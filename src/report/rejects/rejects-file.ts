@@ -1,0 +1,193 @@
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { Dialect, Table } from '../../model/table.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import {
+  extraColumn,
+  LINE_COLUMN,
+  REASON_COLUMN,
+  uniteColumns,
+  withoutBlankSurplus,
+} from './rejects-columns.ts';
+import {
+  REJECTS_FILE,
+  type RejectsIndex,
+  UNMATCHED_FILE,
+  UNTOUCHED_FILE,
+  writeRejectsIndex,
+} from './rejects-index.ts';
+import { RejectedSpans, type Rejection } from './rejects-spans.ts';
+
+const ROWS_FILE = 'rejects-rows.jsonl';
+const WRITTEN_AT_ONCE = 256 * 1024;
+
+/** A file of the snapshot, to be read once more. */
+export interface RejectsSource {
+  readonly name: string;
+  open(): Promise<Table & { readonly dialect: Dialect }>;
+}
+
+/** One row as CSV text; given by csv/, which stages do not import from one another. */
+export type FormatRow = (cells: readonly string[], delimiter: string) => string;
+
+export interface WriteRejectsOptions {
+  readonly folder: RunFolder;
+  /** The files of the snapshot, in its order. */
+  readonly sources: readonly RejectsSource[];
+  readonly rejections: AsyncIterable<readonly Rejection[]>;
+  readonly formatRow: FormatRow;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Writes the rejected rows of the snapshot, unaltered and in source order, each with why and from where: what the user
+ * corrects, and a copy that stays untouched. Gives how many rows that are; no file is written for none.
+ *
+ * Under several headers, the columns are those of all, by name; a row's cells stand under its own. Of several files,
+ * `storeferry_line` names the file as well.
+ */
+export async function writeRejects(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
+  const { folder } = options;
+  return await withRejectedRows(options, async (gathered) => {
+    await folder.write(UNTOUCHED_FILE, compose(options, gathered, [REASON_COLUMN, LINE_COLUMN]));
+    await folder.write(REJECTS_FILE, await folder.read(UNTOUCHED_FILE));
+    await writeRejectsIndex(folder, {
+      delimiter: gathered.delimiter ?? ',',
+      extras: gathered.extras,
+      headers: gathered.headers.map((header) => [...header]),
+      rows: gathered.index,
+    });
+  });
+}
+
+/**
+ * Writes the rows of the snapshot that these rejections are about into the file of contacts that are unknown, as they
+ * stand in the source and under its columns alone, so that other programs take the file.
+ */
+export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
+  return await withRejectedRows(options, async (gathered) => {
+    await options.folder.write(UNMATCHED_FILE, compose(options, gathered, []));
+  });
+}
+
+/** Gathers the rejected rows, and has them written unless there are none. */
+async function withRejectedRows(
+  options: WriteRejectsOptions,
+  write: (gathered: Gathered) => Promise<void>,
+): Promise<{ readonly rows: number }> {
+  const { folder } = options;
+  const rejected = new RejectedSpans();
+  for await (const batch of options.rejections) for (const rejection of batch) rejected.add(rejection);
+
+  const gathered: Gathered = {
+    rows: 0,
+    extras: 0,
+    delimiter: undefined,
+    newline: '\n',
+    headers: [],
+    index: {},
+  };
+  try {
+    await folder.write(ROWS_FILE, gather(rejected, options, gathered));
+    if (gathered.rows > 0) await write(gathered);
+    return { rows: gathered.rows };
+  } finally {
+    await folder.remove([ROWS_FILE]);
+  }
+}
+
+/** What is known only when all rejected rows have been seen. */
+interface Gathered {
+  rows: number;
+  extras: number;
+  /** The first file's. */
+  delimiter: string | undefined;
+  newline: '\n' | '\r\n';
+  readonly headers: (readonly string[])[];
+  readonly index: RejectsIndex['rows'];
+}
+
+const gatheredRow = z.tuple([z.int(), z.string(), z.string(), z.array(z.string())]);
+type GatheredRow = z.infer<typeof gatheredRow>;
+
+/** The rejected rows as lines of JSON: header, `storeferry_line`, reason, cells. How wide the file must be is not known yet. */
+async function* gather(
+  rejected: RejectedSpans,
+  { sources, signal }: WriteRejectsOptions,
+  gathered: Gathered,
+): AsyncGenerator<string> {
+  for (const [file, source] of sources.entries()) {
+    const lines = rejected.sweep(file);
+    if (lines === undefined) continue;
+    const table = await source.open();
+    const columns = table.header.length;
+    gathered.delimiter ??= table.dialect.delimiter;
+    if (table.dialect.newline === '\r\n') gathered.newline = '\r\n';
+    const header = indexOfHeader(gathered, table.header);
+
+    for await (const batch of table.batches()) {
+      signal?.throwIfAborted();
+      let text = '';
+      for (const row of batch) {
+        const reason = lines.at(row.line);
+        if (reason === undefined) continue;
+        const cells = withoutBlankSurplus(row.cells, columns);
+        const line = sources.length > 1 ? `${source.name}:${row.line}` : String(row.line);
+        gathered.rows += 1;
+        gathered.extras = Math.max(gathered.extras, cells.length - columns);
+        const ragged = cells.length !== columns;
+        if (ragged || header > 0) {
+          gathered.index[line] = { ...(ragged && { cells: cells.length }), ...(header > 0 && { header }) };
+        }
+        text += `${JSON.stringify([header, line, reason, cells] satisfies GatheredRow | [number, string, string, readonly string[]])}\n`;
+      }
+      if (text !== '') yield text;
+      if ((batch.at(-1)?.line ?? 0) >= lines.lastLine) break;
+    }
+  }
+}
+
+function indexOfHeader({ headers }: Gathered, header: readonly string[]): number {
+  const text = JSON.stringify(header);
+  const known = headers.findIndex((other) => JSON.stringify(other) === text);
+  return known >= 0 ? known : headers.push(header) - 1;
+}
+
+async function* compose(
+  { folder, formatRow }: WriteRejectsOptions,
+  gathered: Gathered,
+  ownColumns: readonly string[],
+): AsyncGenerator<string> {
+  const { headers, extras, newline, delimiter = ',' } = gathered;
+  const union = uniteColumns(headers);
+  const columns = union.header.length;
+  const extraColumns = Array.from({ length: extras }, (_, index) => extraColumn(index + 1));
+  let text = `\ufeff${formatRow([...union.header, ...extraColumns, ...ownColumns], delimiter)}${newline}`;
+
+  for await (const json of linesOf(await folder.read(ROWS_FILE))) {
+    const [header, line, reason, cells] = gatheredRow.parse(JSON.parse(json));
+    const positions = union.positions[header] ?? [];
+    const written: string[] = new Array(columns + extras).fill('');
+    for (const [index, cell] of cells.entries()) {
+      written[positions[index] ?? columns + index - positions.length] = cell;
+    }
+    if (ownColumns.length > 0) written.push(reason, line);
+    text += formatRow(written, delimiter) + newline;
+    if (text.length >= WRITTEN_AT_ONCE) {
+      yield text;
+      text = '';
+    }
+  }
+  yield text;
+}
+
+/** Lines that end with LF and with nothing else: readline also splits at U+2028, which JSON leaves as it is. */
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  stream.setEncoding('utf8');
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
