@@ -17,7 +17,7 @@ export interface AppendLinesOptions {
 export async function appendLines(destination: Destination, options: AppendLinesOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
-  if (found === null) return await replaceFile(destination, { ...options, style: null });
+  if (found === null) return await replaceFile(destination, { ...options, style: null, ifVersion: null });
   const notes = [...found.notes];
   let lines = 0;
   let there = 0;
@@ -38,6 +38,7 @@ export async function appendLines(destination: Destination, options: AppendLines
   async function* content(): AsyncGenerator<string> {
     const again = await destination.read(signal);
     if (again === undefined || again.version !== version) {
+      again?.content.destroy();
       throw new DestinationChangedError(
         `${destination.location} was changed by somebody else while it was being added to.`,
         { hint: 'Run again: nothing was written.' },

@@ -38,6 +38,12 @@ interface Found {
   readonly notes: readonly string[];
 }
 
+/** Nothing is in it, or it is not there: `version` as for `Destination.write`. */
+interface Nothing {
+  readonly keys: null;
+  readonly version: string | null | undefined;
+}
+
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const MENDING =
   'Mend or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
@@ -51,9 +57,10 @@ const MENDING =
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
-  if (found === null) return await replaceFile(destination, options);
+  if (found.keys === null) return await replaceFile(destination, { ...options, ifVersion: found.version });
   const added = shape.columns.filter((name) => !found.header.includes(name));
   const header = [...found.header, ...added];
+  const width = found.header.length;
   const places = header.map((name) => shape.columns.indexOf(name));
   const keyPlaces = shape.keyColumns.map((name) => shape.columns.indexOf(name));
   const notes = [...found.notes];
@@ -71,14 +78,15 @@ export async function appendTable(destination: Destination, options: AppendTable
   async function* content({ style, keys, version }: Found): AsyncGenerator<string> {
     yield markOf(style) + csvLine(header, style);
     const again = await destination.read(signal);
-    if (again === undefined || again.version !== version) throw changed(destination);
+    if (again === undefined || again.version !== version) {
+      again?.content.destroy();
+      throw changed(destination);
+    }
     const blanks = added.map(() => '');
     const table = await options.openTable(again.content, { name: destination.location });
     for await (const rows of table.batches()) {
       yield rows
-        .map(({ cells }) =>
-          csvLine(cells.length === found?.header.length ? [...cells, ...blanks] : cells, style),
-        )
+        .map(({ cells }) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
         .join('');
     }
     for await (const batch of items) {
@@ -123,12 +131,12 @@ export function withoutId({ location }: Destination): DestinationError {
   );
 }
 
-/** Reads all that is there; null when that is nothing. */
-async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | null> {
+/** Reads all that is there. */
+async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | Nothing> {
   const { shape, style, openTable, signal } = options;
   const name = destination.location;
   const before = await destination.read(signal);
-  if (before === undefined) return null;
+  if (before === undefined) return { keys: null, version: null };
   const bytes = watchBytes(before.content);
   try {
     const table = await openTable(bytes.content, { name });
@@ -158,7 +166,9 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     };
   } catch (error) {
     bytes.content.destroy();
-    if (bytes.isEmpty() && error instanceof CsvError) return null;
+    if (bytes.isEmpty() && error instanceof CsvError) {
+      return { keys: null, version: before.version ?? undefined };
+    }
     if (!(error instanceof CsvError)) throw error;
     throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {
       place: error.place,

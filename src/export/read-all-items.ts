@@ -190,9 +190,10 @@ class ChangingList {
     return await this.#fetch(0);
   }
 
-  /** Behind the common item there is nothing more: `next` is not even full. */
+  /** Behind the common item there is nothing more: `next` is not even full, nor does the store count any further. */
   #isBehindEnd(page: ItemPage, next: ItemPage, size: number): boolean {
     const last = page.items.at(-1)?.key;
+    if (next.totalCount !== null && reach(next) < next.totalCount) return false;
     return next.items.length < size && next.items.at(-1)?.key === last && next.skip > page.skip;
   }
 

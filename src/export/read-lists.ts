@@ -17,8 +17,9 @@ export async function readLists(
   storefront: Pick<Storefront, 'subscriberLists'>,
   options: SendOptions,
 ): Promise<SubscriberList[]> {
-  const { items, totalCount } = await storefront.subscriberLists(options);
-  const isWhole = totalCount === null || items.length >= totalCount;
+  const { items, totalCount, limit } = await storefront.subscriberLists(options);
+  // An envelope that does not count may hold one page of many: a full one says no more than its limit.
+  const isWhole = totalCount === null ? limit === null || items.length < limit : items.length >= totalCount;
   const lists = isWhole ? items.map(toList) : await readByPages(storefront, options);
   return lists.toSorted((a, b) => a.id - b.id);
 }

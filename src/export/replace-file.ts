@@ -14,15 +14,21 @@ export async function replaceFile(
     shape,
     style,
     signal,
+    ifVersion,
   }: {
     readonly items: Items;
     readonly shape: RowShape;
     readonly style: TableStyle | null;
     readonly signal: AbortSignal;
+    /** As for `Destination.write`: null where nothing may be there yet. */
+    readonly ifVersion?: string | null | undefined;
   },
 ): Promise<Written> {
   let lines = 0;
-  const bytes = await destination.write(content(), { signal });
+  const bytes = await destination.write(
+    content(),
+    ifVersion === undefined ? { signal } : { signal, ifVersion },
+  );
   return { lines, bytes, notes: [] };
 
   async function* content(): AsyncGenerator<string> {

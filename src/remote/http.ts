@@ -89,7 +89,8 @@ export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): 
       const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...unlessHeaders(unless) };
       const answer = await follow(wanted, signal);
       const { statusCode, headers, body } = answer;
-      if (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers))) {
+      // Unasked, 304 says nothing: that there is a file, or that there is none, would be a guess.
+      if (unless !== null && (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers)))) {
         discard(answer);
         return { kind: 'unchanged' };
       }

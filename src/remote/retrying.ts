@@ -13,7 +13,7 @@ export const DEFAULT_PATIENCE: Patience = { retries: 4, firstWaitMs: 500 };
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Tries again what fails in a way that may pass, until patience ends; rejects with the last failure. */
+/** Tries again what fails in a way that may pass, until patience ends; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
@@ -32,5 +32,9 @@ export async function retrying<T>(
       const { retryAfterMs = 0 } = error;
       if (retryAfterMs > 0) await sleep(Math.min(retryAfterMs, LONGEST_WAIT_MS), undefined, { signal });
     },
+  }).catch((error: unknown) => {
+    // A timer that is called off says so itself, and not why.
+    signal.throwIfAborted();
+    throw error;
   });
 }

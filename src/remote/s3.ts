@@ -1,28 +1,19 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Address } from '../model/remote-address.ts';
 import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './name-pattern.ts';
-import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
+import { connectS3, PART_BYTES, S3_TIMEOUTS, type S3Timeouts } from './s3-connection.ts';
 import { s3Failure } from './s3-failure.ts';
 
-const PART_BYTES = 8 * 1024 * 1024;
-/** Longest waits, in milliseconds. */
-export interface S3Timeouts {
-  readonly connectMs: number;
-  /** In which nothing at all comes or goes. */
-  readonly silenceMs: number;
-}
-
-const TIMEOUTS: S3Timeouts = { connectMs: 10_000, silenceMs: 30_000 };
+/** Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here. */
+const ATTEMPTS = 3;
 
 /** Reads and writes objects in a store that speaks the protocol of S3. */
-export function s3Client(at: S3Address, timeouts: S3Timeouts = TIMEOUTS): RemoteClient {
-  const client = connect(at, timeouts);
+export function s3Client(at: S3Address, timeouts: S3Timeouts = S3_TIMEOUTS): RemoteClient {
+  const client = connectS3(at, ATTEMPTS, timeouts);
   const { bucket: Bucket, key } = at;
 
   async function send<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
@@ -81,7 +72,8 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = TIMEOUTS): Remote
         if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
         return { kind: 'content', content: Body, size: ContentLength, version: ETag };
       } catch (error) {
-        if (error instanceof RemoteFailure && error.status === 304) return { kind: 'unchanged' };
+        if (unless !== null && error instanceof RemoteFailure && error.status === 304)
+          return { kind: 'unchanged' };
         throw error;
       }
     },
@@ -111,36 +103,4 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = TIMEOUTS): Remote
 function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; IfNoneMatch?: string } {
   if (ifVersion === undefined) return {};
   return ifVersion === null ? { IfNoneMatch: '*' } : { IfMatch: ifVersion };
-}
-
-function connect(at: S3Address, { connectMs, silenceMs }: S3Timeouts): S3Client {
-  const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
-  const { sessionToken, ...keys } = credentials;
-  const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
-  // Names are checked when they are looked up; addresses are not looked up, wherever the library has them from.
-  const guarded = <A extends HttpAgent>(made: A): A => {
-    const connectTo = made.createConnection.bind(made);
-    made.createConnection = (options, done) => {
-      refusePrivateHost(options.host ?? '', allowPrivateAddresses);
-      return connectTo(options, done);
-    };
-    return made;
-  };
-  return new S3Client({
-    region,
-    ...(endpoint === null ? {} : { endpoint }),
-    forcePathStyle: pathStyle,
-    credentials: { ...keys, ...(sessionToken === null ? {} : { sessionToken }) },
-    // Checksums in trailers are understood by Amazon and few others.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    // Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here.
-    maxAttempts: 3,
-    requestHandler: {
-      connectionTimeout: connectMs,
-      socketTimeout: silenceMs,
-      httpAgent: guarded(new HttpAgent(agent)),
-      httpsAgent: guarded(new HttpsAgent(agent)),
-    },
-  });
 }

@@ -9,25 +9,28 @@ import type { RunReport } from './run-report.ts';
 import { writeStep } from './write-step.ts';
 
 /**
- * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere; any other
- * failure is told by the report's status and error, and leaves the destination as it was.
+ * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere, and when its
+ * lock is lost; any other failure is told by the report's status and error, and leaves the destination as it was.
  */
 export async function exportRun(context: RunContext, request: ExportRequest): Promise<RunReport> {
   const begun = newExportRun(context, request);
   let run = begun;
-  await using _job = await lockJob(context, run);
+  await using lock = await lockJob(context, run);
+  const held = { ...context, signal: AbortSignal.any([context.signal, lock.lost]) };
   let failure: unknown = null;
   try {
     await context.state.runs.create(run);
-    run = await continueOrBeginExport(context, request, run);
+    run = await continueOrBeginExport(held, request, run);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
-    const read = await readStep(context, request, run);
+    const read = await readStep(held, request, run);
     run = read.run;
-    await writeEarlierReadings(context, request, run);
-    run = await writeStep(context, request, read);
+    await writeEarlierReadings(held, request, run);
+    run = await writeStep(held, request, read);
   } catch (error) {
     failure = error;
   }
+  // Whoever has the job now has the run as well: it is theirs to end.
+  if (!lock.isHeld() && lock.lost.aborted) throw lock.lost.reason;
   return await finishExport(context, request, run, failure);
 }

@@ -48,6 +48,14 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
   };
 }
 
+/** The batches of a generator, which ends with them when they are given up; what it gives at its end is told. */
+async function* told<Batch, End>(
+  batches: AsyncGenerator<Batch, End>,
+  onEnd: (end: End) => void,
+): AsyncGenerator<Batch> {
+  onEnd(yield* batches);
+}
+
 /** The items that the job asks for, as JSON, in batches. */
 async function* itemsOf(
   context: RunContext,
@@ -69,11 +77,8 @@ async function* itemsOf(
         onProgress: (done, total) =>
           context.onEvent({ type: 'progress', step: 'read', done, total, unit: 'orders' }),
       });
-      for (;;) {
-        const next = await orders.next();
-        if (next.done === true) return onAllRead(next.value);
-        yield next.value.map(({ text }) => text);
-      }
+      for await (const batch of told(orders, onAllRead)) yield batch.map(({ text }) => text);
+      return;
     }
     default:
       job.export satisfies never;

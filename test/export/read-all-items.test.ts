@@ -79,6 +79,15 @@ describe('reading a whole list', () => {
     expect(given.toSorted((a, b) => a - b)).toEqual(ids(400));
   });
 
+  it('takes no short page for the end while the store counts further', async () => {
+    const store = new ChangingStore({ ids: ids(400), changes: [] });
+    const { given } = await readAll(async (skip, limit) => {
+      const page = await store.fetch(skip, limit);
+      return skip === 96 ? { ...page, items: page.items.slice(0, 2) } : page;
+    });
+    expect(given.toSorted((a, b) => a - b)).toEqual(ids(400));
+  });
+
   it('says when the store counts what it does not show', async () => {
     const store = new ChangingStore({ ids: ids(120), changes: [] });
     const { given, all } = await readAll(async (skip, limit) => {

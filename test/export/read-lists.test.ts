@@ -36,6 +36,11 @@ describe('reading subscriber lists', () => {
     expect(await readLists(paged, options)).toEqual(LISTS.toReversed());
   });
 
+  it('reads pages where a full envelope does not count', async () => {
+    const paged = answering((limit, skip) => ({ items: LISTS.slice(skip, skip + limit), limit, skip }));
+    expect(await readLists(paged, options)).toEqual(LISTS.toReversed());
+  });
+
   it('gives nothing for figures that are none', async () => {
     const odd = answering(() => [{ id: 1, opens: 'many', created: null }]);
     expect(await readLists(odd, options)).toEqual([

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InterruptedError } from '../../src/model/errors.ts';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
 import { httpClient } from '../../src/remote/http.ts';
 import { figure } from '../support/figure.ts';
@@ -84,6 +85,28 @@ describe('a file on the web', () => {
     const begun = performance.now();
     await fetchOne(client());
     expect(performance.now() - begun).toBeGreaterThan(990);
+  });
+
+  it('is given up with the reason why, also while the server has asked to be left alone', async () => {
+    await using server = await startFileServer();
+    const calledOff = new AbortController();
+    const reason = new InterruptedError('told to stop');
+    server.answer('/a.csv', (_request, response) => {
+      response.writeHead(503, { 'retry-after': '20' }).end();
+      setTimeout(() => calledOff.abort(reason), 50);
+    });
+    await using client = httpClient(httpAddress(`${server.url}/a.csv`));
+    const [file] = await client.find(signal);
+    if (file === undefined) throw new Error('no file');
+    await expect(fetchFile(client, file, { signal: calledOff.signal })).rejects.toBe(reason);
+  });
+
+  it('is not taken for unchanged, or for none, by an answer to a condition that nobody made', async () => {
+    await using server = await startFileServer();
+    server.answer('/a.csv', (_request, response) => void response.writeHead(304).end());
+    const failure = await failureOf(fetchOne(httpClient(httpAddress(`${server.url}/a.csv`))));
+    expect(failure.kind).toBe('final');
+    expect(failure.message).toMatch(/answers 304/);
   });
 
   it.each([

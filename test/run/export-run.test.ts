@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/export-job.ts';
 import type { StoreConfig } from '../../src/config/stores.ts';
-import { StateError } from '../../src/model/errors.ts';
+import { LockedError, StateError } from '../../src/model/errors.ts';
+import type { RemoteAddress } from '../../src/model/remote-address.ts';
 import type { RunContext } from '../../src/run/context.ts';
+import { exportDigest } from '../../src/run/export-digest.ts';
 import type { ExportRequest } from '../../src/run/export-request.ts';
 import { exportRun } from '../../src/run/export-run.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
@@ -138,6 +140,67 @@ describe('a run that keeps history', () => {
     expect(run).toMatchObject({ id: 'run-2', status: 'done' });
     expect(totals.rows).toBe(2);
     expect(await readFile(path, 'utf8')).toBe('id,read_at\n1,20');
+  });
+});
+
+describe('a run whose job another process has taken over', () => {
+  it('writes nothing, and leaves it to the other to end it', async () => {
+    const { context, request, path } = await setup();
+    const lost = new AbortController();
+    const { state } = context;
+    const locks: typeof state.locks = Object.create(state.locks, {
+      tryAcquire: {
+        async value(...asked: Parameters<typeof state.locks.tryAcquire>) {
+          const lock = await state.locks.tryAcquire(...asked);
+          const isHeld = () => !lost.signal.aborted;
+          return 'heldBy' in lock
+            ? lock
+            : Object.create(lock, { lost: { value: lost.signal }, isHeld: { value: isHeld } });
+        },
+      },
+    });
+    const losing: RunContext = {
+      ...context,
+      state: Object.create(state, { locks: { value: locks } }),
+      openStorefront: (store) => {
+        lost.abort(new LockedError('The lock job:stats was lost.'));
+        return context.openStorefront(store);
+      },
+    };
+    await expect(exportRun(losing, request)).rejects.toThrow('The lock job:stats was lost.');
+    await expect(readFile(path)).rejects.toThrow('ENOENT');
+    expect((await state.runs.get('run-1'))?.status).toBe('running');
+  });
+});
+
+describe('where an export writes', () => {
+  it('is the same place with a new password, and another one at another endpoint', () => {
+    const digestOf = (secretAccessKey: string, endpoint: string | null): string => {
+      const remote: RemoteAddress = {
+        kind: 's3',
+        location: 's3://bucket/lists.csv',
+        bucket: 'bucket',
+        key: 'lists.csv',
+        endpoint,
+        region: 'us-east-1',
+        credentials: { accessKeyId: 'K', secretAccessKey, sessionToken: null },
+        pathStyle: true,
+        newest: false,
+        allowPrivateAddresses: false,
+      };
+      const job: ExportJob = {
+        kind: 'export',
+        name: 'stats',
+        export: 'subscriber-lists',
+        store: 'main',
+        destination: { remote, mode: 'append', format: 'csv' },
+      };
+      const limits = { concurrency: 8 };
+      const store = { name: 'main', baseUrl: 'http://store', apiKey: 'K', weightUnit: 'kg' as const, limits };
+      return exportDigest({ job, store });
+    };
+    expect(digestOf('new', null)).toBe(digestOf('old', null));
+    expect(digestOf('old', 'https://other.example')).not.toBe(digestOf('old', null));
   });
 });
 

@@ -1,0 +1,82 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { formatRow } from '../../src/csv/format-row.ts';
+import { readCsv } from '../../src/csv/read-csv.ts';
+import { appendLines } from '../../src/export/append-lines.ts';
+import { appendTable } from '../../src/export/append-table.ts';
+import { newStyle } from '../../src/export/csv-lines.ts';
+import type { Destination } from '../../src/export/destination.ts';
+import { localDestination } from '../../src/export/local-destination.ts';
+import { listShape } from '../../src/export/row-shape.ts';
+import type { Written } from '../../src/export/written.ts';
+import { DestinationChangedError } from '../../src/model/errors.ts';
+import { aList } from '../support/exports.ts';
+
+const signal = new AbortController().signal;
+const shape = listShape('2030-01-02T06:00:00.000Z');
+
+type Append = (destination: Destination, items: AsyncIterable<readonly string[]>) => Promise<Written>;
+
+const ways: readonly (readonly [string, Append, string])[] = [
+  [
+    'a table',
+    (destination, items) =>
+      appendTable(destination, {
+        items,
+        shape,
+        signal,
+        style: newStyle('csv', formatRow),
+        openTable: readCsv,
+      }),
+    'id,read_at\n1,2030-01-01T06:00:00.000Z\n',
+  ],
+  [
+    'JSON Lines',
+    (destination, items) => appendLines(destination, { items, shape, signal }),
+    '{"id":1,"read_at":"2030-01-01T06:00:00.000Z"}\n',
+  ],
+];
+
+async function* reading(before: () => Promise<void> = async () => {}) {
+  await before();
+  yield [JSON.stringify(aList(1, 'News'))];
+}
+
+describe.each(ways)('adding to %s', (_name, append, there) => {
+  it.each([
+    ['was not there', undefined],
+    ['was empty', ''],
+  ])('that %s replaces nothing that somebody else wrote meanwhile', async (_state, before) => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-append-'));
+    try {
+      const path = join(dir, 'lists');
+      if (before !== undefined) await writeFile(path, before);
+      const meanwhile = reading(() => writeFile(path, there));
+      await expect(append(await localDestination(path), meanwhile)).rejects.toThrow(DestinationChangedError);
+      expect(await readFile(path, 'utf8')).toBe(there);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it('lets go of what it reads when somebody else has written meanwhile', async () => {
+    const opened: Readable[] = [];
+    const changing: Destination = {
+      location: 'lists',
+      async read() {
+        const content = Readable.from([Buffer.from(there)], { objectMode: false });
+        opened.push(content);
+        return { content, version: String(opened.length) };
+      },
+      async write(content) {
+        for await (const _ of content);
+        return 0;
+      },
+    };
+    await expect(append(changing, reading())).rejects.toThrow(DestinationChangedError);
+    expect(opened.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  });
+});
