@@ -7,11 +7,15 @@ const WRITE_BYTES = 32 * 1024;
 /** Pieces on their way at once: the distance to a server costs once, not for every piece. */
 const IN_FLIGHT = 16;
 
+/** What the name of a file ends in that was put aside, for as long as another takes its place. */
+export const ASIDE = '.old';
+
 /** The requests to an SFTP server that are needed here. They reject with the client's errors, or when `ended` aborts. */
 export interface SftpCalls {
   stat(path: string): Promise<Attributes>;
   list(folder: string): Promise<FileEntry[]>;
   remove(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
   open(path: string): Promise<Buffer>;
   /** The bytes at a position; fewer than asked for at the end, none behind it. */
   read(handle: Buffer, position: number, length: number): Promise<Buffer>;
@@ -74,7 +78,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
 
   /** For servers that cannot rename over a file: never half a file, though for a moment none. */
   async function replaceInSteps(from: string, to: string): Promise<void> {
-    const aside = `${from}.old`;
+    const aside = `${from}${ASIDE}`;
     try {
       await rename(to, aside);
     } catch (error) {
@@ -93,6 +97,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
     stat: (path) => call<Attributes>((done) => sftp.stat(path, done)),
     list: (folder) => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
     remove,
+    rename,
     open: (path) => call<Buffer>((done) => sftp.open(path, 'r', done)),
     read: (handle, position, length) =>
       call<Buffer>((done) =>

@@ -4,7 +4,7 @@ import type { SftpAddress } from '../model/remote-address.ts';
 import { chosen, isPattern, matchesPattern, splitPath } from './name-pattern.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
-import { type SftpCalls, sftpCalls } from './sftp-calls.ts';
+import { ASIDE, type SftpCalls, sftpCalls } from './sftp-calls.ts';
 import { isAbsent, sftpFailure } from './sftp-failure.ts';
 import { sftpReadable } from './sftp-readable.ts';
 import { connectSsh, type SshConnection } from './ssh-connection.ts';
@@ -101,11 +101,19 @@ function temporaryStart(name: string): string {
   return `.${name}.storeferry-`;
 }
 
-/** What a killed process has left behind; whoever writes holds the lock of the destination. */
+/**
+ * What a killed process has left behind; whoever writes holds the lock of the destination. A file that was put aside
+ * when the process died, with nothing in its place yet, is put back: it is the only one.
+ */
 async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {
   const entries = await calls.list(folder === '' ? '.' : folder);
+  let isThere = entries.some(({ filename }) => filename === name);
   for (const { filename } of entries) {
-    if (filename.startsWith(temporaryStart(name)) && filename.endsWith('.tmp')) {
+    if (!filename.startsWith(temporaryStart(name))) continue;
+    if (filename.endsWith(`.tmp${ASIDE}`) && !isThere) {
+      await calls.rename(folder + filename, folder + name);
+      isThere = true;
+    } else if (filename.endsWith('.tmp') || filename.endsWith(`.tmp${ASIDE}`)) {
       await calls.remove(folder + filename).catch(() => undefined);
     }
   }

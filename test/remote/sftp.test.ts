@@ -146,6 +146,19 @@ describeWithSshd('a file on an SSH server', () => {
     expect(readdirSync(other.folder)).toEqual(['out.csv']);
   });
 
+  it('is put back where a process died between putting it aside and putting another in its place', async () => {
+    there('.torn.csv.storeferry-0011.tmp.old', 'the only one');
+    there('.torn.csv.storeferry-0011.tmp', 'what was to come');
+    expect((await failureOf(put(sftpClient(addressOf('torn.csv')), 'begun anew', null))).kind).toBe(
+      'changed',
+    );
+    expect(readFileSync(join(sshd.folder, 'torn.csv'), 'utf8')).toBe('the only one');
+    there('.torn.csv.storeferry-0022.tmp.old', 'older');
+    await put(sftpClient(addressOf('torn.csv')), 'next');
+    expect(readFileSync(join(sshd.folder, 'torn.csv'), 'utf8')).toBe('next');
+    expect(readdirSync(sshd.folder).filter((name) => name.includes('torn'))).toEqual(['torn.csv']);
+  });
+
   it('is written only over the version that was read', async () => {
     await put(sftpClient(addressOf('versions.csv')), 'one', null);
     expect((await failureOf(put(sftpClient(addressOf('versions.csv')), 'two', null))).kind).toBe('changed');
