@@ -57,8 +57,8 @@ export async function openContext(
   { listener, ...options }: ContextOptions = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
-  const { redisUrl, artifactsUrl } = workspace.settings();
-  const artifacts = openArtifacts(artifactsUrl, workspace.dir);
+  const { redisUrl, artifacts: place } = workspace.settings();
+  const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
   const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
   const version = packageVersion();

@@ -1,9 +1,9 @@
-import { relative } from 'node:path';
 import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { rejectsLines } from '../report/rejects-lines.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import type { RunReport } from '../run/run-report.ts';
+import { shownFile } from '../run/shown-location.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
@@ -43,7 +43,8 @@ export interface PrintOptions {
 export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
-  const rejectsFile = report.rejectsFile === null ? null : relative(options.workspaceDir, report.rejectsFile);
+  const rejectsFile =
+    report.rejectsFile === null ? null : shownFile(options.workspaceDir, report.rejectsFile);
   const facts = { ...report, rejectsFile };
   const now = Date.now();
   if (options.json) {

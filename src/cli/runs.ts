@@ -1,8 +1,8 @@
-import { relative } from 'node:path';
 import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { readStoredReport } from '../run/run-report.ts';
+import { shownFile } from '../run/shown-location.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';
@@ -31,7 +31,7 @@ export async function runs(
     return 0;
   }
   const report = await readStoredReport(context, await asItStands(context, await knownRun(context, id)));
-  const rejectsFile = report.rejectsFile === null ? null : relative(workspace.dir, report.rejectsFile);
+  const rejectsFile = report.rejectsFile === null ? null : shownFile(workspace.dir, report.rejectsFile);
   terminal.out(runText({ ...report, rejectsFile }, options));
   return 0;
 }

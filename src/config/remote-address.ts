@@ -1,8 +1,8 @@
 import type { HttpAddress, RemoteAddress, S3Address, SftpAddress } from '../model/remote-address.ts';
 import type { Environment } from './environment.ts';
-import { isHttpUrl } from './http-url.ts';
 import { parseTemplate, placeholder } from './placeholders.ts';
 import type { RemoteSpec } from './remote-spec.ts';
+import { completeS3Place } from './s3-place.ts';
 import { readSftpAddress } from './sftp-address.ts';
 
 /** What an address is completed with. */
@@ -60,19 +60,9 @@ function locationOf(written: string, { origin }: URL): string {
 }
 
 function s3(spec: NonNullable<RemoteSpec['s3']>, { environment, onSecret }: Surroundings): Completed {
-  const first = (...names: readonly string[]) =>
-    names.map((name) => environment.get(name)).find((value) => value !== undefined);
-  const endpoint = spec.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;
-  if (endpoint !== null && !isHttpUrl(endpoint)) {
-    return { problem: 'AWS_ENDPOINT_URL: expected an http or https address' };
-  }
-  const ownKeys = spec.accessKeyId !== undefined || spec.secretAccessKey !== undefined;
-  const accessKeyId = spec.accessKeyId ?? first('AWS_ACCESS_KEY_ID');
-  const secretAccessKey = spec.secretAccessKey ?? first('AWS_SECRET_ACCESS_KEY');
-  const sessionToken = spec.sessionToken ?? (ownKeys ? undefined : first('AWS_SESSION_TOKEN'));
-  for (const secret of [secretAccessKey, sessionToken]) {
-    if (secret !== undefined) onSecret(secret);
-  }
+  const completed = completeS3Place(spec, environment);
+  if ('problem' in completed) return completed;
+  for (const secret of completed.secrets) onSecret(secret);
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.*)$/.exec(spec.address) ?? [];
   return {
     remote: {
@@ -80,21 +70,11 @@ function s3(spec: NonNullable<RemoteSpec['s3']>, { environment, onSecret }: Surr
       location: spec.address,
       bucket,
       key,
-      endpoint,
-      region: spec.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1',
-      credentials: {
-        accessKeyId: accessKeyId ?? '',
-        secretAccessKey: secretAccessKey ?? '',
-        sessionToken: sessionToken ?? null,
-      },
-      pathStyle: spec.pathStyle ?? endpoint !== null,
+      ...completed.place,
       newest: spec.newest,
       allowPrivateAddresses: spec.allowPrivateAddresses,
     } satisfies S3Address,
-    unset: [
-      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
-      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
-    ],
+    unset: completed.unset,
   };
 }
 

@@ -1,13 +1,13 @@
-import { isAbsolute, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { unescape as decodePercent } from 'node:querystring';
 import { z } from 'zod';
+import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
+import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './artifacts-url.ts';
 import type { Environment } from './environment.ts';
 import { expectation } from './expectation.ts';
 import { explainIssues } from './explain-issues.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';
 
 /** Variables that are settings of the whole workspace, not values of its files. */
 export const settingsSchema = z.object({
@@ -21,27 +21,21 @@ export const settingsSchema = z.object({
     .describe('Where shared state lives. Unset: in SQLite under `.storeferry/`.'),
   ARTIFACTS_URL: z
     .string()
-    .refine(
-      (url) => !/^[a-z][a-z0-9+.-]+:/i.test(url) || /^(file|s3):\/\/[^?#]/.test(url),
-      ARTIFACTS_EXPECTED,
-    )
+    .refine(isArtifactsUrl, ARTIFACTS_EXPECTED)
     .default('.storeferry/artifacts')
-    .describe('Where the files of runs live: a folder, shared by all workers.'),
+    .describe(
+      'Where the files of runs live: a folder, shared by all workers, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
+    ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 
 /** Settings of the workspace as a whole. */
 export interface Settings {
   readonly redisUrl: string | undefined;
-  /** An absolute path, or an `s3:` address as written. */
-  readonly artifactsUrl: string;
+  readonly artifacts: ArtifactsPlace;
   readonly logLevel: (typeof LOG_LEVELS)[number];
-}
-
-function artifactsLocation(url: string, dir: string): string {
-  if (url.startsWith('s3:')) return url;
-  const path = url.startsWith('file:') ? fileURLToPath(url) : url;
-  return isAbsolute(path) ? path : resolve(dir, path);
+  /** Those among the values, to be redacted wherever they turn up. */
+  readonly secrets: readonly string[];
 }
 
 /** Reads the settings; ConfigurationError names the variables that cannot be used, without their values. */
@@ -54,16 +48,24 @@ export function readSettings(environment: Environment, dir: string): Settings {
   const variables = Object.fromEntries(given);
   const parsed = settingsSchema.safeParse(variables, { error: expectation });
   if (!parsed.success) {
-    throw new ConfigurationError(
-      explainIssues(parsed.error.issues, variables).map(({ path, message, hint }) => ({
-        place: { file: 'environment' },
-        message: `${path.map(String).join('.')}: ${message}${hint}`,
-      })),
+    throw refused(
+      explainIssues(parsed.error.issues, variables).map(
+        ({ path, message, hint }) => `${path.map(String).join('.')}: ${message}${hint}`,
+      ),
     );
   }
+  const { REDIS_URL, ARTIFACTS_URL, LOG_LEVEL } = parsed.data;
+  const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
+  if ('problems' in artifacts) throw refused(artifacts.problems);
+  const password = REDIS_URL === undefined ? '' : new URL(REDIS_URL).password;
   return {
-    redisUrl: parsed.data.REDIS_URL,
-    artifactsUrl: artifactsLocation(parsed.data.ARTIFACTS_URL, dir),
-    logLevel: parsed.data.LOG_LEVEL,
+    redisUrl: REDIS_URL,
+    artifacts: artifacts.place,
+    logLevel: LOG_LEVEL,
+    secrets: [...(password === '' ? [] : [decodePercent(password)]), ...artifacts.secrets],
   };
+}
+
+function refused(messages: readonly string[]): ConfigurationError {
+  return new ConfigurationError(messages.map((message) => ({ place: { file: 'environment' }, message })));
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { unescape as decodePercent } from 'node:querystring';
 import { ConfigurationError, UsageError } from '../model/errors.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { loadEnvironment } from './environment.ts';
@@ -65,8 +64,7 @@ export function openWorkspace(
       usable(inspection.mapping(name) ?? unknown('mapping', 'mappings/', name, files.mappingNames)),
     settings() {
       const settings = readSettings(environment, dir);
-      const password = settings.redisUrl === undefined ? '' : new URL(settings.redisUrl).password;
-      if (password !== '') secrets.add(decodePercent(password));
+      for (const secret of settings.secrets) secrets.add(secret);
       return settings;
     },
     path: (written) => resolve(dir, written),

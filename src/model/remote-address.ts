@@ -19,12 +19,9 @@ export type HttpAuth =
   | { readonly kind: 'basic'; readonly user: string; readonly password: string }
   | { readonly kind: 'bearer'; readonly token: string };
 
-/** An object in S3, or in a store that speaks its protocol. */
-export interface S3Address extends Remote {
-  readonly kind: 's3';
+/** How a bucket is reached, in S3 or in a store that speaks its protocol. */
+export interface S3Place {
   readonly bucket: string;
-  /** A `*` in its last part stands for any text, in sources. */
-  readonly key: string;
   /** Null: Amazon's own. */
   readonly endpoint: string | null;
   readonly region: string;
@@ -35,6 +32,15 @@ export interface S3Address extends Remote {
   };
   /** The bucket stands in the path, not in the host name. */
   readonly pathStyle: boolean;
+  /** Whether the endpoint may lead into a private network, or to this machine. */
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** An object in S3, or in a store that speaks its protocol. */
+export interface S3Address extends Remote, S3Place {
+  readonly kind: 's3';
+  /** A `*` in its last part stands for any text, in sources. */
+  readonly key: string;
   /** Of several objects, only the one written last. */
   readonly newest: boolean;
 }

@@ -7,3 +7,8 @@ export function shownLocation(workspaceDir: string, { location }: Destination): 
   const inside = relative(workspaceDir, location);
   return inside.startsWith('..') || isAbsolute(inside) ? location : inside;
 }
+
+/** Where a file of a run is: relative to the workspace, or its whole address where it is in no folder at all. */
+export function shownFile(workspaceDir: string, location: string): string {
+  return isAbsolute(location) ? relative(workspaceDir, location) : location;
+}

@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import type { Notify } from '../config/notify.ts';
 import {
   beginNotification,
@@ -8,6 +7,7 @@ import {
 } from '../report/notification.ts';
 import type { RunContext } from './context.ts';
 import type { RunReport } from './run-report.ts';
+import { shownFile } from './shown-location.ts';
 
 /** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
 export async function tellEnd(
@@ -17,7 +17,7 @@ export async function tellEnd(
 ): Promise<void> {
   const end = notifiedEnd(run);
   if (notify === undefined || end === null || !notify.on.includes(end)) return;
-  const file = rejectsFile === null ? null : relative(context.workspaceDir, rejectsFile);
+  const file = rejectsFile === null ? null : shownFile(context.workspaceDir, rejectsFile);
   const ended = { run, totals, rejectsFile: file };
   await tell(context, notify, endNotification(end, ended, context.clock()));
 }

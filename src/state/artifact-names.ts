@@ -4,9 +4,14 @@ import { StateError } from '../model/errors.ts';
 const TEMPORARY = /^\..*\.tmp$/;
 const FLAT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
 
+/** Whether a file or run folder could be called so. */
+export function isName(name: string): boolean {
+  return FLAT_NAME.test(name);
+}
+
 /** The name itself, if it is one of a file or run folder: it cannot lead anywhere else. StateError otherwise. */
 export function checkedName(name: string): string {
-  if (FLAT_NAME.test(name)) return name;
+  if (isName(name)) return name;
   throw new StateError(
     `${JSON.stringify(name)} is no name of a run or an artifact: letters, digits, '.', '-' and '_' only.`,
   );

@@ -49,8 +49,9 @@ describe('the settings', () => {
   it('have defaults', () => {
     expect(settings({})).toEqual({
       redisUrl: undefined,
-      artifactsUrl: '/srv/shop/.storeferry/artifacts',
+      artifacts: { kind: 'folder', path: '/srv/shop/.storeferry/artifacts' },
       logLevel: 'info',
+      secrets: [],
     });
   });
 
@@ -58,9 +59,64 @@ describe('the settings', () => {
     ['files', '/srv/shop/files'],
     ['/mnt/shared', '/mnt/shared'],
     ['file:///mnt/a%20b', '/mnt/a b'],
-    ['s3://bucket/prefix', 's3://bucket/prefix'],
-  ])('take %s as the place of artifacts', (given, meant) => {
-    expect(settings({ ARTIFACTS_URL: given }).artifactsUrl).toBe(meant);
+  ])('take %s as the folder of artifacts', (given, path) => {
+    expect(settings({ ARTIFACTS_URL: given }).artifacts).toEqual({ kind: 'folder', path });
+  });
+
+  it.each([
+    ['s3://bucket', ''],
+    ['s3://bucket/', ''],
+    ['s3://bucket/shop/night.ly', 'shop/night.ly'],
+    ['s3://bucket/shop/', 'shop'],
+  ])('take %s as artifacts in S3, reached as the usual variables say', (given, prefix) => {
+    const keys = { AWS_ACCESS_KEY_ID: 'AKIA', AWS_SECRET_ACCESS_KEY: 'MARKED' };
+    expect(settings({ ARTIFACTS_URL: given, ...keys })).toMatchObject({
+      artifacts: {
+        kind: 's3',
+        bucket: 'bucket',
+        prefix,
+        endpoint: null,
+        region: 'us-east-1',
+        pathStyle: false,
+      },
+      secrets: ['MARKED'],
+    });
+    const own = { AWS_ENDPOINT_URL: 'http://minio:9000', AWS_REGION: 'eu-1', AWS_SESSION_TOKEN: 'LENT' };
+    const { artifacts, secrets } = settings({ ARTIFACTS_URL: given, ...keys, ...own });
+    expect(artifacts).toMatchObject({
+      endpoint: own.AWS_ENDPOINT_URL,
+      region: 'eu-1',
+      pathStyle: true,
+      allowPrivateAddresses: true,
+    });
+    expect(secrets).toEqual(['MARKED', 'LENT']);
+  });
+
+  it.each([
+    's3://',
+    's3://B/x',
+    's3://key:MARKED@bucket/prefix',
+    's3://bucket/a//b',
+    's3://bucket/../other',
+    's3://bucket/a/..',
+    's3://bucket/a?b',
+    'https://host/MARKED',
+    'file://host/MARKED',
+  ])('refuse %s, without showing it', (given) => {
+    expect(problemsOf(() => settings({ ARTIFACTS_URL: given }))).toEqual([
+      'environment ARTIFACTS_URL: expected a folder or s3://bucket/prefix',
+    ]);
+  });
+
+  it('say what S3 needs besides', () => {
+    expect(problemsOf(() => settings({ ARTIFACTS_URL: 's3://bucket/prefix' }))).toEqual([
+      'environment AWS_ACCESS_KEY_ID: not set, and ARTIFACTS_URL needs it; set it in the environment or in .env',
+      'environment AWS_SECRET_ACCESS_KEY: not set, and ARTIFACTS_URL needs it; set it in the environment or in .env',
+    ]);
+    const wrong = { ARTIFACTS_URL: 's3://bucket', AWS_ENDPOINT_URL: 'minio:9000' };
+    expect(problemsOf(() => settings(wrong))).toEqual([
+      'environment AWS_ENDPOINT_URL: expected an http or https address',
+    ]);
   });
 
   it('are refused all at once and without their values', () => {

@@ -9,7 +9,7 @@ import type { ImportRequest } from '../../src/run/import-request.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { openMapping } from '../../src/run/open-mapping.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { openArtifacts } from '../../src/state/open-artifacts.ts';
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -61,7 +61,7 @@ async function setup() {
     const context = {
       workspaceDir: folder.dir,
       state,
-      artifacts: openArtifacts(join(temporary, 'artifacts'), folder.dir),
+      artifacts: folderArtifacts(join(temporary, 'artifacts')),
       version: 'test',
       clock: Date.now,
       newRunId: () => `run${++runs}`,

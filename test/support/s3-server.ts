@@ -17,14 +17,17 @@ export interface S3Server extends AsyncDisposable {
   readonly requests: readonly string[];
   /** Stands before each request; `next` answers it as usual. */
   intercept(handler: (request: IncomingMessage, response: ServerResponse, next: Handler) => void): void;
+  /** Breaks every connection there is. */
+  cutAll(): void;
 }
 
 /**
- * Starts it on a free loopback port. What the server of the package lacks is added: it ignores conditions on writing,
- * and would write an object in place, so that a broken upload left half of one. What it does wrong is let pass: it
- * reckons the signature of listings without the slash at the end of their path.
+ * Starts it on a free loopback port; its listings come in pages of so many keys. What the server of the package lacks is added: it ignores conditions on writing,
+ * would write an object in place, so that a broken upload left half of one, and makes the tokens of long listings with
+ * a cipher that is no longer there. What it does wrong is let pass: it reckons the signature of listings without the
+ * slash at the end of their path.
  */
-export async function startS3(): Promise<S3Server> {
+export async function startS3(pageSize = 1_000): Promise<S3Server> {
   const directory = await mkdtemp(join(tmpdir(), 'storeferry-s3-'));
   const app = new S3rver({
     directory,
@@ -43,10 +46,25 @@ export async function startS3(): Promise<S3Server> {
     return [whole.length, createHash('md5').update(whole).digest('hex')];
   };
   app.middleware.unshift(async (context, next) => {
-    if (/^\/[^/]+\/$/.test(context.path)) {
-      context.app = Object.create(app, { allowMismatchedSignatures: { value: true } });
-    }
+    if (!/^\/[^/]+\/$/.test(context.path)) return await next();
+    const from = context.query['continuation-token'];
+    const startAfter = from === undefined ? undefined : Buffer.from(from, 'base64url').toString();
+    let last: string | undefined;
+    context.store = Object.create(app.store, {
+      listObjects: {
+        async value(...[bucket, options]: Parameters<typeof app.store.listObjects>) {
+          const listed = await app.store.listObjects(bucket, { ...options, startAfter, maxKeys: pageSize });
+          if (listed.isTruncated) last = listed.objects.at(-1)?.key;
+          return { ...listed, isTruncated: false };
+        },
+      },
+    });
+    context.query = { ...context.query, 'continuation-token': '' };
+    context.app = Object.create(app, { allowMismatchedSignatures: { value: true } });
     await next();
+    if (last === undefined) return;
+    const more = `<IsTruncated>true</IsTruncated><NextContinuationToken>${Buffer.from(last).toString('base64url')}</NextContinuationToken>`;
+    context.body = String(context.body).replace('<IsTruncated>false</IsTruncated>', more);
   });
   const usual = app.callback();
 
@@ -86,6 +104,7 @@ export async function startS3(): Promise<S3Server> {
     intercept(handler) {
       intercepting = handler;
     },
+    cutAll: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,6 +1,11 @@
 declare module '@20minutes/s3rver' {
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
+  interface Listed {
+    readonly objects: readonly { readonly key: string }[];
+    readonly isTruncated: boolean;
+  }
+
   /** The parts of the server that the tests use. */
   export default class S3rver {
     constructor(options: {
@@ -10,6 +15,10 @@ declare module '@20minutes/s3rver' {
       readonly configureBuckets: readonly { readonly name: string }[];
     });
     readonly store: {
+      listObjects(
+        bucket: string,
+        options: { startAfter?: string | undefined; maxKeys?: number },
+      ): Promise<Listed>;
       getObject(
         bucket: string,
         key: string,
@@ -20,7 +29,13 @@ declare module '@20minutes/s3rver' {
       ): Promise<readonly [size: number, md5: string]>;
     };
     readonly middleware: ((
-      context: { path: string; app: object },
+      context: {
+        path: string;
+        app: object;
+        store: object;
+        body: unknown;
+        query: Readonly<Record<string, string>>;
+      },
       next: () => Promise<void>,
     ) => Promise<void>)[];
     configureBuckets(): Promise<unknown>;

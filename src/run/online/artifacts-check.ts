@@ -1,13 +1,14 @@
 import { text } from 'node:stream/consumers';
+import { type ArtifactsPlace, artifactsLocation } from '../../model/artifacts-place.ts';
 import { openArtifacts } from '../../state/open-artifacts.ts';
 import type { OnlineCheck } from './finding.ts';
 
 /** Whether the files of runs can be written, read again and removed where ARTIFACTS_URL says. */
-export function artifactsCheck(artifactsUrl: string, workspaceDir: string, runId: () => string): OnlineCheck {
+export function artifactsCheck(place: ArtifactsPlace, runId: () => string): OnlineCheck {
   return {
     subject: 'artifacts',
     async look() {
-      const artifacts = openArtifacts(artifactsUrl, workspaceDir);
+      const artifacts = openArtifacts(place);
       const id = `check-${runId()}`;
       const folder = artifacts.run(id);
       try {
@@ -16,7 +17,7 @@ export function artifactsCheck(artifactsUrl: string, workspaceDir: string, runId
       } finally {
         await artifacts.remove(id).catch(() => {});
       }
-      return [{ verdict: 'ok', message: `can be written and read in ${artifactsUrl}` }];
+      return [{ verdict: 'ok', message: `can be written and read in ${artifactsLocation(place)}` }];
     },
   };
 }

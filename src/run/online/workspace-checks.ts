@@ -39,9 +39,9 @@ export function workspaceChecks({
     ...exports.map((job) => destinationCheck(job, dir)),
   ];
   if (settings === undefined) return checks;
-  const { artifactsUrl, redisUrl } = settings;
-  checks.push(artifactsCheck(artifactsUrl, dir, newRunId));
-  if (!artifactsUrl.includes('://')) checks.push(diskCheck(artifactsUrl, () => sourceFiles(imports, dir)));
+  const { artifacts, redisUrl } = settings;
+  checks.push(artifactsCheck(artifacts, newRunId));
+  if (artifacts.kind === 'folder') checks.push(diskCheck(artifacts.path, () => sourceFiles(imports, dir)));
   if (redisUrl !== undefined) checks.push(redisCheck(redisUrl));
   return checks;
 }

@@ -1,0 +1,151 @@
+import { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3';
+import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
+import type { S3Place } from '../model/remote-address.ts';
+import { RemoteFailure } from './remote-failure.ts';
+import { connectS3, PART_BYTES, S3_TIMEOUTS } from './s3-connection.ts';
+import { s3Failure } from './s3-failure.ts';
+
+/** The objects of a bucket, by key. Calls reject with RemoteFailure, once trying again has not helped. */
+export interface S3Objects {
+  /** Stores an object of any length whole or not at all. What `content` throws is thrown on. */
+  put(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Resolves when the object is found; reading on after a broken connection, it never mixes two versions. */
+  get(key: string): Promise<AsyncIterable<Uint8Array>>;
+  has(key: string): Promise<boolean>;
+  /** All keys that begin so. */
+  list(prefix: string): Promise<string[]>;
+  /** Absent ones are no error. */
+  remove(keys: readonly string[]): Promise<void>;
+}
+
+/** With the library's waits in between, which double from 0.1 s: about 6 s, as content that is sent is not kept. */
+const ATTEMPTS = 8;
+/** How often reading goes on without one more byte. */
+const FRUITLESS_READS = 4;
+/** Parts under way at once: they are held in memory. */
+const PARTS_AT_ONCE = 2;
+/** One request each: stores other than Amazon's differ about requests that delete many. */
+const REMOVED_AT_ONCE = 16;
+
+/** Opens the objects of a bucket; nothing is connected yet. */
+export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
+  const client = connectS3(at, attempts, S3_TIMEOUTS);
+  const { bucket: Bucket } = at;
+
+  async function open(Key: string, from = 0, version?: string) {
+    const rest = from === 0 ? {} : { Range: `bytes=${from}-` };
+    const same = version === undefined ? {} : { IfMatch: version };
+    const { Body, ETag, ContentRange } = await told(
+      client.send(new GetObjectCommand({ Bucket, Key, ...rest, ...same })),
+    );
+    if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
+    // A connection that breaks before anybody reads would otherwise end the process.
+    Body.on('error', () => {});
+    // Not every store minds these conditions.
+    const other = version !== undefined && ETag !== version;
+    if (other || (from > 0 && ContentRange === undefined)) {
+      Body.destroy();
+      throw other
+        ? new RemoteFailure('changed', 'it was written anew while it was read')
+        : new RemoteFailure('passing', 'the connection broke, and the store cannot go on in the middle');
+    }
+    return { body: Body, version: ETag };
+  }
+
+  async function* readOn(key: string, { body, version }: Awaited<ReturnType<typeof open>>) {
+    let part = body;
+    let read = 0;
+    for (let fruitless = 0; ; ) {
+      try {
+        for await (const chunk of part) {
+          if (!(chunk instanceof Uint8Array)) throw new TypeError('The library gives no bytes.');
+          read += chunk.length;
+          fruitless = 0;
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        fruitless += 1;
+        if (fruitless > FRUITLESS_READS) throw s3Failure(error);
+      }
+      part = (await open(key, read, version)).body;
+    }
+  }
+
+  return {
+    async put(Key, content) {
+      let failed: { readonly error: unknown } | undefined;
+      const watched = async function* () {
+        try {
+          yield* content;
+        } catch (error) {
+          failed = { error };
+          throw error;
+        }
+      };
+      const Body = Readable.from(watched(), { objectMode: false });
+      const sending = new MultipartUpload({
+        client,
+        partSize: PART_BYTES,
+        queueSize: PARTS_AT_ONCE,
+        params: { Bucket, Key, Body },
+      });
+      try {
+        await sending.done();
+      } catch (error) {
+        throw failed === undefined ? s3Failure(error) : failed.error;
+      } finally {
+        Body.destroy();
+      }
+    },
+    async get(key) {
+      return readOn(key, await open(key));
+    },
+    async has(Key) {
+      try {
+        await told(client.send(new HeadObjectCommand({ Bucket, Key })));
+        return true;
+      } catch (error) {
+        if (error instanceof RemoteFailure && error.kind === 'absent') return false;
+        throw error;
+      }
+    },
+    async list(Prefix) {
+      const keys: string[] = [];
+      let from: string | undefined;
+      do {
+        const next = from === undefined ? {} : { ContinuationToken: from };
+        const page = await told(client.send(new ListObjectsV2Command({ Bucket, Prefix, ...next })));
+        for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
+        from = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      } while (from !== undefined);
+      return keys;
+    },
+    async remove(keys) {
+      for (let first = 0; first < keys.length; first += REMOVED_AT_ONCE) {
+        const some = keys.slice(first, first + REMOVED_AT_ONCE);
+        await Promise.all(
+          some.map((Key) => told(client.send(new DeleteObjectCommand({ Bucket, Key }))).catch(unlessAbsent)),
+        );
+      }
+    },
+  };
+}
+
+async function told<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw s3Failure(error);
+  }
+}
+
+function unlessAbsent(error: unknown): void {
+  if (!(error instanceof RemoteFailure && error.kind === 'absent')) throw error;
+}
