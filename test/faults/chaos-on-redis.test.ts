@@ -24,7 +24,7 @@ describeWithRedis('two workers, while everything around them fails', () => {
     await using scene = await openScene({
       seed,
       catalog: books.csv,
-      redis: true,
+      redis: 'short-leases',
       job: { mode: 'mirror', safety: '{ maxDeletes: off, maxRejects: off }' },
       store: { latencyMs: { min: 2, max: 20 } },
     });

@@ -28,7 +28,7 @@ describeWithRedis('a Redis that is emptied', () => {
     await using scene = await openScene({
       seed,
       catalog: books.csv,
-      redis: true,
+      redis: 'short-leases',
       job: { mode: 'mirror', safety: '{ maxRejects: off }' },
       store: { latencyMs: { min: 5, max: 20 } },
     });

@@ -21,8 +21,8 @@ export interface SceneOptions {
   /** Further lines of the job. */
   readonly job?: Readonly<Record<string, string>>;
   readonly store?: StoreOptions;
-  /** Whether state is shared in a Redis of the scene, with leases of `LEASE_MS`. */
-  readonly redis?: boolean;
+  /** Whether state is shared in a Redis of the scene; with leases of `LEASE_MS` where silence is to be noticed soon. */
+  readonly redis?: boolean | 'short-leases';
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +53,8 @@ export async function openScene(options: SceneOptions): Promise<Scene> {
   const redis = options.redis ? await startRedis() : undefined;
   const workspace = await makeWorkspace(catalogWorkspace(`http://127.0.0.1:${line.port}`, catalog, job), {
     STORE_API_KEY: MARKED_KEY,
-    ...(redis === undefined ? {} : { REDIS_URL: redis.url, STOREFERRY_LEASE_MS: String(LEASE_MS) }),
+    ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+    ...(options.redis === 'short-leases' ? { STOREFERRY_LEASE_MS: String(LEASE_MS) } : {}),
     ...options.env,
   });
   const own: Record<string, number> = {};
