@@ -65,8 +65,12 @@ describe('an export of orders', () => {
       'jobs/orders.yaml',
       job('orders', '{ path: orders.jsonl, mode: replace, format: jsonl }'),
     );
-    for (const does of [errorAnswer(503), resetBefore, halfAnswer])
-      store.misbehave({ does, probability: 0.04 });
+    for (const [index, does] of [errorAnswer(503), resetBefore, halfAnswer].entries()) {
+      // There are few pages: one of each for sure, at a page of chance.
+      const page = 2 + 3 * index + Math.floor(random() * 3);
+      store.misbehave({ does, from: page, until: page });
+      store.misbehave({ does, probability: 0.03 });
+    }
     fillOrders(store, 0);
     const { code, stderr } = await scene.start('run', 'orders', '--json').ended;
     expect(code, stderr).toBe(0);
