@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../model/errors.ts';
 import type { RunContext } from '../../run/context.ts';
 import { QUEUE_PREFIX, type Queues } from '../open-queues.ts';
@@ -7,13 +6,18 @@ import type { WorkerLog } from '../worker-log.ts';
 
 /** Kept beside the runs; the name is none a run could have. */
 const FOLDER = 'workers';
-const MARK = 'mark.txt';
+const markName = (value: string) => `mark-${value}.txt`;
 const MARK_KEY = `${QUEUE_PREFIX}:artifacts`;
 
-const LEAVING_MS = 500;
+/** Sets a value if the one before is still as expected; an empty text stands for none. */
+const REPLACE_COMMAND = 'storeferryReplace';
+const REPLACE_SCRIPT = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`;
 
 /**
- * Holds the artifacts against those of the other workers: whoever comes first leaves a mark there and its value in
+ * Holds the artifacts against those of the other workers: whoever comes first leaves a mark there and its name in
  * Redis. StateError when they cannot be written or read, or are others.
  */
 export async function checkArtifacts(
@@ -22,32 +26,28 @@ export async function checkArtifacts(
   log: WorkerLog,
 ): Promise<void> {
   const folder = artifacts.run(FOLDER);
-  const probe = `probe-${newRunId()}.txt`;
-  await folder.write(probe, ['written and read again']);
-  await text(await folder.read(probe));
-  await folder.remove([probe]);
+  const own = markName(newRunId());
+  await folder.write(own, ['Workers that find this share their artifacts.\n']);
+  await text(await folder.read(own));
 
   const client = await queues.runs.getBackend().client;
   const compare = async () => {
     const expected = await client.get(MARK_KEY);
-    const found = (await folder.exists(MARK)) ? await text(await folder.read(MARK)) : null;
-    return { expected, same: expected !== null && expected === found };
+    return { expected, same: expected !== null && (await folder.exists(expected)) };
   };
-  let { expected, same } = await compare();
-  if (expected !== null && !same) {
-    // Perhaps another worker is leaving its mark at this moment.
-    await sleep(LEAVING_MS);
-    ({ expected, same } = await compare());
-  }
-  if (!same) {
-    if (expected !== null && (await queues.runs.getWorkersCount()) > 0) {
-      throw new StateError(`${folder.location} is not where the other workers keep artifacts.`, {
-        hint: 'Give all workers the same ARTIFACTS_URL: a folder that all of them share.',
-      });
-    }
-    const mark = newRunId();
-    await client.set(MARK_KEY, mark);
-    await folder.write(MARK, [mark]);
+  // The mark is there before its name is in Redis, so that workers which start together cannot miss one another.
+  const leaveOwn = async (expected: string | null): Promise<boolean> => {
+    client.defineCommand(REPLACE_COMMAND, { numberOfKeys: 1, lua: REPLACE_SCRIPT });
+    return (await client.runCommand(REPLACE_COMMAND, [MARK_KEY, expected ?? '', own])) === 1;
+  };
+  const { expected, same } = await compare();
+  const first = expected === null || (!same && (await queues.runs.getWorkersCount()) === 0);
+  const left = first && (await leaveOwn(expected));
+  if (!left) await folder.remove([own]);
+  if (!left && !same && !(await compare()).same) {
+    throw new StateError(`${folder.location} is not where the other workers keep artifacts.`, {
+      hint: 'Give all workers the same ARTIFACTS_URL: a folder that all of them share, or s3://bucket/prefix with the same AWS_ENDPOINT_URL.',
+    });
   }
   log.info({ artifacts: folder.location }, 'artifacts can be written and read');
 }
