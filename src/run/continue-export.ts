@@ -1,12 +1,12 @@
-import { READING_FILE } from '../export/reading.ts';
 import type { Run } from '../model/run.ts';
+import { RUNS_KEPT } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
-import { exportDigest, keepsReading } from './export-digest.ts';
 import type { ExportRequest } from './export-request.ts';
 import { finishExport } from './finish-export.ts';
+import { hasKeptReading, isUnfinished, MOST_KEPT_READINGS } from './kept-reading.ts';
 import { writeStep } from './write-step.ts';
 
-const LOOK_BACK = 50;
+const LOOK_BACK = RUNS_KEPT + MOST_KEPT_READINGS;
 /** A reading this fresh is what a run that begins now would read: the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 
@@ -22,7 +22,7 @@ export async function continueOrBeginExport(
 ): Promise<Run> {
   const { runs } = context.state;
   for (const run of await unfinishedBefore(context, begun)) {
-    if (!(await hasReading(context, request, run))) {
+    if (!(await hasKeptReading(context, request, run))) {
       if (run.status === 'running') await supersede(context, run);
       continue;
     }
@@ -44,7 +44,7 @@ export async function writeEarlierReadings(
   begun: Run,
 ): Promise<void> {
   for (const run of await unfinishedBefore(context, begun)) {
-    if (!(await hasReading(context, request, run))) continue;
+    if (!(await hasKeptReading(context, request, run))) continue;
     await finishExport(context, request, await writeStep(context, request, { run, notes: [] }), null);
   }
 }
@@ -53,15 +53,6 @@ export async function writeEarlierReadings(
 async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
   const runs = await state.runs.list({ job, limit: LOOK_BACK });
   return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
-}
-
-function isUnfinished({ kind, status }: Run): boolean {
-  return kind === 'export' && (status === 'running' || status === 'failed' || status === 'interrupted');
-}
-
-async function hasReading(context: RunContext, request: ExportRequest, run: Run): Promise<boolean> {
-  if (!keepsReading(request) || run.stagedAt === null || run.digest !== exportDigest(request)) return false;
-  return await context.artifacts.run(run.id).exists(READING_FILE);
 }
 
 async function supersede(context: RunContext, run: Run): Promise<void> {

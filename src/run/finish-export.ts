@@ -2,10 +2,11 @@ import { EXPORTED_FILE } from '../export/exported-file.ts';
 import { READING_FILE } from '../export/reading.ts';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
 import type { Run, RunStatus } from '../model/run.ts';
-import { pruneRuns } from '../state/prune-runs.ts';
+import { pruneRuns, RUNS_KEPT } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
 import { keepsReading } from './export-digest.ts';
 import type { ExportRequest } from './export-request.ts';
+import { hasKeptReading, MOST_KEPT_READINGS } from './kept-reading.ts';
 import { RunBug } from './run-bug.ts';
 import { type RunReport, readExportReport } from './run-report.ts';
 
@@ -41,7 +42,10 @@ export async function finishExport(
   const folder = context.artifacts.run(run.id);
   const kept = failure !== null && keepsReading(request) ? [EXPORTED_FILE, READING_FILE] : [EXPORTED_FILE];
   await folder.remove((await folder.list()).filter((name) => !kept.includes(name)));
-  await pruneRuns(context.state, context.artifacts, ended.job);
+  await pruneRuns(context.state, context.artifacts, ended.job, RUNS_KEPT, {
+    isNeeded: (old) => hasKeptReading(context, request, old),
+    most: MOST_KEPT_READINGS,
+  });
   const report = await readExportReport(context, ended);
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
   return report;

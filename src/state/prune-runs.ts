@@ -8,23 +8,39 @@ export const RUNS_KEPT = 20;
 /** How many runs are looked at together; what is older is pruned by a later call. */
 const LOOK_AT = 1_000;
 
+/** Old runs that are not to be removed yet, and how many of them at most. */
+export interface Spared {
+  readonly isNeeded: (run: Run) => Promise<boolean>;
+  readonly most: number;
+}
+
 /** The runs of one job that need not be kept, given newest first. A run under way is never among them. */
 export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run[] {
   return runs.slice(keep).filter(({ status }) => status !== 'running');
 }
 
-/** Removes the job's old runs with their files, and gives their ids. The ledger keeps what they have sent. */
+/**
+ * Removes the job's old runs with their files, and gives their ids. The ledger keeps what they have sent. Of those that
+ * are still needed, the newest are spared.
+ */
 export async function pruneRuns(
   { runs }: Pick<State, 'runs'>,
   artifacts: Artifacts,
   job: string,
   keep: number = RUNS_KEPT,
+  { isNeeded, most }: Spared = { isNeeded: async () => false, most: 0 },
 ): Promise<string[]> {
-  const old = runsToPrune(await runs.list({ job, limit: keep + LOOK_AT }), keep);
-  for (const { id } of old) {
+  const pruned: string[] = [];
+  let spared = 0;
+  for (const run of runsToPrune(await runs.list({ job, limit: keep + LOOK_AT }), keep)) {
+    if (spared < most && (await isNeeded(run))) {
+      spared++;
+      continue;
+    }
     // The files first: a run that is still listed can be pruned again.
-    await artifacts.remove(id);
-    await runs.remove(id);
+    await artifacts.remove(run.id);
+    await runs.remove(run.id);
+    pruned.push(run.id);
   }
-  return old.map(({ id }) => id);
+  return pruned;
 }

@@ -11,6 +11,7 @@ import { exportDigest } from '../../src/run/export-digest.ts';
 import type { ExportRequest } from '../../src/run/export-request.ts';
 import { exportRun } from '../../src/run/export-run.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { RUNS_KEPT } from '../../src/state/prune-runs.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { aList } from '../support/exports.ts';
@@ -129,6 +130,23 @@ describe('a run that keeps history', () => {
     ]);
     const runs = await context.state.runs.list({ job: 'stats', limit: 10 });
     expect(runs.filter(({ status }) => status !== 'done')).toEqual([]);
+  });
+
+  it('loses none of its readings, however many nights they could not be written', async () => {
+    const { context, request, time, path, lines } = await setup();
+    const nights = 24;
+    await writeFile(path, 'id,read_at\n1,20');
+    for (let night = 0; night < nights; night++) {
+      expect((await exportRun(context, request)).run.status).toBe('failed');
+      time.now += 24 * 60 * MINUTE;
+    }
+    await writeFile(path, 'id,read_at\n');
+    expect((await exportRun(context, request)).run.status).toBe('done');
+    const moments = (await lines()).map((line) => line.split(',')[1]);
+    expect(new Set(moments).size).toBe(nights + 1);
+    expect(moments).toEqual(moments.toSorted());
+    expect(moments).toHaveLength(2 * (nights + 1));
+    expect(await context.state.runs.list({ job: 'stats', limit: 100 })).toHaveLength(RUNS_KEPT);
   });
 
   it('to another place now leaves the reading of the place before alone', async () => {
