@@ -1,5 +1,5 @@
-import { DestinationChangedError, DestinationError } from '../model/errors.ts';
-import { withoutId } from './append-table.ts';
+import { DestinationError } from '../model/errors.ts';
+import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
 import type { Destination } from './destination.ts';
 import { exactJson, exactText, isMembers } from './exact-json.ts';
 import { type Items, replaceFile } from './replace-file.ts';
@@ -18,7 +18,6 @@ export async function appendLines(destination: Destination, options: AppendLines
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
   if (found === null) return await replaceFile(destination, { ...options, style: null, ifVersion: null });
-  const notes = [...found.notes];
   let lines = 0;
   let there = 0;
   const { version, keys } = found;
@@ -27,24 +26,12 @@ export async function appendLines(destination: Destination, options: AppendLines
     if (key === undefined || key === '') throw withoutId(destination);
     return keys.has(key);
   };
-  const bytes = await destination.write(
-    content(),
-    version === null ? { signal } : { signal, ifVersion: version },
-  );
-  if (there > 0 && shape.isHistory)
-    notes.push(`${there} lines were in the file already and were not added again.`);
-  return { lines, bytes, notes };
+  const bytes = await destination.write(content(), overVersion(version, signal));
+  return { lines, bytes, notes: [...found.notes, ...alreadyThere(there, shape)] };
 
   async function* content(): AsyncGenerator<string> {
-    const again = await destination.read(signal);
-    if (again === undefined || again.version !== version) {
-      again?.content.destroy();
-      throw new DestinationChangedError(
-        `${destination.location} was changed by somebody else while it was being added to.`,
-        { hint: 'Run again: nothing was written.' },
-      );
-    }
-    for await (const batch of textLines(again.content, destination.location)) {
+    const content = await readAgain(destination, version, signal);
+    for await (const batch of textLines(content, destination.location)) {
       yield `${batch.map(({ text }) => text).join('\n')}\n`;
     }
     for await (const batch of items) {
@@ -64,7 +51,7 @@ function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
   } catch {
     return undefined;
   }
-  return isMembers(value) ? keyColumns.map((name) => exactText(value[name]) ?? '').join('\u001f') : undefined;
+  return isMembers(value) ? lineKey(keyColumns.map((name) => exactText(value[name]) ?? '')) : undefined;
 }
 
 async function inspect(destination: Destination, { shape, signal }: AppendLinesOptions) {

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
-import { CsvError, DestinationChangedError, DestinationError } from '../model/errors.ts';
+import { CsvError, DestinationError } from '../model/errors.ts';
 import { withoutInertMark } from '../model/inert-cell.ts';
 import type { Row } from '../model/row.ts';
 import type { Dialect } from '../model/table.ts';
+import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
 import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
 import type { Destination } from './destination.ts';
 import { watchBytes } from './last-byte.ts';
@@ -69,21 +70,14 @@ export async function appendTable(destination: Destination, options: AppendTable
   let lines = 0;
   let there = 0;
 
-  const write = found.version === null ? { signal } : { signal, ifVersion: found.version };
-  const bytes = await destination.write(content(found), write);
-  if (there > 0 && shape.isHistory)
-    notes.push(`${there} lines were in the file already and were not added again.`);
-  return { lines, bytes, notes };
+  const bytes = await destination.write(content(found), overVersion(found.version, signal));
+  return { lines, bytes, notes: [...notes, ...alreadyThere(there, shape)] };
 
   async function* content({ style, keys, version }: Found): AsyncGenerator<string> {
     yield markOf(style) + csvLine(header, style);
-    const again = await destination.read(signal);
-    if (again === undefined || again.version !== version) {
-      again?.content.destroy();
-      throw changed(destination);
-    }
+    const again = await readAgain(destination, version, signal);
     const blanks = added.map(() => '');
-    const table = await options.openTable(again.content, { name: destination.location });
+    const table = await options.openTable(again, { name: destination.location });
     for await (const rows of table.batches()) {
       yield rows
         .map(({ cells }) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
@@ -95,7 +89,7 @@ export async function appendTable(destination: Destination, options: AppendTable
         const cells = shape.cells(item);
         const key = keyPlaces.map((place) => cells[place] ?? '');
         if (key[0] === '') throw withoutId(destination);
-        if (keys.has(keyOf(key))) {
+        if (keys.has(lineKey(key))) {
           there++;
           continue;
         }
@@ -108,27 +102,6 @@ export async function appendTable(destination: Destination, options: AppendTable
       yield text;
     }
   }
-}
-
-function keyOf(cells: readonly string[]): string {
-  return cells.join('\u001f');
-}
-
-function changed({ location }: Destination): DestinationChangedError {
-  return new DestinationChangedError(
-    `${location} was changed by somebody else while it was being added to.`,
-    {
-      hint: 'Run again: nothing was written.',
-    },
-  );
-}
-
-/** What has no id cannot be told from what is there. */
-export function withoutId({ location }: Destination): DestinationError {
-  return new DestinationError(
-    `An order has no id: nobody can tell whether ${location} has it already, so nothing was added.`,
-    { hint: 'Set `mode: replace` under destination in the job.' },
-  );
 }
 
 /** Reads all that is there. */
@@ -151,7 +124,7 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
         if (cells.length !== header.length) odd.push(line);
-        keys.add(keyOf(keyPlaces.map((place) => plain(cells[place] ?? ''))));
+        keys.add(lineKey(keyPlaces.map((place) => plain(cells[place] ?? ''))));
       }
       last = rows.at(-1) ?? last;
     }

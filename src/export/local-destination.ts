@@ -1,9 +1,10 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { mkdir, open, realpath, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DestinationChangedError, DestinationError } from '../model/errors.ts';
+import { DestinationError } from '../model/errors.ts';
 import { found } from '../state/artifact-error.ts';
 import { syncFolder, writeAll } from '../state/durable-file.ts';
+import { changedMeanwhile } from './appending.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
 import { told } from './destination-error.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
@@ -74,9 +75,7 @@ async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteO
   if (ifVersion === undefined) return;
   const status = await told(path, 'written', found(stat(path, { bigint: true })));
   if ((status === undefined ? null : versionOf(status)) === ifVersion) return;
-  throw new DestinationChangedError(`${path} was changed by somebody else while it was being added to.`, {
-    hint: 'Run again: nothing was written.',
-  });
+  throw changedMeanwhile(path);
 }
 
 async function writeNew(

@@ -1,4 +1,5 @@
 import { InterruptedError } from '../model/errors.ts';
+import { abortingWith } from '../run/aborting-with.ts';
 
 /**
  * Aborts when the worker is told to stop, and when BullMQ takes the job away from it; always with an
@@ -6,9 +7,6 @@ import { InterruptedError } from '../model/errors.ts';
  */
 export function jobSignal(worker: AbortSignal, cancelled: AbortSignal | undefined): AbortSignal {
   if (cancelled === undefined) return worker;
-  const taken = new AbortController();
-  const take = () => taken.abort(new InterruptedError('The queue has taken the job away from this worker.'));
-  if (cancelled.aborted) take();
-  else cancelled.addEventListener('abort', take, { once: true });
-  return AbortSignal.any([worker, taken.signal]);
+  const taken = () => new InterruptedError('The queue has taken the job away from this worker.');
+  return AbortSignal.any([worker, abortingWith(cancelled, taken)]);
 }

@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../model/retry-after.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
 const LOGIN_HINT =
@@ -31,8 +32,6 @@ function isPassing(status: number): boolean {
 }
 
 function waiting(retryAfter: string | null): { retryAfterMs?: number } {
-  if (retryAfter === null) return {};
-  const seconds = Number(retryAfter);
-  const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - Date.now() : seconds * 1000;
-  return Number.isNaN(ms) || ms < 0 ? {} : { retryAfterMs: ms };
+  const ms = retryAfterMs(retryAfter ?? undefined, Date.now());
+  return ms === undefined ? {} : { retryAfterMs: ms };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
+import { retryAfterMs } from '../model/retry-after.ts';
 import type { Notification } from './notification.ts';
 
 /** How patient delivery is; a run waits for it, so it is bounded. */
@@ -105,12 +106,11 @@ async function attempt(
   const { statusCode: status, headers } = answer;
   await answer.body.dump().catch(() => {});
   if (status >= 200 && status < 300) return;
-  throw new NotDelivered(`it answered ${status}`, status, retryAfterMs(headers['retry-after']));
+  throw new NotDelivered(`it answered ${status}`, status, waitOf(headers['retry-after']));
 }
 
-function retryAfterMs(header: string | string[] | undefined): number {
-  const seconds = Number(header);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0;
+function waitOf(header: string | string[] | undefined): number {
+  return retryAfterMs(Array.isArray(header) ? header[0] : header, Date.now()) ?? 0;
 }
 
 function connectionProblem(error: unknown): string {

@@ -10,7 +10,7 @@ import { judgeRejectsWhileApplying } from '../plan/safety-limits.ts';
 import type { OperationResult } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './context.ts';
-import type { DeliverShards, Delivery } from './delivery.ts';
+import { type DeliverShards, type Delivery, operationsIn } from './delivery.ts';
 import { spareSharedIds } from './spare-shared-ids.ts';
 
 /** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
@@ -26,8 +26,7 @@ export async function applyStep(
   if (upserts.length > 0) await deliver(context, delivery, upserts);
   if (deletes.length === 0) return;
   const { applied, rejected } = await context.state.runs.tally(run.id);
-  const planned = upserts.reduce((sum, { operations }) => sum + operations, 0);
-  if (applied + rejected < planned) return;
+  if (applied + rejected < operationsIn(upserts)) return;
   await spareSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
 }
@@ -65,7 +64,7 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
   const before = await runs.tally(run.id);
-  const total = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
+  const total = operationsIn(plan.shards);
   const done = before.applied + before.rejected + before.deleted;
   const first = shards[0]?.number ?? 0;
   const storefront = await context.openStorefront(store);

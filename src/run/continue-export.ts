@@ -4,6 +4,7 @@ import type { RunContext } from './context.ts';
 import type { ExportRequest } from './export-request.ts';
 import { finishExport } from './finish-export.ts';
 import { hasKeptReading, isUnfinished, MOST_KEPT_READINGS } from './kept-reading.ts';
+import { continueInstead, supersede } from './unfinished-runs.ts';
 import { writeStep } from './write-step.ts';
 
 const LOOK_BACK = RUNS_KEPT + MOST_KEPT_READINGS;
@@ -20,16 +21,13 @@ export async function continueOrBeginExport(
   request: ExportRequest,
   begun: Run,
 ): Promise<Run> {
-  const { runs } = context.state;
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) {
-      if (run.status === 'running') await supersede(context, run);
+      if (run.status === 'running') await supersedeEmptied(context, run);
       continue;
     }
     if (context.clock() - (run.stagedAt ?? 0) >= FRESH_MS) continue;
-    await context.artifacts.remove(begun.id);
-    await runs.remove(begun.id);
-    return await runs.update(run.id, { status: 'running', error: null, finishedAt: null });
+    return await continueInstead(context, begun, run);
   }
   return begun;
 }
@@ -55,10 +53,24 @@ async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promis
   return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
 }
 
+<<<<<<< HEAD
 async function supersede(context: RunContext, run: Run): Promise<void> {
   await context.state.runs.update(run.id, {
     status: 'superseded',
     finishedAt: run.finishedAt ?? context.clock(),
   });
+=======
+function isUnfinished({ kind, status }: Run): boolean {
+  return kind === 'export' && (status === 'running' || status === 'failed' || status === 'interrupted');
+}
+
+async function hasReading(context: RunContext, request: ExportRequest, run: Run): Promise<boolean> {
+  if (!keepsReading(request) || run.stagedAt === null || run.digest !== exportDigest(request)) return false;
+  return await context.artifacts.run(run.id).exists(READING_FILE);
+}
+
+async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+  await supersede(context, run);
+>>>>>>> a8819e1 (The same was told in several places: three readings of Retry-After, two of a bug in a run, of a run that lapses, of what appending needs)
   await context.artifacts.remove(run.id);
 }

@@ -3,6 +3,7 @@ import type { Run } from '../model/run.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import type { RunContext } from './context.ts';
 import { hasDied } from './has-died.ts';
+import { continueInstead, supersede } from './unfinished-runs.ts';
 
 const LOOK_BACK = 50;
 
@@ -39,9 +40,7 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   const same = oldest && (await hasSnapshot(context, oldest)) ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
-  await context.artifacts.remove(begun.id);
-  await context.state.runs.remove(begun.id);
-  return context.state.runs.update(same.id, { status: 'running', error: null, finishedAt: null });
+  return await continueInstead(context, begun, same);
 }
 
 /** Somebody may have cleared the artifacts away, or damaged them: a run without its snapshot cannot go on. */
@@ -59,7 +58,7 @@ export async function supersedeOthers(context: RunContext, by: Run, but?: Run): 
   const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
   for (const run of runs) {
     if (run.id === by.id || run.id === but?.id) continue;
-    if (mayContinue(run)) await supersede(context, run);
+    if (mayContinue(run)) await supersedeEmptied(context, run);
     else if (run.kind !== 'plan') await discardPlan(context, run);
   }
   await supersedePlans(context, by);
@@ -74,16 +73,13 @@ export async function supersedePlans(context: RunContext, by: Run): Promise<void
   for (const run of runs) {
     if (run.id === by.id || run.kind !== 'plan') continue;
     if (run.status === 'planned' || run.status === 'stopped' || (await hasDied(context, run)))
-      await supersede(context, run);
+      await supersedeEmptied(context, run);
     else if (run.status !== 'running') await discardPlan(context, run);
   }
 }
 
-async function supersede(context: RunContext, run: Run): Promise<void> {
-  await context.state.runs.update(run.id, {
-    status: 'superseded',
-    finishedAt: run.finishedAt ?? context.clock(),
-  });
+async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+  await supersede(context, run);
   await discardPlan(context, run);
 }
 

@@ -15,6 +15,11 @@ export interface Delivery {
   readonly lock: Lock;
 }
 
+/** How many operations the shards hold. */
+export function operationsIn(shards: readonly PlannedShard[]): number {
+  return shards.reduce((sum, { operations }) => sum + operations, 0);
+}
+
 /** Sends shards until every operation in them has an outcome: in this process, or by workers. */
 export type DeliverShards = (
   context: RunContext,

@@ -1,24 +1,18 @@
 import { EXPORTED_FILE } from '../export/exported-file.ts';
 import { READING_FILE } from '../export/reading.ts';
-import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
+import { InterruptedError, LockedError } from '../model/errors.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import { pruneRuns, RUNS_KEPT } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
 import { keepsReading } from './export-digest.ts';
 import type { ExportRequest } from './export-request.ts';
 import { hasKeptReading, MOST_KEPT_READINGS } from './kept-reading.ts';
-import { RunBug } from './run-bug.ts';
+import { explainFailure, reportUnlessBug } from './run-bug.ts';
 import { type RunReport, readExportReport } from './run-report.ts';
 
 function statusOf(failure: unknown): RunStatus {
   if (failure === null) return 'done';
   return failure instanceof InterruptedError ? 'interrupted' : 'failed';
-}
-
-function errorOf(failure: unknown): string | null {
-  if (failure === null) return null;
-  if (failure instanceof StoreferryError) return explainError(failure);
-  return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
 }
 
 /**
@@ -36,7 +30,7 @@ export async function finishExport(
   const ended = await context.state.runs.update(run.id, {
     step: 'finish',
     status: statusOf(failure),
-    error: errorOf(failure),
+    error: failure === null ? null : explainFailure(failure),
     finishedAt: context.clock(),
   });
   const folder = context.artifacts.run(run.id);
@@ -46,7 +40,5 @@ export async function finishExport(
     isNeeded: (old) => hasKeptReading(context, request, old),
     most: MOST_KEPT_READINGS,
   });
-  const report = await readExportReport(context, ended);
-  if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
-  return report;
+  return reportUnlessBug(await readExportReport(context, ended), failure);
 }

@@ -1,17 +1,11 @@
-import {
-  explainError,
-  InterruptedError,
-  LockedError,
-  SafetyLimitError,
-  StoreferryError,
-} from '../model/errors.ts';
+import { InterruptedError, LockedError, SafetyLimitError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunStatus } from '../model/run.ts';
 import { pruneRuns } from '../state/prune-runs.ts';
 import type { RunContext } from './context.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
-import { RunBug } from './run-bug.ts';
+import { explainFailure, reportUnlessBug } from './run-bug.ts';
 import { type RunReport, readRunReport, rejectsFileOf } from './run-report.ts';
 import { writeRunRejects } from './write-rejects.ts';
 
@@ -34,9 +28,7 @@ function statusOf(
 }
 
 function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
-  if (failure instanceof StoreferryError) return explainError(failure);
-  if (failure !== null)
-    return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+  if (failure !== null) return explainFailure(failure);
   return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
 }
 
@@ -69,6 +61,5 @@ export async function finishStep(
   if (isClosed(status)) await discardPlan(context, ended);
   await pruneRuns(context.state, context.artifacts, ended.job);
   const report = { ...before, run: ended, rejectsFile: await rejectsFileOf(context, ended) };
-  if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
-  return report;
+  return reportUnlessBug(report, failure);
 }

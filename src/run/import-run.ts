@@ -13,9 +13,9 @@ import { stageStep } from './stage-step.ts';
 
 /**
  * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides
- * its plan is the same; a source that says it has not changed leaves nothing to do. With `together` other processes send its shards, and hold the store with it. Rejects with
- * LockedError while the job is running elsewhere, and when its lock is lost; any other failure is told by the report's
- * status and error.
+ * its plan is the same; a source that says it has not changed leaves nothing to do. With `together` other processes
+ * send its shards, and hold the store with it. Rejects with LockedError while the job is running elsewhere, and when its
+ * lock is lost; any other failure is told by the report's status and error.
  */
 export async function importRun(
   context: RunContext,

@@ -7,6 +7,7 @@ import { loadSnapshot } from '../source/snapshot.ts';
 import type { RunContext } from './context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
+import { targetOf } from './run-locks.ts';
 import { withStoreLists } from './store-lists.ts';
 
 const LOOK_BACK = 200;
@@ -30,13 +31,12 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     stagedAt: run.stagedAt ?? run.startedAt,
   });
   const { job } = request;
-  const target = { store: run.store, baseUrl: run.baseUrl, resource: job.import };
   return await planImport({
     run: run.id,
     job,
     openMapped: reading.open,
     describeSource: reading.describe,
-    ledger: context.state.ledger(target),
+    ledger: context.state.ledger(targetOf(run, job.import)),
     folder,
     resend: run.resend,
     retry: run.kind === 'retry',

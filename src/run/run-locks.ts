@@ -2,7 +2,7 @@ import { LockedError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import type { Run } from '../model/run.ts';
 import { destinationLockName, jobLockName, planLockName, targetLockName } from '../state/lock-names.ts';
-import type { Lock } from '../state/state.ts';
+import type { LedgerTarget, Lock } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
 /** Holds the job: a second run of the same job is refused, not queued, since it would do the same work again. */
@@ -36,6 +36,11 @@ function ifDied({ state }: RunContext): string {
   return ` If its process has died, the job is free in at most ${Math.ceil(leaseMs / 1_000)} s.`;
 }
 
+/** What a run writes: its store as it was when the run began, and the resource of its job. */
+export function targetOf({ store, baseUrl }: Run, resource: Resource): LedgerTarget {
+  return { store, baseUrl, resource };
+}
+
 /**
  * Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
  * all workers of the run hold it.
@@ -47,7 +52,7 @@ export function lockTarget(
   { together } = { together: false },
 ): Promise<Lock> {
   return context.state.locks.acquire(
-    targetLockName({ store: run.store, baseUrl: run.baseUrl, resource }),
+    targetLockName(targetOf(run, resource)),
     { job: run.job, run: run.id },
     {
       together,

@@ -3,6 +3,7 @@ import type { PlannedShard } from '../model/plan.ts';
 import { readShard } from '../plan/read-shard.ts';
 import type { RunContext } from './context.ts';
 import type { Delivery } from './delivery.ts';
+import { targetOf } from './run-locks.ts';
 
 /**
  * Takes deletes off the plan whose id now answers for another key of the job: a store that takes `Shoe` and `shoe` for
@@ -21,7 +22,7 @@ export async function spareSharedIds(
       if (operation.kind === 'delete-product') planned.set(operation.id, { shard, operation });
     }
   }
-  const ledger = context.state.ledger({ store: run.store, baseUrl: run.baseUrl, resource: job.import });
+  const ledger = context.state.ledger(targetOf(run, job.import));
   for await (const batch of ledger.keysOf(job.name)) {
     for (const { key, id } of batch) {
       const found = id === null ? undefined : planned.get(id);

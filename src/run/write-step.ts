@@ -12,6 +12,7 @@ import type { Written } from '../export/written.ts';
 import { LockedError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { NO_TOTALS } from '../report/run-totals.ts';
+import { abortingWith } from './aborting-with.ts';
 import type { RunContext } from './context.ts';
 import type { ExportRequest } from './export-request.ts';
 import { openDestination } from './open-destination.ts';
@@ -28,7 +29,7 @@ export async function writeStep(
   await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context.workspaceDir, job);
   await using lock = await lockDestination(context, run, destination.location);
-  const signal = AbortSignal.any([context.signal, lost(lock.lost)]);
+  const signal = AbortSignal.any([context.signal, abortingWith(lock.lost, lockLost)]);
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
   const items = () => readReading(folder);
@@ -84,12 +85,6 @@ async function* withProgress(
   }
 }
 
-/** A lost lock as a reason to stop. */
-function lost(signal: AbortSignal): AbortSignal {
-  const controller = new AbortController();
-  const stop = () =>
-    controller.abort(new LockedError('The lock on the destination was lost: nothing more is written.'));
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
-  return controller.signal;
+function lockLost(): LockedError {
+  return new LockedError('The lock on the destination was lost: nothing more is written.');
 }

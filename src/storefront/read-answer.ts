@@ -1,5 +1,5 @@
+import { retryAfterMs } from '../model/retry-after.ts';
 import type { RawAnswer } from './exchange.ts';
-import { retryAfterMs } from './retry-after.ts';
 import { cleanMessage } from './store-message.ts';
 
 /** Why an attempt is to be repeated. */

@@ -33,11 +33,7 @@ function patternOf(secrets: Iterable<string>): RegExp {
   const forms = new Set([...secrets].flatMap(partsOf).flatMap(formsOf));
   if (forms.size === 0) return /(?!)/;
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
-  return new RegExp(longestFirst.map(literally).join('|'), 'g');
-}
-
-function literally(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return new RegExp(longestFirst.map((form) => RegExp.escape(form)).join('|'), 'g');
 }
 
 /** An address is secret as a whole, in what it says after its host, and in the password it may hold. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlannedShard } from '../../model/plan.ts';
 import { judgeRejected } from '../../run/apply-step.ts';
 import type { RunContext } from '../../run/context.ts';
-import type { DeliverShards, Delivery } from '../../run/delivery.ts';
+import { type DeliverShards, type Delivery, operationsIn } from '../../run/delivery.ts';
 import type { Queues } from '../open-queues.ts';
 import { beginRound, type ShardRound } from './shard-round.ts';
 
@@ -60,7 +60,7 @@ async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<
     type: 'progress',
     step: 'apply',
     done: applied + rejected + deleted,
-    total: plan.shards.reduce((sum, { operations }) => sum + operations, 0),
+    total: operationsIn(plan.shards),
     unit: 'requests',
   });
   const exceeded = judgeRejected(delivery, rejected);

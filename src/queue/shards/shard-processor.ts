@@ -5,6 +5,7 @@ import { LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { shardDeliverer } from '../../run/apply-step.ts';
 import type { RunContext } from '../../run/context.ts';
+import { targetOf } from '../../run/run-locks.ts';
 import { jobSignal } from '../job-signal.ts';
 import type { ShardJobData, ShardJobResult } from '../job-types.ts';
 import type { WorkerLog } from '../worker-log.ts';
@@ -41,8 +42,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   ): Promise<ShardJobResult | undefined> => {
     const { job, store } = configurationOf(run);
     refuseOtherStore(run, store);
-    const target = { store: run.store, baseUrl: run.baseUrl, resource: job.import };
-    await using lock = await tryLockShard(locks, target, run, shard);
+    await using lock = await tryLockShard(locks, targetOf(run, job.import), run, shard);
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
     const own = { ...context, onEvent: () => {}, signal: AbortSignal.any([signal, ending.signal]) };

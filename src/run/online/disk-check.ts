@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
+import { nearestFolder } from './nearest-folder.ts';
 
 /** A run keeps a copy of its source, and its plan beside it. */
 const TIMES_THE_SOURCE = 3;
@@ -14,7 +14,7 @@ export function diskCheck(folder: string, sources: () => Promise<readonly string
   return {
     subject: 'disk',
     async look() {
-      const { bavail, bsize } = await statfs(await nearestThere(folder));
+      const { bavail, bsize } = await statfs(await nearestFolder(folder));
       const sizes = await Promise.all((await sources()).map(unpackedSize));
       return [judgeDisk(bavail * bsize, Math.max(0, ...sizes), folder)];
     },
@@ -42,11 +42,4 @@ export function judgeDisk(free: number, largest: number, folder: string): Omit<F
 async function unpackedSize(path: string): Promise<number> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   return /\.(gz|zip)$/i.test(path) ? size * TIMES_AN_ARCHIVE : size;
-}
-
-async function nearestThere(folder: string): Promise<string> {
-  let there = folder;
-  while ((await stat(there).catch(() => undefined)) === undefined && there !== dirname(there))
-    there = dirname(there);
-  return there;
 }

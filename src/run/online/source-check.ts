@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { ExportJob } from '../../config/export-job.ts';
 import type { ImportJob } from '../../config/import-job.ts';
@@ -11,6 +11,7 @@ import { probeRemote } from '../../source/probe-remote.ts';
 import { lookAtSource } from '../look-at-source.ts';
 import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
+import { nearestFolder } from './nearest-folder.ts';
 
 /** So much of a file shows its header and its dialect. */
 const SAMPLE_BYTES = 256 * 1024;
@@ -127,10 +128,7 @@ export function destinationCheck({ name, destination }: ExportJob, workspaceDir:
         const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
         return [{ verdict: 'ok', message }];
       }
-      let folder = dirname(resolve(workspaceDir, destination.path));
-      while ((await stat(folder).catch(() => undefined)) === undefined && folder !== dirname(folder)) {
-        folder = dirname(folder);
-      }
+      const folder = await nearestFolder(dirname(resolve(workspaceDir, destination.path)));
       const writable = await access(folder, constants.W_OK).then(
         () => true,
         () => false,

@@ -1,0 +1,8 @@
+/** A signal that aborts when the other does, for a reason of its own: whoever stops by it throws that reason. */
+export function abortingWith(signal: AbortSignal, reason: () => Error): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort(reason());
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return controller.signal;
+}
