@@ -53,24 +53,7 @@ async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promis
   return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
 }
 
-<<<<<<< HEAD
-async function supersede(context: RunContext, run: Run): Promise<void> {
-  await context.state.runs.update(run.id, {
-    status: 'superseded',
-    finishedAt: run.finishedAt ?? context.clock(),
-  });
-=======
-function isUnfinished({ kind, status }: Run): boolean {
-  return kind === 'export' && (status === 'running' || status === 'failed' || status === 'interrupted');
-}
-
-async function hasReading(context: RunContext, request: ExportRequest, run: Run): Promise<boolean> {
-  if (!keepsReading(request) || run.stagedAt === null || run.digest !== exportDigest(request)) return false;
-  return await context.artifacts.run(run.id).exists(READING_FILE);
-}
-
 async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
   await supersede(context, run);
->>>>>>> a8819e1 (The same was told in several places: three readings of Retry-After, two of a bug in a run, of a run that lapses, of what appending needs)
   await context.artifacts.remove(run.id);
 }
