@@ -174,7 +174,7 @@ describe('a nightly catalog', () => {
     running.process.kill('SIGINT');
     const interrupted = await running.ended;
     expect(interrupted.code).toBe(130);
-    expect(interrupted.stdout).toContain('storeferry run nightly');
+    expect(interrupted.stdout).toContain(`storeferry -C ${workspace.dir} run nightly`);
     store.behave();
 
     const run = await workspace.storeferry('run', 'nightly', '--json');
