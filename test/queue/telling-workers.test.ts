@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { enqueueRun } from '../../src/queue/enqueue-run.ts';
 import { openQueues } from '../../src/queue/open-queues.ts';
+import { aList } from '../support/exports.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { startWebhook } from '../support/webhook.ts';
 import { openShop, until } from './workers-setup.ts';
@@ -70,5 +72,29 @@ describeWithRedis('a worker that takes over', () => {
     expect(ended.code).toBe(0);
     expect(ended.json()).toMatchObject({ job: 'lists', status: 'done' });
     expect(existsSync(join(workspace.dir, 'lists.csv'))).toBe(true);
+  });
+
+  it.concurrent('an export whose worker was only held up is the only one to write and to tell', async () => {
+    await using webhook = await startWebhook();
+    await using shop = await openShop({ products: 1, store: { latencyMs: 1_000 }, shortLeases: true });
+    const { store, workspace } = shop;
+    store.shop.lists.push(aList(1, 'News'));
+    await workspace.write(
+      'jobs/lists.yaml',
+      `export: subscriber-lists\nstore: main\ndestination: { path: lists.csv, mode: append }\nnotify: { url: "${webhook.url}", on: [done, failed] }\n`,
+    );
+    const held = await shop.worker();
+    const following = workspace.start('enqueue', 'lists', '--follow', '--json');
+    await until(() => store.requests.length === 1);
+    held.process.kill('SIGSTOP');
+    await shop.worker();
+    const summary = (await following.ended).json();
+    expect(summary).toMatchObject({ job: 'lists', status: 'done', rows: 1 });
+    held.process.kill('SIGCONT');
+    await held.printed('"run waits"');
+    held.process.kill('SIGTERM');
+    await held.ended;
+    expect((await readFile(join(workspace.dir, 'lists.csv'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);
+    expect(webhook.calls.map(({ body }) => body['summary'])).toEqual([summary]);
   });
 });
