@@ -30,6 +30,11 @@ export async function enqueue(
   job: string,
   { follow, json, resend }: EnqueueOptions,
 ): Promise<number> {
+  if (json === true && follow !== true) {
+    throw new UsageError('--json prints how a run ended, so it needs --follow.', {
+      hint: 'Add --follow, or leave out --json.',
+    });
+  }
   const watch = watchRun(terminal, Date.now);
   const signal = interruptSignal(() => watch.clear());
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);

@@ -234,7 +234,9 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
 
   program
     .command('demo')
-    .description('import a sample catalog two nights in a row into a sandbox, in a temporary folder')
+    .description(
+      'import a sample catalog two nights in a row, then contacts, and export list statistics; with a sandbox, in a temporary folder',
+    )
     .addHelpText('after', examples('demo'))
     .action(async () => finish(await (await import('./demo.ts')).demo(invocation())));
 

@@ -87,6 +87,6 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
   const known = [...fields, ...Object.keys(contact.match ?? {})];
   const { match } = job.crosswalk;
   if (known.includes(match)) return [];
-  const message = `the mapping '${job.mapping}' gives no field ${quote(['crosswalk', 'match'], match)} to match by${unlisted(match, known)}`;
+  const message = `the mapping '${job.mapping}' gives no field ${quote(['crosswalk', 'match'], match)} to match by${unlisted(match, known)}; the crosswalk's column has to bear the name of the field`;
   return [{ path: ['crosswalk', 'match'], part: 'value', message }];
 }

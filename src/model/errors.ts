@@ -39,7 +39,8 @@ export abstract class StoreferryError extends Error {
 /** All that an error says to people, in one text: where, what, and what to do. */
 export function explainError({ place, message, hint }: StoreferryError): string {
   const where = place === undefined ? '' : `${formatPlace(place)}: `;
-  return `${where}${message}${hint === undefined ? '' : ` ${hint}`}`;
+  if (hint === undefined) return `${where}${message}`;
+  return `${where}${message}${/[.!?:…]$/.test(message) ? '' : '.'} ${hint}`;
 }
 
 /** Wrong command line, or an action that does not fit the state of things. */

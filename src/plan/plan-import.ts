@@ -102,7 +102,7 @@ async function figuresOf(
   }
   return {
     resource,
-    deletes: counts.deletes,
+    deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
     records: counts.records,

@@ -6,7 +6,8 @@ import type { Resource } from '../model/record.ts';
 /** What the safety limits are held against; the bases are as design.md names them. */
 export interface SafetyFigures {
   readonly resource: Resource;
-  readonly deletes: number;
+  /** Null where the mode deletes nothing whatever is missing. */
+  readonly deletes: number | null;
   /** Keys that this job has in the ledger: the base of `maxDeletes`. */
   readonly keysOfJob: number;
   readonly rejected: number;
@@ -27,10 +28,12 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
   const verdicts = [
     judgeRows(limits.minRows, figures, run),
     judgeKey(figures, run),
-    judgeMost('maxDeletes', limits.maxDeletes, figures.deletes, figures.keysOfJob, run, {
-      did: `${things} would be deleted`,
-      of: `${things} that this job sent`,
-    }),
+    figures.deletes === null
+      ? null
+      : judgeMost('maxDeletes', limits.maxDeletes, figures.deletes, figures.keysOfJob, run, {
+          did: `${things} would be deleted`,
+          of: `${things} that this job sent`,
+        }),
     judgeMost('maxRejects', limits.maxRejects, figures.rejected, figures.records, run, {
       did: 'records are rejected',
       of: 'records',

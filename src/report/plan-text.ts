@@ -47,8 +47,12 @@ function sayCounts(page: Page, { counts, resource, examples, mode }: Plan): void
       : [];
   const removed: [string, string, string][] =
     mode === 'mirror' ? [['removed', grouped(counts.removed), firstOf(examples.removed)]] : [];
+  const firstNew =
+    resource === 'contacts' && examples.new.length > 0
+      ? `not sent before; ${firstOf(examples.new)}`
+      : firstOf(examples.new);
   page.figures([
-    ['new', grouped(counts.new.records), firstOf(examples.new)],
+    ['new', grouped(counts.new.records), firstNew],
     ['changed', grouped(counts.changed.records), firstOf(examples.changed)],
     ...resent,
     ['unchanged', grouped(counts.unchanged.records), ''],

@@ -12,6 +12,7 @@ import { formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable } from './wording/printable.ts';
 import { statusTone, statusWords } from './wording/status-words.ts';
+import { unsentWord } from './wording/totals-words.ts';
 import { counted, grouped, listed } from './wording/words.ts';
 
 /** Everything that is told about a run that has ended, or is under way. */
@@ -27,6 +28,9 @@ export interface RunFacts {
   /** What an export wrote; null or left out for imports, and until it is written. */
   readonly exported?: Exported | null;
 }
+
+/** Of fewer requests the limiter has hardly begun to find out what a store bears. */
+const REQUESTS_THAT_TELL = 100;
 
 /** A run in plain words: what became of everything, what needs care, and what to type next. */
 export function summaryText(facts: RunFacts, options: PageOptions & { readonly now: number }): string {
@@ -45,7 +49,8 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
     page.say('Nothing was sent to the store.', { indent: 2 });
-  if (run.limits !== undefined) page.say(limitsWords(run.limits), { indent: 2 });
+  if (run.limits !== undefined && totals.requests >= REQUESTS_THAT_TELL)
+    page.say(limitsWords(run.limits), { indent: 2 });
   if (plan !== null) sayRejections(page, facts, plan);
   if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
   for (const { reason, count } of facts.unsentReasons) {
@@ -87,7 +92,7 @@ function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, stri
   const left = totals.unsent === 0 && run.status !== 'planned' ? 'not deleted' : 'still to be deleted';
   const unsent: [string, string, string][] =
     totals.unsent > 0
-      ? [[run.status === 'running' ? 'to be sent' : 'unsent', grouped(totals.unsent), '']]
+      ? [[run.status === 'running' ? 'to be sent' : unsentWord(run), grouped(totals.unsent), '']]
       : [];
   const deleted: [string, string, string][] =
     totals.removed > 0

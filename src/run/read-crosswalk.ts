@@ -16,8 +16,8 @@ export async function readCrosswalk(
   workspaceDir: string,
 ): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
   const file = await readSideTable(resolve(workspaceDir, path), path);
-  const matchAt = columnAt(file.header, match, path);
-  const idAt = columnAt(file.header, id, path);
+  const matchAt = columnAt(file.header, match, path, match);
+  const idAt = columnAt(file.header, id, path, match);
   const width = file.header.length;
   const index = new CrosswalkIndex();
   for await (const batch of file.rows()) {
@@ -59,7 +59,12 @@ function shown(id: number): string {
   return Number.isNaN(id) ? 'one that is no whole number' : String(id);
 }
 
-function columnAt(header: readonly string[], name: string, file: string): number {
+/** What to do where a crosswalk lacks a column: `match` is also the name of a field, so a job cannot name just any. */
+export function crosswalkColumnHint(match: string): string {
+  return `Rename the column to match to '${match}', which is also the field of the contact; the column of the ids may have any name: the job gives it as \`id\` of the crosswalk.`;
+}
+
+function columnAt(header: readonly string[], name: string, file: string, match: string): number {
   const wanted = lookupKey(name);
   const found = header.flatMap((text, index) => (lookupKey(text) === wanted ? [index] : []));
   const [at] = found;
@@ -70,6 +75,6 @@ function columnAt(header: readonly string[], name: string, file: string): number
       : `The column '${name}' is there more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
   throw new MappingError(message, {
     place: { file, line: 1 },
-    hint: 'The job says under `crosswalk` which columns to match and to take the id from.',
+    hint: at === undefined ? crosswalkColumnHint(match) : 'Rename or remove all but one of them.',
   });
 }

@@ -219,7 +219,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         throw new UnauthorizedError(
           `The store does not accept the API key (${verdict.status}): ${verdict.message}`,
           {
-            hint: 'check apiKey of the store in stores.yaml, then run the job again: it continues where it stopped',
+            hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
           },
         );
       default:

@@ -34,6 +34,8 @@ describe('safety limits', () => {
     const verdicts = judgeSafety(DEFAULTS, USUAL, 'r7');
     expect(verdicts.map(({ limit }) => limit)).toEqual(['minRows', 'maxDeletes', 'maxRejects']);
     expect(verdicts.some((verdict) => verdict.exceeded)).toBe(false);
+    const upserts = judgeSafety(DEFAULTS, { ...USUAL, deletes: null }, 'r7');
+    expect(upserts.map(({ limit }) => limit)).toEqual(['minRows', 'maxRejects']);
     expect(verdicts.some(({ message }) => message.includes('approve'))).toBe(false);
   });
 

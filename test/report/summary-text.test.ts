@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { RUN_STATUSES } from '../../src/model/run.ts';
+import { RUN_STATUSES, type Run } from '../../src/model/run.ts';
 import { runsText, runText } from '../../src/report/runs-text.ts';
 import { summaryText } from '../../src/report/summary-text.ts';
 import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW } from './run-facts.ts';
 
+const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
 const plain = { colors: false, width: 100, now: NOW };
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
 
@@ -21,9 +22,11 @@ describe('the summary of a run for people', () => {
   it('says how fast it was sent in the end, and why no faster', () => {
     const limits = { concurrency: 9, because: 'answers became slow', rate: null };
     const atOnce = 'Sending ended at 9 requests at once (answers became slow)';
-    expect(linesOf(summaryText(facts({ limits }), plain))).toContain(`${atOnce}.`);
+    const of = (changes: Partial<Run>) => facts(changes, {}, { ...ALL_APPLIED, requests: 100 });
+    expect(linesOf(summaryText(of({ limits }), plain))).toContain(`${atOnce}.`);
+    expect(summaryText(facts({ limits }), plain), 'of 15 requests').not.toContain('Sending ended');
     const rate = { requestsPerSecond: 19.437, because: 'the store refused more' };
-    const text = summaryText(facts({ limits: { ...limits, rate } }), plain);
+    const text = summaryText(of({ limits: { ...limits, rate } }), plain);
     expect(text.replaceAll(/\s+/g, ' ')).toContain(`${atOnce} and 19.4 a second (the store refused more).`);
   });
 
@@ -116,6 +119,23 @@ describe('the list of runs', () => {
       'k3f9 nightly-catalog done 3 h ago 2 min 4 s 12 applied, 498 unchanged, 3 deleted',
     );
     expect(second).toContain('p1 nightly-catalog (plan) planned 1 min ago');
+  });
+
+  it('calls planned what a plan was not to send, and read what an export did not write', () => {
+    const { totals } = facts({}, {}, NOTHING_SENT);
+    const plan = aRun({ kind: 'plan', status: 'superseded', totals });
+    const dead = aRun({ status: 'superseded', totals });
+    const failed = { ...totals, new: 0, changed: 0, unchanged: 0, rejected: 0, unsent: 0 };
+    const exported = aRun({ kind: 'export', status: 'failed', totals: { ...failed, records: 240 } });
+    const text = runsText([plan, dead, exported], { ...plain, width: 120 });
+    const [, ofPlan, ofDead, ofExport] = linesOf(text);
+    expect(ofPlan).toMatch(/498 unchanged, 1 rejected, 12 planned$/);
+    expect(ofDead).toMatch(/498 unchanged, 1 rejected, 12 unsent$/);
+    expect(ofExport).toMatch(/240 records read$/);
+    const shown = linesOf(
+      summaryText(facts({ kind: 'plan', status: 'superseded' }, {}, NOTHING_SENT), plain),
+    );
+    expect(shown).toContain('planned 12');
   });
 
   it('says how to begin when there are none', () => {

@@ -68,6 +68,11 @@ describe('a crosswalk', () => {
     expect(String(refused).toLowerCase()).not.toContain('ann@');
   });
 
+  it('without the column says that it has to bear the name of the field', async () => {
+    const hint = expect.stringContaining("Rename the column to match to 'email'");
+    await expect(read('id,E-Mail Address\n7,ann@mail.example\n')).rejects.toMatchObject({ hint });
+  });
+
   it('may be packed with gzip', async () => {
     await using workspace = await makeWorkspace({});
     await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync('id,email\n7,ann@mail.example\n'));

@@ -1,17 +1,28 @@
 import type { Run } from '../../model/run.ts';
 import { counted, grouped } from './words.ts';
 
+type Ended = Pick<Run, 'kind' | 'status' | 'totals'>;
+
 /** `12 applied, 498 unchanged, 1 rejected`: what is not zero. Empty when nothing is known. */
-export function totalsWords({ totals }: Pick<Run, 'totals'>): string {
+export function totalsWords(run: Ended): string {
+  const { kind, status, totals } = run;
   if (totals === null) return '';
   const parts = [
     [totals.applied, 'applied'],
     [totals.unchanged, 'unchanged'],
     [totals.deleted, 'deleted'],
     [totals.rejected, 'rejected'],
-    [totals.unsent, 'unsent'],
+    [totals.unsent, unsentWord(run)],
     [totals.skipped, 'skipped'],
   ] as const;
   const shown = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
-  return shown.length === 0 ? counted(totals.records, 'record') : shown.join(', ');
+  if (shown.length > 0) return shown.join(', ');
+  const records = counted(totals.records, 'record');
+  return kind === 'export' && status !== 'done' && totals.records > 0 ? `${records} read` : records;
+}
+
+/** What the operations are that a run leaves: a plan that nobody applied was not to send any. */
+export function unsentWord({ kind, status, totals }: Ended): 'planned' | 'unsent' {
+  const onlyPlanned = status === 'planned' || (status === 'superseded' && kind === 'plan');
+  return onlyPlanned && (totals === null || totals.requests === 0) ? 'planned' : 'unsent';
 }

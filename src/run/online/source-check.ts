@@ -9,6 +9,7 @@ import type { RemoteAddress } from '../../model/remote-address.ts';
 import { findFiles } from '../../source/find-files.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
 import { lookAtSource } from '../look-at-source.ts';
+import { crosswalkColumnHint } from '../read-crosswalk.ts';
 import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';
@@ -106,8 +107,8 @@ async function judgeCrosswalk(
       ? { verdict: 'ok', message: `its crosswalk ${path} is there, with ${match} and ${id}` }
       : {
           verdict: 'error',
-          message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and ')}`,
-          hint: `It has ${header.join(', ')}: correct match and id of the crosswalk.`,
+          message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
+          hint: `It has ${header.join(', ')}. ${crosswalkColumnHint(match)}`,
         };
   };
   return await look().catch((error: unknown) => unreadable('crosswalk', error));
