@@ -1,5 +1,5 @@
-import { deliverHere } from '../run/apply-step.ts';
 import { approveRun } from '../run/approve-run.ts';
+import { deliverHere } from '../run/import/apply-step.ts';
 import type { Invocation } from './invocation.ts';
 import { importRequest, knownRun } from './open-context.ts';
 import { runCommand } from './run-command.ts';

@@ -2,8 +2,8 @@ import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { rejectsLines } from '../report/rejects-lines.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
+import { shownFile } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/run-report.ts';
-import { shownFile } from '../run/shown-location.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */

@@ -1,7 +1,7 @@
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
 import { printable, shortened } from '../report/wording/printable.ts';
 import { counted } from '../report/wording/words.ts';
-import { deliverHere } from '../run/apply-step.ts';
+import { deliverHere } from '../run/import/apply-step.ts';
 import { retryRun } from '../run/retry-run.ts';
 import type { Invocation } from './invocation.ts';
 import { importRequest, knownRun } from './open-context.ts';

@@ -1,5 +1,5 @@
-import { deliverHere } from '../run/apply-step.ts';
 import { exportRun } from '../run/export-run.ts';
+import { deliverHere } from '../run/import/apply-step.ts';
 import { importRun } from '../run/import-run.ts';
 import { isExportRequest } from '../run/run-request.ts';
 import type { Invocation } from './invocation.ts';

@@ -1,8 +1,8 @@
 import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
+import { shownFile } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/run-report.ts';
-import { shownFile } from '../run/shown-location.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';

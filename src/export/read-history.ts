@@ -1,9 +1,9 @@
 import { CsvError, DestinationError } from '../model/errors.ts';
 import { withoutInertMark } from '../model/inert-cell.ts';
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
-import type { OpenTable } from './append-table.ts';
-import type { Destination } from './destination.ts';
-import { textLines } from './text-lines.ts';
+import type { Destination } from './destination/destination.ts';
+import type { OpenTable } from './writing/append-table.ts';
+import { textLines } from './writing/text-lines.ts';
 
 /** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
 export async function readHistory(

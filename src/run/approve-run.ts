@@ -1,12 +1,12 @@
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
-import { applyStep } from './apply-step.ts';
 import type { RunContext } from './context.ts';
-import { supersedeOthers } from './continue-run.ts';
 import type { DeliverShards } from './delivery.ts';
-import { finishStep } from './finish-step.ts';
-import type { ImportRequest } from './import-request.ts';
+import { applyStep } from './import/apply-step.ts';
+import { supersedeOthers } from './import/continue-run.ts';
+import { finishStep } from './import/finish-step.ts';
+import type { ImportRequest } from './import/import-request.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 

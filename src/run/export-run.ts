@@ -1,12 +1,12 @@
 import type { RunContext } from './context.ts';
-import { continueOrBeginExport, writeEarlierReadings } from './continue-export.ts';
-import type { ExportRequest } from './export-request.ts';
-import { finishExport } from './finish-export.ts';
-import { newExportRun } from './new-export-run.ts';
-import { readStep } from './read-step.ts';
+import { continueOrBeginExport, writeEarlierReadings } from './export/continue-export.ts';
+import type { ExportRequest } from './export/export-request.ts';
+import { finishExport } from './export/finish-export.ts';
+import { newExportRun } from './export/new-export-run.ts';
+import { readStep } from './export/read-step.ts';
+import { writeStep } from './export/write-step.ts';
 import { lockJob } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
-import { writeStep } from './write-step.ts';
 
 /**
  * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere, and when its

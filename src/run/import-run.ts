@@ -1,15 +1,15 @@
 import type { Plan } from '../model/plan.ts';
-import { applyStep } from './apply-step.ts';
 import type { RunContext } from './context.ts';
-import { continueOrBegin } from './continue-run.ts';
 import type { DeliverShards } from './delivery.ts';
-import { finishStep } from './finish-step.ts';
-import type { ImportRequest } from './import-request.ts';
-import { newRun } from './new-run.ts';
-import { planStep, refuseUnsafe } from './plan-step.ts';
+import { applyStep } from './import/apply-step.ts';
+import { continueOrBegin } from './import/continue-run.ts';
+import { finishStep } from './import/finish-step.ts';
+import type { ImportRequest } from './import/import-request.ts';
+import { newRun } from './import/new-run.ts';
+import { planStep, refuseUnsafe } from './import/plan-step.ts';
+import { stageStep } from './import/stage-step.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
-import { stageStep } from './stage-step.ts';
 
 /**
  * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides

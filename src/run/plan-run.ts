@@ -1,13 +1,13 @@
 import type { Plan } from '../model/plan.ts';
 import type { RunContext } from './context.ts';
-import { supersedePlans } from './continue-run.ts';
-import { finishStep } from './finish-step.ts';
-import type { ImportRequest } from './import-request.ts';
-import { newRun } from './new-run.ts';
-import { planStep, refuseUnsafe } from './plan-step.ts';
+import { supersedePlans } from './import/continue-run.ts';
+import { finishStep } from './import/finish-step.ts';
+import type { ImportRequest } from './import/import-request.ts';
+import { newRun } from './import/new-run.ts';
+import { planStep, refuseUnsafe } from './import/plan-step.ts';
+import { stageStep } from './import/stage-step.ts';
 import { lockPlan } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
-import { stageStep } from './stage-step.ts';
 
 /**
  * Plans an import job and sends nothing. The plan can be approved until a run of the job begins or the job is planned

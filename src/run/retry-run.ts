@@ -8,17 +8,17 @@ import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
 import { readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
 import { stageContents } from '../source/stage-contents.ts';
-import { applyStep } from './apply-step.ts';
 import type { RunContext } from './context.ts';
-import { continueOrBegin } from './continue-run.ts';
 import type { DeliverShards } from './delivery.ts';
-import { finishStep } from './finish-step.ts';
-import type { ImportRequest } from './import-request.ts';
-import { newRun } from './new-run.ts';
-import { planStep } from './plan-step.ts';
+import { applyStep } from './import/apply-step.ts';
+import { continueOrBegin } from './import/continue-run.ts';
+import { finishStep } from './import/finish-step.ts';
+import type { ImportRequest } from './import/import-request.ts';
+import { newRun } from './import/new-run.ts';
+import { planStep } from './import/plan-step.ts';
+import { type Stage, stageStep } from './import/stage-step.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
-import { type Stage, stageStep } from './stage-step.ts';
 
 /**
  * Sends the rejects file of a job's latest run as it was corrected, through the mapping as it is now: a run of its

@@ -1,5 +1,5 @@
-import type { ExportRequest } from './export-request.ts';
-import type { ImportRequest } from './import-request.ts';
+import type { ExportRequest } from './export/export-request.ts';
+import type { ImportRequest } from './import/import-request.ts';
 
 /** What any job needs to be run. */
 export type RunRequest = ImportRequest | ExportRequest;

@@ -6,8 +6,8 @@ import {
   notifiedEnd,
 } from '../report/notification.ts';
 import type { RunContext } from './context.ts';
+import { shownFile } from './export/shown-location.ts';
 import type { RunReport } from './run-report.ts';
-import { shownFile } from './shown-location.ts';
 
 /** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
 export async function tellEnd(

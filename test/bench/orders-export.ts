@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readOrders } from '../../src/export/read-orders.ts';
+import { readOrders } from '../../src/export/reading/read-orders.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 
 /**

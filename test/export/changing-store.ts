@@ -1,4 +1,4 @@
-import type { Item, ItemPage } from '../../src/export/item-page.ts';
+import type { Item, ItemPage } from '../../src/export/reading/item-page.ts';
 
 /** Where something is added or removed: a share of the list's length at that moment. */
 export interface Change {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cellText, valueAt } from '../../src/export/cell-text.ts';
-import { columnName, pathOf } from '../../src/export/column-path.ts';
 import { exactJson, exactStringify, exactText } from '../../src/export/exact-json.ts';
-import { FoundColumns } from '../../src/export/found-columns.ts';
+import { cellText, valueAt } from '../../src/export/writing/cell-text.ts';
+import { columnName, pathOf } from '../../src/export/writing/column-path.ts';
+import { FoundColumns } from '../../src/export/writing/found-columns.ts';
 
 const columnsOf = (...orders: readonly unknown[]) => {
   const found = new FoundColumns();

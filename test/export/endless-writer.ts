@@ -1,4 +1,4 @@
-import { localDestination } from '../../src/export/local-destination.ts';
+import { localDestination } from '../../src/export/destination/local-destination.ts';
 
 /** Writes the file named on its command line without ever coming to an end. */
 const [path = ''] = process.argv.slice(2);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { localDestination } from '../../src/export/local-destination.ts';
+import { localDestination } from '../../src/export/destination/local-destination.ts';
 
 const { signal } = new AbortController();
 

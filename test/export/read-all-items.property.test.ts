@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AllRead, readAllItems } from '../../src/export/read-all-items.ts';
+import { type AllRead, readAllItems } from '../../src/export/reading/read-all-items.ts';
 import { measureProperty } from '../support/measure-property.ts';
 import { type Change, ChangingStore } from './changing-store.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ItemPage } from '../../src/export/item-page.ts';
-import { readAllItems } from '../../src/export/read-all-items.ts';
+import type { ItemPage } from '../../src/export/reading/item-page.ts';
+import { readAllItems } from '../../src/export/reading/read-all-items.ts';
 import { ChangingStore } from './changing-store.ts';
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => index + 1);

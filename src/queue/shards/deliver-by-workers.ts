@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlannedShard } from '../../model/plan.ts';
-import { judgeRejected } from '../../run/apply-step.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type DeliverShards, type Delivery, operationsIn } from '../../run/delivery.ts';
+import { judgeRejected } from '../../run/import/apply-step.ts';
 import type { Queues } from '../open-queues.ts';
 import { beginRound, type ShardRound } from './shard-round.ts';
 

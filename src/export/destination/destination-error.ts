@@ -1,0 +1,62 @@
+import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
+import { codeOf } from '../../state/artifact-error.ts';
+
+/** Awaits the file system; what it refuses becomes a DestinationError that says where, why and what to do. */
+export async function told<Value>(
+  path: string,
+  done: 'read' | 'written',
+  asked: Promise<Value>,
+): Promise<Value> {
+  try {
+    return await asked;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    const { why, advice } = explain(code);
+    throw new DestinationError(`${path} cannot be ${done}: ${why}.`, { hint: advice, cause: error });
+  }
+}
+
+/** Somebody else wrote the destination between reading and writing it. */
+export function changedMeanwhile(location: string): DestinationChangedError {
+  return new DestinationChangedError(
+    `${location} was changed by somebody else while it was being added to.`,
+    { hint: 'Run again: nothing was written.' },
+  );
+}
+
+function explain(code: string): { readonly why: string; readonly advice: string } {
+  const unchanged = 'What was there before is unchanged.';
+  switch (code) {
+    case 'ENOSPC':
+      return { why: 'the disk is full', advice: `Make room, then run again. ${unchanged}` };
+    case 'EDQUOT':
+      return { why: 'the quota is used up', advice: `Make room, then run again. ${unchanged}` };
+    case 'EFBIG':
+      return {
+        why: 'it would be larger than files may be here',
+        advice: `Choose another disk. ${unchanged}`,
+      };
+    case 'EIO':
+      return { why: 'the disk or the shared folder fails', advice: `Look at the disk. ${unchanged}` };
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        why: 'permission is denied',
+        advice: `Let this user write the file and its folder (a new file is written beside it), or change destination in the job. ${unchanged}`,
+      };
+    case 'EROFS':
+      return { why: 'the disk is read-only', advice: 'Change destination in the job.' };
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return { why: 'a part of its path is a file', advice: 'Change destination in the job.' };
+    case 'EISDIR':
+      return { why: 'it is a folder', advice: 'Give destination the path of a file.' };
+    case 'ELOOP':
+      return { why: 'its symbolic links lead in a circle', advice: 'Change destination in the job.' };
+    case 'ENAMETOOLONG':
+      return { why: 'its name is too long', advice: 'Give destination a shorter path.' };
+    default:
+      return { why: code, advice: 'Change destination in the job, or look at the disk.' };
+  }
+}

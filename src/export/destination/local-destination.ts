@@ -1,0 +1,103 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { mkdir, open, realpath, rename, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { DestinationError } from '../../model/errors.ts';
+import { found } from '../../state/artifact-error.ts';
+import { syncFolder, writeAll } from '../../state/durable-file.ts';
+import type { Destination, DestinationWriteOptions } from './destination.ts';
+import { changedMeanwhile, told } from './destination-error.ts';
+import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
+
+const CHUNK_BYTES = 256 * 1_024;
+const RIGHTS = 0o7777n;
+
+/**
+ * A file of this machine. `path` is absolute; symbolic links are followed, so that the file they lead to is the one
+ * that is replaced and locked. Folders of the path are created when it is written.
+ */
+export async function localDestination(path: string): Promise<Destination> {
+  const location = await told(path, 'read', realPath(path));
+  return {
+    location,
+    async read(signal) {
+      signal.throwIfAborted();
+      const file = await told(location, 'read', found(open(location, constants.O_RDONLY)));
+      if (file === undefined) return undefined;
+      const status = await told(location, 'read', file.stat({ bigint: true }));
+      if (!status.isFile()) {
+        await file.close();
+        throw noFile(location, status);
+      }
+      return {
+        content: file.createReadStream({ highWaterMark: CHUNK_BYTES }),
+        version: versionOf(status),
+      };
+    },
+    async write(content, options) {
+      const before = await told(location, 'written', found(stat(location, { bigint: true })));
+      if (before !== undefined && !before.isFile()) throw noFile(location, before);
+      await told(location, 'written', mkdir(dirname(location), { recursive: true }));
+      await sweepTemporaries(location);
+      const temporary = temporaryBeside(location);
+      try {
+        const size = await writeNew(temporary, location, content, before, options.signal);
+        await refuseOtherVersion(location, options);
+        options.signal.throwIfAborted();
+        await told(location, 'written', rename(temporary, location));
+        await told(location, 'written', syncFolder(dirname(location)));
+        return size;
+      } finally {
+        await discardTemporary(temporary);
+      }
+    },
+  };
+}
+
+/** The path with all links followed, also of a file that is yet to be written. */
+async function realPath(path: string): Promise<string> {
+  const real = await found(realpath(path));
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  return join(await realPath(dirname(path)), basename(path));
+}
+
+function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs].join('-');
+}
+
+function noFile(path: string, status: BigIntStats): DestinationError {
+  return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'no regular file'}.`, {
+    hint: 'Give destination the path of a file.',
+  });
+}
+
+async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteOptions): Promise<void> {
+  if (ifVersion === undefined) return;
+  const status = await told(path, 'written', found(stat(path, { bigint: true })));
+  if ((status === undefined ? null : versionOf(status)) === ifVersion) return;
+  throw changedMeanwhile(path);
+}
+
+async function writeNew(
+  temporary: string,
+  path: string,
+  content: AsyncIterable<Uint8Array | string>,
+  before: BigIntStats | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  const file = await told(path, 'written', open(temporary, 'wx'));
+  try {
+    // Whoever could read the old file can read the new one, and nobody else.
+    if (before !== undefined) await told(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
+    let size = 0;
+    for await (const chunk of content) {
+      signal.throwIfAborted();
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      await told(path, 'written', writeAll(file, bytes));
+      size += bytes.length;
+    }
+    await told(path, 'written', file.sync());
+    return size;
+  } finally {
+    await file.close().catch(() => {});
+  }
+}

@@ -1,0 +1,267 @@
+import { StoreRefusedError, StoreUnavailableError } from '../../model/errors.ts';
+import type { Item, ItemKey, ItemPage } from './item-page.ts';
+import { type FetchPage, PageAhead } from './page-ahead.ts';
+
+/** How many items two neighbouring pages have in common when nothing changes between them. */
+const OVERLAP = 2;
+/** How often the list is read anew, at most, when its length does not fit what was found. */
+const MOST_PASSES = 4;
+/** So many requests more than a quiet list needs, and the list changes faster than it can be read. */
+const PATIENCE = { factor: 6, more: 200 };
+
+export interface ReadAllOptions {
+  readonly fetch: FetchPage;
+  /** How many items are asked for at once. */
+  readonly limit: number;
+  /** The most requests under way. */
+  readonly concurrency: number;
+  /** What is read, in messages: `orders`. */
+  readonly what: string;
+  /** Told how many items are known, and of how many. */
+  readonly onProgress?: (items: number, totalCount: number | null) => void;
+}
+
+/** What is known when all has been read. */
+export interface AllRead {
+  readonly items: number;
+  /** Of them, those without an id: two that are equal in everything count as one. */
+  readonly withoutId: number;
+  /** Whether the list has changed while it was read. */
+  readonly changed: boolean;
+  /** How many items the store says there are; null when it does not say, or changed too often to be compared. */
+  readonly totalCount: number | null;
+}
+
+/**
+ * Reads a whole list by pages while items are added to it and removed from it: every item that is there all the time
+ * is given exactly once, in the order in which pages are met. The API names no order, and none is assumed but that
+ * the items which stay keep theirs among each other.
+ *
+ * An offset means nothing between two answers: whatever is removed before it shifts the rest forward, and a reader
+ * who goes on by the length of a page misses items. So pages overlap by two items, and a page counts as the next one
+ * only if it has an item in common with the one before, whichever of the two was read first. Such a seam proves that
+ * nothing was missed: an item that stays is before the common item or after it, in both answers alike; if before, it
+ * is in the first page or before that; if after, in the second or behind that. From the page at offset 0, before
+ * which nothing is, to one that reaches the end, the seams enclose everything. That is why pages may be read many at
+ * a time and at different moments. Where a seam fails, pages between are read until it holds; failing that, the list
+ * is begun anew at 0, which is a first page like any other. Keys of what was given are kept, so nothing comes twice.
+ *
+ * The end is where a page comes back shorter than pages are and, where the store counts, its count agrees; a count
+ * alone may be of another moment. A short page in the middle (the store gives fewer than asked) is no end: something
+ * comes behind it. Only when the list has changed is there more to do, since items may also have moved (a list by
+ * time of change): the beginning is read again up to what is known, which finds what came in front meanwhile. If
+ * fewer are known by then than the store counts, the whole is read again, until that finds nothing new.
+ *
+ * Rejects with StoreRefusedError when the store ignores offsets, with StoreUnavailableError when the list changes
+ * faster than it can be read, and with whatever `fetch` does.
+ */
+export async function* readAllItems(options: ReadAllOptions): AsyncGenerator<readonly Item[], AllRead> {
+  const list = new ChangingList(options);
+  yield* list.pass();
+  if (list.changed) {
+    yield* list.head();
+    if (list.lacks()) yield* list.head();
+    for (let passes = 1; list.lacks() && passes < MOST_PASSES; passes++) {
+      const before = list.known;
+      yield* list.pass();
+      if (list.known === before) break;
+    }
+  }
+  return list.result();
+}
+
+class ChangingList {
+  readonly #options: ReadAllOptions;
+  readonly #keys = new Set<ItemKey>();
+  #withoutId = 0;
+  #requests = 0;
+  #step = 1;
+  #totals = { first: null as number | null, last: null as number | null };
+  changed = false;
+
+  constructor(options: ReadAllOptions) {
+    this.#options = options;
+  }
+
+  get known(): number {
+    return this.#keys.size;
+  }
+
+  /** Whether fewer items are known than the store last counted. */
+  lacks(): boolean {
+    const { last } = this.#totals;
+    return last === null || this.#keys.size < last;
+  }
+
+  result(): AllRead {
+    const { last } = this.#totals;
+    return { items: this.known, withoutId: this.#withoutId, changed: this.changed, totalCount: last };
+  }
+
+  /** From the beginning to the end, giving what was not known. */
+  async *pass(): AsyncGenerator<readonly Item[]> {
+    const { limit, concurrency } = this.#options;
+    const ahead = new PageAhead((skip) => this.#fetch(skip), concurrency);
+    try {
+      let page = await ahead.take(0);
+      let size = page.items.length;
+      const step = Math.max(1, size - OVERLAP);
+      const counted = page.totalCount;
+      this.#step = step;
+      if (size < limit && counted !== null && size >= counted) {
+        yield this.#unknownOf(page);
+        return;
+      }
+      ahead.expect(step, step);
+      let taken = 1;
+      while (true) {
+        yield this.#unknownOf(page);
+        if (page.items.length === 0) return;
+        size = Math.max(size, page.items.length);
+        const isShort = page.items.length < size;
+        if (isShort && page.totalCount !== null && reach(page) >= page.totalCount) return;
+        // Without a count, twice as much is read ahead as was there: little is asked for in vain.
+        if (page.totalCount !== null) ahead.expectUntil(page.totalCount);
+        else if (!isShort && (taken > 1 || size >= limit)) ahead.expectUntil(page.skip + taken * step + 1);
+        taken++;
+        // The beginning will be read again: with the last pages, it takes no time of its own.
+        if (this.changed && this.#headAhead === null && ahead.allAsked) {
+          this.#headAhead = this.#fetch(0);
+          this.#headAhead.catch(() => {});
+        }
+
+        const precise = page.skip + Math.max(1, page.items.length - OVERLAP);
+        const expected = ahead.expectedAfter(page.skip, page.skip + step);
+        const skip = isShort && page.totalCount === null ? precise : (expected ?? precise);
+        const next = await this.#joined(page, await ahead.take(skip), ahead);
+        // Pages of one item cannot overlap: nothing is proved by them, all is read again until that finds nothing.
+        if (size === 1 && next.items.length > 0) this.changed = true;
+        if (next.skip === 0) ahead.expect(step, step);
+        if (this.#isBehindEnd(page, next, size)) {
+          yield this.#unknownOf(next);
+          return;
+        }
+        if (isSamePage(page, next)) {
+          await this.#refuseIfOffsetsAreIgnored(page, size);
+          if (this.#ignoresOffsets) return;
+        }
+        page = next;
+      }
+    } finally {
+      ahead.forget();
+    }
+  }
+
+  /** The beginning again, as far as it is not known. */
+  async *head(): AsyncGenerator<readonly Item[]> {
+    for (let skip = 0; ; ) {
+      const page = await (this.#headAhead ?? this.#fetch(skip));
+      this.#headAhead = null;
+      const unknown = this.#unknownOf(page);
+      yield unknown;
+      if (unknown.length === 0 || unknown.length < page.items.length) return;
+      skip += Math.max(1, page.items.length - OVERLAP);
+    }
+  }
+
+  #headAhead: Promise<ItemPage> | null = null;
+  #ignoresOffsets = false;
+  readonly #kept = new WeakSet<ItemPage>();
+
+  /** What was asked for is the next page if it has an item in common with this one; else what lies between is read. */
+  async #joined(page: ItemPage, asked: ItemPage, ahead: PageAhead): Promise<ItemPage> {
+    this.#compare(page, asked);
+    if (page.items.length === 1 || sharesItem(page, asked)) return asked;
+    this.changed = true;
+    const half = Math.ceil(page.items.length / 2);
+    const shift =
+      page.totalCount === null || asked.totalCount === null ? 0 : asked.totalCount - page.totalCount;
+    const guess = page.skip + half + shift;
+    for (const skip of [guess, guess - page.items.length, guess + page.items.length]) {
+      if (skip <= 0) continue;
+      const between = await this.#fetch(skip);
+      if (!sharesItem(page, between)) continue;
+      // Only once: what it was kept for may be of another moment than what is read then.
+      if (sharesItem(between, asked) && !this.#kept.has(asked)) ahead.keep(asked);
+      this.#kept.add(asked);
+      return between;
+    }
+    ahead.forget();
+    return await this.#fetch(0);
+  }
+
+  /** Behind the common item there is nothing more: `next` is not even full, nor does the store count any further. */
+  #isBehindEnd(page: ItemPage, next: ItemPage, size: number): boolean {
+    const last = page.items.at(-1)?.key;
+    if (next.totalCount !== null && reach(next) < next.totalCount) return false;
+    return next.items.length < size && next.items.at(-1)?.key === last && next.skip > page.skip;
+  }
+
+  async #refuseIfOffsetsAreIgnored({ items, totalCount }: ItemPage, size: number): Promise<void> {
+    const far = await this.#fetch(this.#keys.size + 1_000 * size);
+    if (!isSamePage({ items }, far)) return;
+    if (totalCount !== null && totalCount > items.length) {
+      throw new StoreRefusedError(
+        `The store answers with the same ${items.length} ${this.#options.what} wherever it is asked to begin, and says there are ${totalCount}: they cannot be read by pages.`,
+      );
+    }
+    this.#ignoresOffsets = true;
+  }
+
+  async #fetch(skip: number): Promise<ItemPage> {
+    this.#requests++;
+    const { factor, more } = PATIENCE;
+    const quiet = Math.max(this.#keys.size, this.#totals.last ?? 0) / this.#step;
+    if (this.#requests > factor * quiet + more) {
+      throw new StoreUnavailableError(
+        `The ${this.#options.what} change faster than they can be read: after ${this.#requests - 1} requests there is no moment at which all are known.`,
+        { hint: 'Run again when less is going on in the store.' },
+      );
+    }
+    const page = await this.#options.fetch(skip);
+    const { totalCount } = page;
+    if (totalCount !== null) {
+      this.#totals.first ??= totalCount;
+      if (totalCount !== this.#totals.first) this.changed = true;
+      this.#totals.last = totalCount;
+    }
+    return page;
+  }
+
+  #unknownOf({ items }: ItemPage): Item[] {
+    const unknown = items.filter(({ key, hasId }) => {
+      if (this.#keys.has(key)) return false;
+      this.#keys.add(key);
+      if (!hasId) this.#withoutId++;
+      return true;
+    });
+    this.#options.onProgress?.(this.known, this.#totals.last);
+    return unknown;
+  }
+
+  /** Two neighbours that were read while nothing changed have the same items where they overlap. */
+  #compare(page: ItemPage, next: ItemPage): void {
+    const offset = next.skip - page.skip;
+    const same = page.items
+      .slice(offset)
+      .every(({ key }, index) => index >= next.items.length || next.items[index]?.key === key);
+    if (!same) this.changed = true;
+  }
+}
+
+/** Where the page ends. */
+function reach({ skip, items }: ItemPage): number {
+  return skip + items.length;
+}
+
+function sharesItem(page: ItemPage, other: ItemPage): boolean {
+  const keys = new Set(page.items.map(({ key }) => key));
+  return other.items.some(({ key }) => keys.has(key));
+}
+
+function isSamePage(page: Pick<ItemPage, 'items'>, other: Pick<ItemPage, 'items'>): boolean {
+  return (
+    page.items.length === other.items.length &&
+    page.items.every(({ key }, index) => other.items[index]?.key === key)
+  );
+}

@@ -1,0 +1,201 @@
+import type { Readable } from 'node:stream';
+import { CsvError, DestinationError } from '../../model/errors.ts';
+import { withoutInertMark } from '../../model/inert-cell.ts';
+import type { Row } from '../../model/row.ts';
+import type { Dialect } from '../../model/table.ts';
+import type { Destination } from '../destination/destination.ts';
+import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
+import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
+import { watchBytes } from './last-byte.ts';
+import { type Items, replaceFile } from './replace-file.ts';
+import type { RowShape } from './row-shape.ts';
+import type { Written } from './written.ts';
+
+/** Opens a CSV file; that of csv/. */
+export type OpenTable = (
+  input: Readable,
+  options: { readonly name: string },
+) => Promise<{
+  readonly header: readonly string[];
+  readonly dialect: Dialect;
+  batches(): AsyncIterable<readonly Row[]>;
+}>;
+
+export interface AppendTableOptions {
+  readonly items: Items;
+  readonly shape: RowShape;
+  /** The style of a new file; one that is there keeps its delimiter and line ends. */
+  readonly style: TableStyle;
+  readonly openTable: OpenTable;
+  readonly signal: AbortSignal;
+}
+
+/** What is in the destination already. */
+interface Found {
+  readonly version: string | null;
+  readonly header: readonly string[];
+  readonly style: TableStyle;
+  readonly keys: ReadonlySet<string>;
+  readonly notes: readonly string[];
+}
+
+/** Nothing is in it, or it is not there: `version` as for `Destination.write`. */
+interface Nothing {
+  readonly keys: null;
+  readonly version: string | null | undefined;
+}
+
+const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const MENDING =
+  'Mend or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
+
+/**
+ * Adds lines to a table, whole or not at all: the file is written anew with all it had, and with the lines that it
+ * has not yet. Columns go by their names: one that the file lacks is added to it, blank in the lines before; one that
+ * only the file has stays blank in new lines. DestinationError for a file that cannot be added to without doubt: one
+ * that cannot be read, whose last line is not whole, or that lacks what tells its lines apart.
+ */
+export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
+  const { items, shape, signal } = options;
+  const found = await inspect(destination, options);
+  if (found.keys === null) return await replaceFile(destination, { ...options, ifVersion: found.version });
+  const added = shape.columns.filter((name) => !found.header.includes(name));
+  const header = [...found.header, ...added];
+  const width = found.header.length;
+  const places = header.map((name) => shape.columns.indexOf(name));
+  const keyPlaces = shape.keyColumns.map((name) => shape.columns.indexOf(name));
+  const notes = [...found.notes];
+  if (added.length > 0)
+    notes.push(`The file had no column ${added.join(', ')}: added, blank in the lines before.`);
+  let lines = 0;
+  let there = 0;
+
+  const bytes = await destination.write(content(found), overVersion(found.version, signal));
+  return { lines, bytes, notes: [...notes, ...alreadyThere(there, shape)] };
+
+  async function* content({ style, keys, version }: Found): AsyncGenerator<string> {
+    yield markOf(style) + csvLine(header, style);
+    const again = await readAgain(destination, version, signal);
+    const blanks = added.map(() => '');
+    const table = await options.openTable(again, { name: destination.location });
+    for await (const rows of table.batches()) {
+      yield rows
+        .map(({ cells }) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
+        .join('');
+    }
+    for await (const batch of items) {
+      let text = '';
+      for (const item of batch) {
+        const cells = shape.cells(item);
+        const key = keyPlaces.map((place) => cells[place] ?? '');
+        if (key[0] === '') throw withoutId(destination);
+        if (keys.has(lineKey(key))) {
+          there++;
+          continue;
+        }
+        lines++;
+        text += csvLine(
+          places.map((place) => cells[place] ?? ''),
+          style,
+        );
+      }
+      yield text;
+    }
+  }
+}
+
+/** Reads all that is there. */
+async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | Nothing> {
+  const { shape, style, openTable, signal } = options;
+  const name = destination.location;
+  const before = await destination.read(signal);
+  if (before === undefined) return { keys: null, version: null };
+  const bytes = watchBytes(before.content);
+  try {
+    const table = await openTable(bytes.content, { name });
+    const { dialect } = table;
+    const plain = style.forSpreadsheets ? withoutInertMark : (cell: string) => cell;
+    const header = table.header.map(plain);
+    refuseHeader(header, shape, name);
+    const keyPlaces = shape.keyColumns.map((column) => header.indexOf(column));
+    const keys = new Set<string>();
+    const odd: number[] = [];
+    let last: Row | undefined;
+    for await (const rows of table.batches()) {
+      for (const { line, cells } of rows) {
+        if (cells.length !== header.length) odd.push(line);
+        keys.add(lineKey(keyPlaces.map((place) => plain(cells[place] ?? ''))));
+      }
+      last = rows.at(-1) ?? last;
+    }
+    if (!bytes.endsLine()) refuseHalfLine(header, last, name);
+    const newline = dialect.newline === '\r\n' || dialect.newline === '\n' ? dialect.newline : style.newline;
+    return {
+      version: before.version,
+      header,
+      style: { ...style, delimiter: dialect.delimiter, newline, bom: style.bom || dialect.bom },
+      keys,
+      notes: oddNotes(odd, header.length),
+    };
+  } catch (error) {
+    bytes.content.destroy();
+    if (bytes.isEmpty() && error instanceof CsvError) {
+      return { keys: null, version: before.version ?? undefined };
+    }
+    if (!(error instanceof CsvError)) throw error;
+    throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {
+      place: error.place,
+      hint: MENDING,
+      cause: error,
+    });
+  }
+}
+
+function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name: string): void {
+  const place = { file: name, line: 1 };
+  const lacking = keyColumns.filter((column) => !header.includes(column));
+  if (lacking.length > 0) {
+    throw new DestinationError(
+      `The file has no column ${lacking.join(' and no ')}: this job did not write it, or in another format.`,
+      { place, hint: 'Give destination another path, or move the file away to begin a new one.' },
+    );
+  }
+  const repeated = header.find((column, index) => header.indexOf(column) !== index);
+  if (repeated === undefined) return;
+  throw new DestinationError(
+    `The file has the column '${repeated}' twice: nobody can tell which one is meant.`,
+    {
+      place,
+      hint: 'Rename one of them, then run again: no reading is lost.',
+    },
+  );
+}
+
+/**
+ * A last line without a line end may have lost its end. It is certainly whole only where its last cell shows that: a
+ * whole instant, or the header's last name.
+ */
+function refuseHalfLine(header: readonly string[], last: Row | undefined, name: string): void {
+  const lastColumn = header.at(-1);
+  if (last === undefined && lastColumn === 'read_at') return;
+  const isWhole = last?.cells.length === header.length && WHOLE_INSTANT.test(last.cells.at(-1) ?? '');
+  if (lastColumn === 'read_at' && isWhole) return;
+  throw new DestinationError(
+    'The last line has no line end: it may be half a line, and nothing is added to it.',
+    {
+      place: { file: name, line: last?.line ?? 1 },
+      hint: `End it with a line break if it is whole. ${MENDING}`,
+    },
+  );
+}
+
+const ODD_SHOWN = 5;
+
+function oddNotes(lines: readonly number[], columns: number): string[] {
+  if (lines.length === 0) return [];
+  const shown = lines.slice(0, ODD_SHOWN).join(', ');
+  const more = lines.length > ODD_SHOWN ? ` and ${lines.length - ODD_SHOWN} more` : '';
+  return [
+    `Lines of the file that do not have its ${columns} columns were left as they are: ${shown}${more}.`,
+  ];
+}

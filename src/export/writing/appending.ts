@@ -1,0 +1,40 @@
+import type { Readable } from 'node:stream';
+import { DestinationError } from '../../model/errors.ts';
+import type { Destination, DestinationWriteOptions } from '../destination/destination.ts';
+import { changedMeanwhile } from '../destination/destination-error.ts';
+import type { RowShape } from './row-shape.ts';
+
+/** What tells a line from all others, from the values of its key columns. */
+export function lineKey(values: readonly string[]): string {
+  return values.join('\u001f');
+}
+
+/** The content once more, to be written again with what is added. DestinationChangedError when it is another. */
+export async function readAgain(
+  destination: Destination,
+  version: string | null,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const again = await destination.read(signal);
+  if (again !== undefined && again.version === version) return again.content;
+  again?.content.destroy();
+  throw changedMeanwhile(destination.location);
+}
+
+/** Writes only over the version that was read, where the destination can tell versions apart. */
+export function overVersion(version: string | null, signal: AbortSignal): DestinationWriteOptions {
+  return version === null ? { signal } : { signal, ifVersion: version };
+}
+
+/** What has no id cannot be told from what is there. */
+export function withoutId({ location }: Destination): DestinationError {
+  return new DestinationError(
+    `An order has no id: nobody can tell whether ${location} has it already, so nothing was added.`,
+    { hint: 'Set `mode: replace` under destination in the job.' },
+  );
+}
+
+/** What to say of lines that were there already: of a history that is worth a word, of orders it is how it should be. */
+export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
+  return lines > 0 && isHistory ? [`${lines} lines were in the file already and were not added again.`] : [];
+}

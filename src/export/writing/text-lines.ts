@@ -1,0 +1,36 @@
+import type { Readable } from 'node:stream';
+import { DestinationError } from '../../model/errors.ts';
+
+/** A line of a text file, its end taken off. */
+export interface TextLine {
+  readonly number: number;
+  readonly text: string;
+  /** False for a last line without a line end. */
+  readonly ended: boolean;
+}
+
+/** The lines of UTF-8 text, in batches; DestinationError for other bytes. A byte order mark is left out. */
+export async function* textLines(input: Readable, name: string): AsyncGenerator<readonly TextLine[]> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest = '';
+  let number = 1;
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+    } catch (error) {
+      throw new DestinationError('The file is not UTF-8.', {
+        place: { file: name, line: number },
+        cause: error,
+      });
+    }
+  };
+  for await (const chunk of input) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('a file is read as bytes');
+    const pieces = (rest + decode(chunk)).split('\n');
+    rest = pieces.pop() ?? '';
+    if (pieces.length === 0) continue;
+    yield pieces.map((text) => ({ number: number++, text: text.replace(/\r$/, ''), ended: true }));
+  }
+  rest += decode();
+  if (rest !== '') yield [{ number, text: rest, ended: false }];
+}

@@ -1,0 +1,59 @@
+import type { Run } from '../../model/run.ts';
+import { RUNS_KEPT } from '../../state/prune-runs.ts';
+import type { RunContext } from '../context.ts';
+import { continueInstead, supersede } from '../unfinished-runs.ts';
+import type { ExportRequest } from './export-request.ts';
+import { finishExport } from './finish-export.ts';
+import { hasKeptReading, isUnfinished, MOST_KEPT_READINGS } from './kept-reading.ts';
+import { writeStep } from './write-step.ts';
+
+const LOOK_BACK = RUNS_KEPT + MOST_KEPT_READINGS;
+/** A reading this fresh is what a run that begins now would read: the run that took it is continued. */
+const FRESH_MS = 15 * 60 * 1_000;
+
+/**
+ * The run to carry on with: one that has a fresh reading which it could not write, or died writing, is continued
+ * instead of reading again; else the one just begun. Runs whose process died and that have nothing to continue are
+ * superseded.
+ */
+export async function continueOrBeginExport(
+  context: RunContext,
+  request: ExportRequest,
+  begun: Run,
+): Promise<Run> {
+  for (const run of await unfinishedBefore(context, begun)) {
+    if (!(await hasKeptReading(context, request, run))) {
+      if (run.status === 'running') await supersedeEmptied(context, run);
+      continue;
+    }
+    if (context.clock() - (run.stagedAt ?? 0) >= FRESH_MS) continue;
+    return await continueInstead(context, begun, run);
+  }
+  return begun;
+}
+
+/**
+ * Writes the readings that runs before could not write, or died writing: oldest first, each under the moment it was
+ * taken, none twice. What is in the way of them is in the way of this run's, which is kept like them then.
+ */
+export async function writeEarlierReadings(
+  context: RunContext,
+  request: ExportRequest,
+  begun: Run,
+): Promise<void> {
+  for (const run of await unfinishedBefore(context, begun)) {
+    if (!(await hasKeptReading(context, request, run))) continue;
+    await finishExport(context, request, await writeStep(context, request, { run, notes: [] }), null);
+  }
+}
+
+/** Runs of the job that have not ended well, oldest first. */
+async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
+  const runs = await state.runs.list({ job, limit: LOOK_BACK });
+  return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
+}
+
+async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+  await supersede(context, run);
+  await context.artifacts.remove(run.id);
+}

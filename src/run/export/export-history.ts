@@ -1,0 +1,42 @@
+import type { ExportJob } from '../../config/export-job.ts';
+import { readCsv } from '../../csv/read-csv.ts';
+import { readHistory } from '../../export/read-history.ts';
+import { UsageError } from '../../model/errors.ts';
+import type { ListHistory } from '../../model/list-history.ts';
+import { openDestination } from './open-destination.ts';
+import { shownLocation } from './shown-location.ts';
+
+/** The history of a job and where it is. */
+export interface ExportHistory {
+  readonly location: string;
+  readonly history: ListHistory;
+}
+
+/** Reads what a job has collected. UsageError for a job that collects nothing, and before its first run. */
+export async function exportHistory(
+  workspaceDir: string,
+  job: ExportJob,
+  signal: AbortSignal,
+): Promise<ExportHistory> {
+  const { mode, format } = job.destination;
+  if (job.export !== 'subscriber-lists') {
+    throw new UsageError(
+      `The job ${job.name} exports ${job.export}, and statistics are those of subscriber lists.`,
+      {
+        hint: 'Name a job with `export: subscriber-lists` and `mode: append`.',
+      },
+    );
+  }
+  if (mode === 'replace') {
+    throw new UsageError(`The job ${job.name} replaces its file each time, so there is no history to draw.`, {
+      hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml: each run adds a line per list then.`,
+    });
+  }
+  const destination = await openDestination(workspaceDir, job);
+  const location = shownLocation(workspaceDir, destination);
+  const history = await readHistory(destination, { format, openTable: readCsv, signal });
+  if (history !== undefined) return { location, history };
+  throw new UsageError(`There is no history yet: ${location} does not exist.`, {
+    hint: `Take the first reading with: storeferry run ${job.name}`,
+  });
+}

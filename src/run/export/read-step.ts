@@ -1,0 +1,86 @@
+import type { AllRead } from '../../export/reading/read-all-items.ts';
+import { readLists } from '../../export/reading/read-lists.ts';
+import { readOrders } from '../../export/reading/read-orders.ts';
+import { saveReading } from '../../export/reading/reading.ts';
+import { readingNotes } from '../../export/reading/reading-notes.ts';
+import type { Run } from '../../model/run.ts';
+import { NO_TOTALS } from '../../report/run-totals.ts';
+import type { SendOptions } from '../../storefront/send.ts';
+import type { RunContext } from '../context.ts';
+import type { ExportRequest } from './export-request.ts';
+
+/** A run that has read the store, and what a person should know about that. */
+export interface ReadRun {
+  readonly run: Run;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads the store into the run's folder, item by item as the store sent them; a run that is continued has read
+ * already. Requests count also when reading fails.
+ */
+export async function readStep(context: RunContext, request: ExportRequest, run: Run): Promise<ReadRun> {
+  if (run.stagedAt !== null) return { run, notes: [] };
+  const readAt = context.clock();
+  const folder = context.artifacts.run(run.id);
+  let requests = 0;
+  let records = 0;
+  const notes: string[] = [];
+  const options: SendOptions = {
+    signal: context.signal,
+    onRequest: () => {
+      requests++;
+    },
+  };
+  const onAllRead = (all: AllRead): void => {
+    notes.push(...readingNotes(all));
+  };
+  try {
+    records = await saveReading(folder, itemsOf(context, request, options, onAllRead));
+  } catch (error) {
+    await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
+    throw error;
+  }
+  const totals = { ...NO_TOTALS, records, requests };
+  return {
+    run: await context.state.runs.update(run.id, { stagedAt: readAt, totals }),
+    notes,
+  };
+}
+
+/** The batches of a generator, which ends with them when they are given up; what it gives at its end is told. */
+async function* told<Batch, End>(
+  batches: AsyncGenerator<Batch, End>,
+  onEnd: (end: End) => void,
+): AsyncGenerator<Batch> {
+  onEnd(yield* batches);
+}
+
+/** The items that the job asks for, as JSON, in batches. */
+async function* itemsOf(
+  context: RunContext,
+  { job, store }: ExportRequest,
+  options: SendOptions,
+  onAllRead: (all: AllRead) => void,
+): AsyncGenerator<readonly string[]> {
+  const storefront = await context.openStorefront(store);
+  switch (job.export) {
+    case 'subscriber-lists': {
+      const lists = await readLists(storefront, options);
+      yield lists.map((list) => JSON.stringify(list));
+      return;
+    }
+    case 'orders': {
+      const orders = readOrders(storefront, {
+        ...options,
+        concurrency: store.limits.concurrency,
+        onProgress: (done, total) =>
+          context.onEvent({ type: 'progress', step: 'read', done, total, unit: 'orders' }),
+      });
+      for await (const batch of told(orders, onAllRead)) yield batch.map(({ text }) => text);
+      return;
+    }
+    default:
+      job.export satisfies never;
+  }
+}

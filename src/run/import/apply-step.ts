@@ -1,0 +1,137 @@
+import { applyOperations } from '../../apply/apply-operations.ts';
+import type { StoreConfig } from '../../config/stores.ts';
+import { LockedError, SafetyLimitError, StateError } from '../../model/errors.ts';
+import type { Operation } from '../../model/operation.ts';
+import type { Plan, PlannedShard } from '../../model/plan.ts';
+import type { FoundLimits, Run } from '../../model/run.ts';
+import { readPlan } from '../../plan/plan-file.ts';
+import { readShard } from '../../plan/read-shard.ts';
+import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
+import type { OperationResult } from '../../state/state.ts';
+import type { Storefront } from '../../storefront/storefront.ts';
+import type { RunContext } from '../context.ts';
+import { type DeliverShards, type Delivery, operationsIn } from '../delivery.ts';
+import { spareSharedIds } from './spare-shared-ids.ts';
+
+/** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
+export async function applyStep(
+  context: RunContext,
+  delivery: Delivery,
+  deliver: DeliverShards,
+): Promise<void> {
+  const { run, plan } = delivery;
+  await context.state.runs.update(run.id, { step: 'apply' });
+  const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
+  const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
+  if (upserts.length > 0) await deliver(context, delivery, upserts);
+  if (deletes.length === 0) return;
+  const { applied, rejected } = await context.state.runs.tally(run.id);
+  if (applied + rejected < operationsIn(upserts)) return;
+  await spareSharedIds(context, delivery, deletes);
+  await deliver(context, delivery, deletes);
+}
+
+type ShardOperation = Operation & { readonly shard: number };
+
+/** The operations of the shards that have no final outcome yet, in order. */
+async function* openOperations(
+  context: RunContext,
+  run: Run,
+  shards: readonly PlannedShard[],
+): AsyncGenerator<ShardOperation> {
+  const folder = context.artifacts.run(run.id);
+  for (const { name, number } of shards) {
+    const outcomes = await context.state.runs.outcomes(run.id, number);
+    for (const operation of await readShard(folder, name)) {
+      const outcome = outcomes.get(operation.index);
+      if (outcome === 'applied' || outcome === 'rejected') continue;
+      yield { ...operation, shard: number };
+    }
+  }
+}
+
+/** The error that ends a run of which the store has refused so many, when that is over its limit. */
+export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
+  if (run.kind === 'retry' || run.approved) return undefined;
+  const { rejected, records } = plan.counts;
+  const figures = { rejected: rejected.records + refused, records };
+  const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
+  return verdict === null ? undefined : new SafetyLimitError(verdict.message);
+}
+
+/** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
+export const deliverHere: DeliverShards = async (context, delivery, shards) => {
+  const { run, plan, store, lock } = delivery;
+  const { runs } = context.state;
+  const before = await runs.tally(run.id);
+  const total = operationsIn(plan.shards);
+  const done = before.applied + before.rejected + before.deleted;
+  const first = shards[0]?.number ?? 0;
+  const storefront = await context.openStorefront(store);
+  const applied = applyOperations({
+    operations: openOperations(context, run, shards),
+    storefront,
+    concurrency: store.limits.concurrency,
+    about: run.id,
+    record: async (results, requests) => {
+      const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
+      if (byShard.size === 0) byShard.set(first, []);
+      let unrecorded = requests;
+      const records = [...byShard].map(([shard, ofShard]: [number, readonly OperationResult[]]) => {
+        const requestsOfCall = unrecorded;
+        unrecorded = 0;
+        return runs.record(run, shard, ofShard, requestsOfCall, lock.fence);
+      });
+      await Promise.all(records);
+    },
+    judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
+    permit: () => {
+      if (!lock.isHeld()) {
+        throw new LockedError(`The lock ${lock.fence.name} was lost: nothing more is sent.`, {
+          hint: 'Another process may have taken over; run the job again to continue.',
+        });
+      }
+    },
+    signal: AbortSignal.any([context.signal, lock.lost]),
+    onProgress: (tally) =>
+      context.onEvent({
+        type: 'progress',
+        step: 'apply',
+        done: done + tally.applied + tally.rejected + tally.deleted,
+        total,
+        unit: 'requests',
+      }),
+  });
+  try {
+    await applied;
+  } finally {
+    // Only told to people: whatever ended the run is not to be hidden by it.
+    if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
+  }
+};
+
+function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimits {
+  const { limit: concurrency, because, requestsPerSecond } = storefront.stats();
+  if (requestsPerSecond === null) return { concurrency, because, rate: null };
+  const isGiven = requestsPerSecond === limits.requestsPerSecond;
+  const why = isGiven ? 'the limit in stores.yaml' : 'the store refused more';
+  return { concurrency, because, rate: { requestsPerSecond, because: why } };
+}
+
+/** Sends single shards of runs that other processes planned and wait for; a run's plan is read once. */
+export function shardDeliverer() {
+  let known: { readonly run: string; readonly plan: Plan } | null = null;
+  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
+    const { id } = delivery.run;
+    const folder = context.artifacts.run(id);
+    const plan = known?.run === id ? known.plan : await readPlan(folder);
+    const shard = plan?.shards.find((planned) => planned.number === number);
+    if (plan === undefined || shard === undefined) {
+      throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
+        hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
+      });
+    }
+    known = { run: id, plan };
+    await deliverHere(context, { ...delivery, plan }, [shard]);
+  };
+}

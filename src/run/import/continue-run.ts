@@ -1,0 +1,93 @@
+import { StateError } from '../../model/errors.ts';
+import type { Run } from '../../model/run.ts';
+import { loadSnapshot } from '../../source/snapshot.ts';
+import type { RunContext } from '../context.ts';
+import { hasDied } from '../has-died.ts';
+import { continueInstead, supersede } from '../unfinished-runs.ts';
+
+const LOOK_BACK = 50;
+
+/** Whether a later run of the job may continue this one: it had begun to send, or might have, and did not finish. */
+function mayContinue(run: Run): boolean {
+  switch (run.status) {
+    case 'running':
+    case 'failed':
+    case 'interrupted':
+      return run.kind === 'run' || run.kind === 'retry';
+    case 'planned':
+    case 'done':
+    case 'done-with-rejects':
+    case 'stopped':
+    case 'superseded':
+      return false;
+    default:
+      return run.status satisfies never;
+  }
+}
+
+/**
+ * The run to carry on with: the job's unfinished run of the same digest, else the one just begun. Unfinished runs of
+ * another digest are superseded, since the ledger keeps what they did; plans waiting for approval lapse, since they
+ * describe a store that is about to change.
+ */
+export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
+  const others = (await context.state.runs.list({ job: begun.job, limit: LOOK_BACK })).filter(
+    (run) => run.id !== begun.id,
+  );
+  const unfinished = others.filter(mayContinue);
+  // The oldest: a younger one of the same digest died before it could hand over to it.
+  const oldest = unfinished.findLast((run) => run.digest === begun.digest);
+  const same = oldest && (await hasSnapshot(context, oldest)) ? oldest : undefined;
+  await supersedeOthers(context, begun, same);
+  if (same === undefined) return begun;
+  return await continueInstead(context, begun, same);
+}
+
+/** Somebody may have cleared the artifacts away, or damaged them: a run without its snapshot cannot go on. */
+async function hasSnapshot(context: RunContext, run: Run): Promise<boolean> {
+  try {
+    return (await loadSnapshot(context.artifacts.run(run.id))) !== undefined;
+  } catch (error) {
+    if (error instanceof StateError) return false;
+    throw error;
+  }
+}
+
+/** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
+export async function supersedeOthers(context: RunContext, by: Run, but?: Run): Promise<void> {
+  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
+  for (const run of runs) {
+    if (run.id === by.id || run.id === but?.id) continue;
+    if (mayContinue(run)) await supersedeEmptied(context, run);
+    else if (run.kind !== 'plan') await discardPlan(context, run);
+  }
+  await supersedePlans(context, by);
+}
+
+/**
+ * Plans of the job that wait for approval, or whose process was killed, lapse when it is planned again or begins to
+ * send; failed ones are emptied.
+ */
+export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
+  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
+  for (const run of runs) {
+    if (run.id === by.id || run.kind !== 'plan') continue;
+    if (run.status === 'planned' || run.status === 'stopped' || (await hasDied(context, run)))
+      await supersedeEmptied(context, run);
+    else if (run.status !== 'running') await discardPlan(context, run);
+  }
+}
+
+async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+  await supersede(context, run);
+  await discardPlan(context, run);
+}
+
+/** Snapshot and shards serve only a run that may still send; summary and rejects stay. */
+export async function discardPlan(context: RunContext, run: Run): Promise<void> {
+  const folder = context.artifacts.run(run.id);
+  const names = await folder.list();
+  await folder.remove(
+    names.filter((name) => /^(source|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$/.test(name)),
+  );
+}

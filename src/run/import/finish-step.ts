@@ -1,0 +1,65 @@
+import { InterruptedError, LockedError, SafetyLimitError } from '../../model/errors.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { Run, RunStatus } from '../../model/run.ts';
+import { pruneRuns } from '../../state/prune-runs.ts';
+import type { RunContext } from '../context.ts';
+import { explainFailure, reportUnlessBug } from '../run-bug.ts';
+import { type RunReport, readRunReport, rejectsFileOf } from '../run-report.ts';
+import { discardPlan } from './continue-run.ts';
+import type { ImportRequest } from './import-request.ts';
+import { writeRunRejects } from './write-rejects.ts';
+
+/** Finished for good: nothing of it is continued, so nothing but summary and rejects is kept. */
+function isClosed(status: RunStatus): boolean {
+  return status === 'done' || status === 'done-with-rejects' || status === 'superseded';
+}
+
+function statusOf(
+  { run, plan, totals, unsentDeletes, refusedDeletes }: RunReport,
+  failure: unknown,
+): RunStatus {
+  if (failure instanceof InterruptedError) return 'interrupted';
+  if (failure instanceof SafetyLimitError) return 'stopped';
+  if (failure === null && run.unchangedSince !== undefined) return 'done';
+  if (failure !== null || plan === null) return 'failed';
+  if (run.kind === 'plan') return 'planned';
+  if (totals.unsent + unsentDeletes > 0) return 'failed';
+  return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
+}
+
+function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
+  if (failure !== null) return explainFailure(failure);
+  return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
+}
+
+/**
+ * Ends the run: totals, rejects file, status; removes what only an unfinished run needs. May be repeated: a process
+ * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
+ * RunBug, when all is written down, if what ended the run is no StoreferryError.
+ */
+export async function finishStep(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  plan: Plan | null,
+  failure: unknown,
+): Promise<RunReport> {
+  // Another process may be at work on the run: it is theirs to end.
+  if (failure instanceof LockedError) throw failure;
+  const before = await readRunReport(context, { ...run, status: 'running' }, plan);
+  const { rejected } = before.totals;
+  const unsent = before.totals.unsent + before.unsentDeletes;
+  const status = statusOf(before, failure);
+  if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
+  const ended = await context.state.runs.update(run.id, {
+    step: 'finish',
+    status,
+    error: errorOf(failure, unsent, status),
+    finishedAt: context.clock(),
+    totals: before.totals,
+  });
+  if (isClosed(status)) await discardPlan(context, ended);
+  await pruneRuns(context.state, context.artifacts, ended.job);
+  const report = { ...before, run: ended, rejectsFile: await rejectsFileOf(context, ended) };
+  return reportUnlessBug(report, failure);
+}

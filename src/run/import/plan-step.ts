@@ -1,0 +1,68 @@
+import { SafetyLimitError, StateError } from '../../model/errors.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { readPlan } from '../../plan/plan-file.ts';
+import { planImport } from '../../plan/plan-import.ts';
+import { loadSnapshot } from '../../source/snapshot.ts';
+import type { RunContext } from '../context.ts';
+import { targetOf } from '../run-locks.ts';
+import type { ImportRequest } from './import-request.ts';
+import { readSnapshotThroughMapping } from './read-snapshot.ts';
+import { withStoreLists } from './store-lists.ts';
+
+const LOOK_BACK = 200;
+
+/** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */
+export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
+  const folder = context.artifacts.run(staged.id);
+  const known = await readPlan(folder);
+  if (known !== undefined) return known;
+  const run = await context.state.runs.update(staged.id, { step: 'plan' });
+  const snapshot = await loadSnapshot(folder);
+  if (snapshot === undefined)
+    throw new StateError(`The snapshot of run ${run.id} is gone.`, {
+      hint: 'Somebody has cleared the artifacts away: run the job again, and it begins anew.',
+    });
+  const reading = readSnapshotThroughMapping({
+    snapshot,
+    folder,
+    request,
+    lookups: await withStoreLists(request.mapping, folder),
+    stagedAt: run.stagedAt ?? run.startedAt,
+  });
+  const { job } = request;
+  return await planImport({
+    run: run.id,
+    job,
+    openMapped: reading.open,
+    describeSource: reading.describe,
+    ledger: context.state.ledger(targetOf(run, job.import)),
+    folder,
+    resend: run.resend,
+    retry: run.kind === 'retry',
+    keyDigest: run.keyDigest,
+    previous: await lastCompleted(context, run),
+    signal: context.signal,
+    onProgress: ({ rows }) =>
+      context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
+  });
+}
+
+async function lastCompleted(
+  context: RunContext,
+  run: Run,
+): Promise<{ rows: number | null; keyDigest: string | null }> {
+  const runs = await context.state.runs.list({ job: run.job, limit: LOOK_BACK });
+  const last = runs.find(
+    ({ id, kind, status }) =>
+      id !== run.id && kind === 'run' && (status === 'done' || status === 'done-with-rejects'),
+  );
+  return { rows: last?.totals?.rows ?? null, keyDigest: last?.keyDigest ?? null };
+}
+
+/** Rejects with SafetyLimitError when the plan exceeds a limit and nobody has approved it. */
+export function refuseUnsafe(run: Run, plan: Plan): void {
+  const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
+  if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
+  throw new SafetyLimitError(exceeded.map(({ message }) => message).join('\n'));
+}

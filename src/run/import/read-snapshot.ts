@@ -1,0 +1,95 @@
+import type { CsvLimits } from '../../csv/csv-limits.ts';
+import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
+import { compileMapping } from '../../mapping/compile-mapping.ts';
+import { mapTables } from '../../mapping/map-tables.ts';
+import type { PlanSource } from '../../model/plan.ts';
+import type { Mapped } from '../../model/record.ts';
+import type { Snapshot, SnapshotFile } from '../../source/snapshot.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import type { MappingSource } from '../open-mapping.ts';
+import { definedOnly } from './defined-only.ts';
+import type { ImportRequest } from './import-request.ts';
+
+/** A staged source, and how it is to be read. */
+export interface SnapshotReading {
+  readonly snapshot: Snapshot;
+  readonly folder: RunFolder;
+  readonly request: ImportRequest;
+  /** The mapping's, with the store's lists among them. */
+  readonly lookups: MappingSource['lookups'];
+  /** Dated sales are judged at this moment. */
+  readonly stagedAt: number;
+}
+
+/** Opens one file of a snapshot as the job and its mapping say. */
+export async function openSnapshotFile(
+  { snapshot, folder, request }: Pick<SnapshotReading, 'snapshot' | 'folder' | 'request'>,
+  { name, stored }: SnapshotFile,
+  file: number,
+): Promise<CsvTable> {
+  const { source: written } = request.job;
+  const source = snapshot.readAs ?? written;
+  const { csv } = request.mapping.spec;
+  return await readCsv(await folder.read(stored), {
+    name,
+    file,
+    encoding: source.encoding ?? csv?.encoding,
+    delimiter: source.delimiter ?? csv?.delimiter,
+    quotes: snapshot.readAs === undefined ? written.quotes : 'standard',
+    limits: csvLimits(written.limits),
+  });
+}
+
+/** The limits of the job that concern CSV; those left out keep their defaults. */
+function csvLimits(limits: ImportRequest['job']['source']['limits']): Partial<CsvLimits> {
+  const { rowBytes, cellBytes, rows, columns } = limits ?? {};
+  return definedOnly({ rowBytes, cellBytes, rows, columns });
+}
+
+/** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
+export function readSnapshotThroughMapping(reading: SnapshotReading): {
+  readonly open: () => AsyncIterable<readonly Mapped[]>;
+  /** What was found in the files; complete when they have been read. */
+  readonly describe: () => PlanSource;
+} {
+  const { snapshot, request, lookups, stagedAt } = reading;
+  let tables: CsvTable[] = [];
+  let columnsNotUsed = new Set<string>();
+  return {
+    open() {
+      tables = [];
+      columnsNotUsed = new Set();
+      const { spec, params, crosswalk } = request.mapping;
+      const mapping = compileMapping(spec, {
+        params,
+        lookups,
+        crosswalk,
+        weightUnit: request.store.weightUnit,
+        now: stagedAt,
+      });
+      return mapTables(mapping, openTables(reading, tables), {
+        onTable: ({ unused }) => {
+          for (const header of unused) columnsNotUsed.add(header);
+        },
+      });
+    },
+    describe: () => ({
+      files: tables.map(({ dialect, counts }, index) => ({
+        name: snapshot.files[index]?.name ?? '',
+        rows: counts.rows,
+        blankLines: counts.blankLines,
+        delimiter: dialect.delimiter,
+        encoding: dialect.encoding,
+      })),
+      columnsNotUsed: [...columnsNotUsed],
+    }),
+  };
+}
+
+async function* openTables(reading: SnapshotReading, opened: CsvTable[]) {
+  for (const [index, file] of reading.snapshot.files.entries()) {
+    using table = await openSnapshotFile(reading, file, index);
+    opened.push(table);
+    yield { header: table.header, file: index, name: file.name, batches: table.batches() };
+  }
+}

@@ -1,0 +1,42 @@
+import { json } from 'node:stream/consumers';
+import { z } from 'zod';
+import { readLists } from '../../export/reading/read-lists.ts';
+import { type StoreList, storeListsTable } from '../../mapping/store-lists.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import type { RunContext } from '../context.ts';
+import type { MappingSource } from '../open-mapping.ts';
+import type { ImportRequest } from './import-request.ts';
+
+/** Kept beside the snapshot, so that all of a run is planned with the same lists. */
+export const STORE_LISTS_FILE = 'subscriber-lists.json';
+
+const listsSchema = z.array(z.object({ id: z.int(), name: z.string() }));
+
+/**
+ * Reads the store's subscriber lists into the run's folder, if the job's mapping looks them up; else asks for nothing,
+ * and gives null. Ids and names only: other figures of a list change by the hour, and decide nothing.
+ */
+export async function stageStoreLists(
+  { openStorefront, signal }: RunContext,
+  { mapping, store }: ImportRequest,
+  folder: RunFolder,
+): Promise<readonly StoreList[] | null> {
+  if (mapping.listLookups.length === 0) return null;
+  const read = await readLists(await openStorefront(store), { signal });
+  const lists = read.map(({ id, name }) => ({ id, name }));
+  await folder.write(STORE_LISTS_FILE, [JSON.stringify(lists)]);
+  return lists;
+}
+
+/** The lookups of a mapping, with the lists that were read for this run. */
+export async function withStoreLists(
+  { lookups, listLookups }: MappingSource,
+  folder: RunFolder,
+): Promise<MappingSource['lookups']> {
+  if (listLookups.length === 0) return lookups;
+  const lists = listsSchema.parse(await json(await folder.read(STORE_LISTS_FILE)));
+  return new Map([
+    ...lookups,
+    ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match)] as const),
+  ]);
+}
