@@ -6,7 +6,7 @@ import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../m
 import { workersCheck } from '../queue/health/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
 import { counted } from '../report/wording/words.ts';
-import { checkMappings } from '../run/check-mappings.ts';
+import { checkMappings } from '../run/mapping/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
 import { workspaceChecks } from '../run/online/workspace-checks.ts';

@@ -1,4 +1,4 @@
-import { nextTick, readSchedules } from '../config/schedules.ts';
+import { nextTick, readSchedules } from '../config/job/schedules.ts';
 import { openQueues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';

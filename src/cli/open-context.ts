@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { ExportJob } from '../config/export-job.ts';
+import type { ExportJob } from '../config/job/export-job.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
@@ -7,7 +7,7 @@ import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { ExportRequest } from '../run/export/export-request.ts';
 import type { ImportRequest } from '../run/import/import-request.ts';
-import { openMapping } from '../run/open-mapping.ts';
+import { openMapping } from '../run/mapping/open-mapping.ts';
 import type { RunRequest } from '../run/run-request.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from './http-url.ts';
+import { isHttpUrl } from './place/http-url.ts';
 
 const API_PREFIX = '/api/site';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
 import type { Interpretation } from './interpret.ts';
-import type { Job } from './job.ts';
-import type { MappingFile } from './mapping-file.ts';
+import type { Job } from './job/job.ts';
+import type { MappingFile } from './mapping/mapping-file.ts';
 import type { StoreConfig } from './stores.ts';
 import { type Workspace, whyUnset } from './workspace.ts';
 

@@ -1,5 +1,5 @@
 import { type FilledText, fillTemplate, parseTemplate } from './placeholders.ts';
-import type { Path } from './yaml-place.ts';
+import type { Path } from './yaml/yaml-place.ts';
 
 /** Values with their placeholders filled in, and which of them had any. */
 export interface FilledValues {

@@ -1,26 +1,26 @@
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
-import { completePlace, placeSecrets } from './complete-place.ts';
 import type { Environment } from './environment.ts';
-import { exportJobSchema } from './export-job.ts';
 import { pathKey } from './fill-values.ts';
-import { importJobSchema } from './import-job.ts';
 import { type Interpretation, interpret } from './interpret.ts';
-import { type Job, toExportJob, toImportJob } from './job.ts';
+import { exportJobSchema } from './job/export-job.ts';
+import { importJobSchema } from './job/import-job.ts';
+import { type Job, toExportJob, toImportJob } from './job/job.ts';
 import {
   checkMappingUse,
   checkNames,
   type Named,
   type Quote,
   type RelationProblem,
-} from './job-relations.ts';
-import type { MappingFile } from './mapping-file.ts';
-import { mappingSchema } from './mapping-spec.ts';
+} from './job/job-relations.ts';
+import type { MappingFile } from './mapping/mapping-file.ts';
+import { mappingSchema } from './mapping/mapping-spec.ts';
 import { once } from './once.ts';
+import { completePlace, placeSecrets } from './place/complete-place.ts';
 import type { SecretField } from './secrets.ts';
 import { isName, type StoreConfig, storeSchema } from './stores.ts';
 import { valueAt } from './values-at.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
-import type { YamlFile } from './yaml-file.ts';
+import type { YamlFile } from './yaml/yaml-file.ts';
 
 /** What the files of a workspace say, with everything that is wrong; undefined where there is no such file or entry. */
 export interface Inspection {

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import type { ConfigurationProblem, Place } from '../model/errors.ts';
 import type { Environment } from './environment.ts';
-import type { Finding } from './explain-issues.ts';
 import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
+import type { Finding } from './findings/explain-issues.ts';
+import { wordFinding } from './findings/word-finding.ts';
 import { parseFilled } from './parse-filled.ts';
 import { placeholder } from './placeholders.ts';
 import { looksSecret, type SecretField } from './secrets.ts';
 import { valueAt } from './values-at.ts';
-import { wordFinding } from './word-finding.ts';
-import type { YamlFile } from './yaml-file.ts';
-import type { Path } from './yaml-place.ts';
+import type { YamlFile } from './yaml/yaml-file.ts';
+import type { Path } from './yaml/yaml-place.ts';
 
 /** A variable without value and without default, and the place that needs it. */
 export interface UnsetVariable {

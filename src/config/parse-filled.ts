@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { expectation } from './expectation.ts';
-import { explainIssues, type Finding } from './explain-issues.ts';
 import { type FilledValues, pathKey } from './fill-values.ts';
+import { expectation } from './findings/expectation.ts';
+import { explainIssues, type Finding } from './findings/explain-issues.ts';
 import { setValueAt, valueAt } from './values-at.ts';
 
 /** Either the value, or what is wrong. */

@@ -1,4 +1,4 @@
-import type { Path } from './yaml-place.ts';
+import type { Path } from './yaml/yaml-place.ts';
 
 /** A field whose value is a secret; `refused`: it may come from the environment only. */
 export interface SecretField {

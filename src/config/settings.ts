@@ -4,8 +4,8 @@ import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
 import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './artifacts-url.ts';
 import type { Environment } from './environment.ts';
-import { expectation } from './expectation.ts';
-import { explainIssues } from './explain-issues.ts';
+import { expectation } from './findings/expectation.ts';
+import { explainIssues } from './findings/explain-issues.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

@@ -1,4 +1,4 @@
-import type { Path } from './yaml-place.ts';
+import type { Path } from './yaml/yaml-place.ts';
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object';

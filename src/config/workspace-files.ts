@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigurationError, UsageError } from '../model/errors.ts';
 import { once } from './once.ts';
-import { readYaml } from './read-yaml.ts';
 import { isName } from './stores.ts';
-import type { YamlFile } from './yaml-file.ts';
+import { readYaml } from './yaml/read-yaml.ts';
+import type { YamlFile } from './yaml/yaml-file.ts';
 
 /** The mappings that come with Storeferry; the same from the sources and from `dist/`. */
 export const SHIPPED_MAPPINGS = fileURLToPath(new URL('../../mappings', import.meta.url));

@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import { type Binding, bindTable, type ColumnReport } from './bind-table.ts';

@@ -1,4 +1,4 @@
-import type { CellTest, Condition, Matcher, Word } from '../config/mapping-condition.ts';
+import type { CellTest, Condition, Matcher, Word } from '../config/mapping/mapping-condition.ts';
 import type { Path } from './problems.ts';
 import { cleanCell } from './read-cell.ts';
 import { type Named, resolveName, type Scope, unknownName } from './scope.ts';

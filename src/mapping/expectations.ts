@@ -1,5 +1,5 @@
-import type { Condition } from '../config/mapping-condition.ts';
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { Condition } from '../config/mapping/mapping-condition.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
 import { compileCondition } from './condition.ts';
 import { cleanCell } from './read-cell.ts';

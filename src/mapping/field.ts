@@ -1,5 +1,5 @@
-import type { Transform } from '../config/mapping-transform.ts';
-import type { BlankRule, Value, ValueObject } from '../config/mapping-value.ts';
+import type { Transform } from '../config/mapping/mapping-transform.ts';
+import type { BlankRule, Value, ValueObject } from '../config/mapping/mapping-value.ts';
 import { type Cell, type Item, isList, type Kind, Unreadable } from './cell.ts';
 import { coerce } from './coerce.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';

@@ -1,5 +1,5 @@
-import type { Condition } from '../config/mapping-condition.ts';
-import type { Flag } from '../config/mapping-value.ts';
+import type { Condition } from '../config/mapping/mapping-condition.ts';
+import type { Flag } from '../config/mapping/mapping-value.ts';
 import { compileAs } from './compile-value.ts';
 import { columnsOf, compileCondition } from './condition.ts';
 import type { Read } from './expression.ts';

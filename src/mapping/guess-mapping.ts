@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { fitHeader, type HeaderFit } from './header-fit.ts';
 
 /** A mapping that might read a file. */

@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
 import { bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';

@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
 import type { Problems } from './problems.ts';
 import type { Param } from './scope.ts';

@@ -1,4 +1,4 @@
-import type { Transform } from '../config/mapping-transform.ts';
+import type { Transform } from '../config/mapping/mapping-transform.ts';
 import { itemKind, type Kind, nameOfKind } from './cell.ts';
 import { readingStepFor } from './coerce.ts';
 import type { Path } from './problems.ts';

@@ -1,4 +1,4 @@
-import type { PricingSpec } from '../config/mapping-product.ts';
+import type { PricingSpec } from '../config/mapping/mapping-product.ts';
 import { type Cell, isList, Moment, Unreadable } from './cell.ts';
 import { compileAs } from './compile-value.ts';
 import { compileCondition } from './condition.ts';

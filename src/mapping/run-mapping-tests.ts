@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MappingSpec } from '../config/mapping-spec.ts';
-import type { MappingExpectation, MappingTest } from '../config/mapping-test.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
+import type { MappingExpectation, MappingTest } from '../config/mapping/mapping-test.ts';
 import { StoreferryError } from '../model/errors.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';

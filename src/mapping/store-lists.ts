@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { Columns } from './columns.ts';
 import { compileCondition } from './condition.ts';
 import { type LookupTable, lookupKey } from './lookup-table.ts';

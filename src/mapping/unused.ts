@@ -1,5 +1,5 @@
-import type { Condition } from '../config/mapping-condition.ts';
-import type { MappingSpec } from '../config/mapping-spec.ts';
+import type { Condition } from '../config/mapping/mapping-condition.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { columnsOf, compileCondition } from './condition.ts';
 

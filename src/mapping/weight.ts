@@ -1,4 +1,4 @@
-import type { VariantsSpec } from '../config/mapping-product.ts';
+import type { VariantsSpec } from '../config/mapping/mapping-product.ts';
 import { Unreadable } from './cell.ts';
 import { compileAs, compileValue } from './compile-value.ts';
 import { roundTo } from './decimal.ts';

@@ -1,4 +1,4 @@
-import type { ImportJob } from '../config/import-job.ts';
+import type { ImportJob } from '../config/job/import-job.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';
 import type { Mapped } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';

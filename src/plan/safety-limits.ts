@@ -1,5 +1,5 @@
-import type { Limit } from '../config/limit.ts';
-import type { SafetyLimits } from '../config/safety.ts';
+import type { Limit } from '../config/job/limit.ts';
+import type { SafetyLimits } from '../config/job/safety.ts';
 import type { SafetyVerdict } from '../model/plan.ts';
 import type { Resource } from '../model/record.ts';
 

@@ -1,5 +1,5 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { Notify } from '../config/notify.ts';
+import type { Notify } from '../config/job/notify.ts';
 import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';

@@ -1,5 +1,5 @@
-import type { Notify } from '../config/notify.ts';
-import type { JobSchedules } from '../config/schedules.ts';
+import type { Notify } from '../config/job/notify.ts';
+import type { JobSchedules } from '../config/job/schedules.ts';
 import type { Run } from '../model/run.ts';
 import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext } from '../run/context.ts';

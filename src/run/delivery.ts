@@ -1,4 +1,4 @@
-import type { ImportJob } from '../config/import-job.ts';
+import type { ImportJob } from '../config/job/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';

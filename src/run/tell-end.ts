@@ -1,4 +1,4 @@
-import type { Notify } from '../config/notify.ts';
+import type { Notify } from '../config/job/notify.ts';
 import {
   beginNotification,
   endNotification,

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { SourceSpec } from '../config/source-spec.ts';
+import type { SourceSpec } from '../config/job/source-spec.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import type { Patience } from '../remote/retrying.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importJobSchema } from '../../src/config/import-job.ts';
-import { mappingSchema } from '../../src/config/mapping-spec.ts';
+import { importJobSchema } from '../../src/config/job/import-job.ts';
+import { mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
 import { mappingText, toBeChosen } from '../../src/config/new-workspace/mapping-text.ts';
 import { storesText } from '../../src/config/new-workspace/stores-text.ts';

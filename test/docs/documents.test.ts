@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES } from '../../src/config/reference/json-schema.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { filesIn } from './files-in.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
-import { referenceMarkdown } from '../../src/config/reference-markdown.ts';
+import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/reference/json-schema.ts';
+import { referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type MappingSpec, mappingSchema } from '../../src/config/mapping-spec.ts';
+import { type MappingSpec, mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
 import { guessMapping } from '../../src/mapping/guess-mapping.ts';
 import { suggestColumns } from '../../src/mapping/suggest-columns.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Papa from 'papaparse';
 import { parse } from 'yaml';
-import { type MappingSpec, mappingSchema } from '../../src/config/mapping-spec.ts';
+import { type MappingSpec, mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
 import type { ColumnReport } from '../../src/mapping/bind-table.ts';
 import { compileMapping, type MappingContext } from '../../src/mapping/compile-mapping.ts';
 import { mapTables, type Table } from '../../src/mapping/map-tables.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mappingSchema } from '../../src/config/mapping-spec.ts';
-import type { Transform } from '../../src/config/mapping-transform.ts';
-import type { Value } from '../../src/config/mapping-value.ts';
+import { mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
+import type { Transform } from '../../src/config/mapping/mapping-transform.ts';
+import type { Value } from '../../src/config/mapping/mapping-value.ts';
 import { PLAIN_NUMBER, readNumber } from '../../src/mapping/transforms/number.ts';
 import { slugify } from '../../src/mapping/transforms/slug.ts';
 import { mapAll, table } from './mapping-setup.ts';

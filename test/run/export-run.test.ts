@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ExportJob } from '../../src/config/export-job.ts';
+import type { ExportJob } from '../../src/config/job/export-job.ts';
 import type { StoreConfig } from '../../src/config/stores.ts';
 import { LockedError, StateError } from '../../src/model/errors.ts';
 import type { RemoteAddress } from '../../src/model/remote-address.ts';

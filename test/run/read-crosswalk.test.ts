@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readCrosswalk } from '../../src/run/read-crosswalk.ts';
+import { readCrosswalk } from '../../src/run/mapping/read-crosswalk.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {

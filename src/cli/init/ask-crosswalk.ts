@@ -1,8 +1,8 @@
 import { isAbsolute, relative, sep } from 'node:path';
-import type { ContactMappingSpec } from '../../config/mapping-spec.ts';
+import type { ContactMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
-import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import { lookAtSource, type SourceLook } from '../../run/look/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
 import type { Asking } from './init-options.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MappingSpec } from '../../config/mapping-spec.ts';
-import { scheduleSchema } from '../../config/schedule.ts';
+import { scheduleSchema } from '../../config/job/schedule.ts';
+import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { isName } from '../../config/stores.ts';
 import { UsageError } from '../../model/errors.ts';
 import { freeName } from './free-name.ts';

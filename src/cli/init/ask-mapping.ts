@@ -1,6 +1,6 @@
 import { availableMappings } from '../../config/available-mappings.ts';
-import type { MappingFile } from '../../config/mapping-file.ts';
-import type { MappingSpec } from '../../config/mapping-spec.ts';
+import type { MappingFile } from '../../config/mapping/mapping-file.ts';
+import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { NEEDED_FIELDS } from '../../config/new-workspace/mapping-text.ts';
 import { guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
 import { fitHeader } from '../../mapping/header-fit.ts';

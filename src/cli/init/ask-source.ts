@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
-import { delimiterSchema, encodingSchema } from '../../config/csv-dialect.ts';
+import { delimiterSchema, encodingSchema } from '../../config/job/csv-dialect.ts';
 import { delimiterName } from '../../model/delimiters.ts';
 import {
   CsvError,
@@ -13,7 +13,7 @@ import {
 } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { counted } from '../../report/wording/words.ts';
-import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import { lookAtSource, type SourceLook } from '../../run/look/look-at-source.ts';
 import { freeName } from './free-name.ts';
 import type { Asking } from './init-options.ts';
 import { typedPath } from './typed-path.ts';

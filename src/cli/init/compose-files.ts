@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { SCHEMA_NAMES, schemaFor } from '../../config/json-schema.ts';
 import { dotEnvText } from '../../config/new-workspace/dot-env-text.ts';
 import { gitignoreAddition } from '../../config/new-workspace/gitignore-text.ts';
 import { jobText, type NewJob } from '../../config/new-workspace/job-text.ts';
@@ -9,6 +8,7 @@ import { mappingText, type StarterMapping } from '../../config/new-workspace/map
 import { storesText } from '../../config/new-workspace/stores-text.ts';
 import type { NewFile } from '../../config/new-workspace/write-together.ts';
 import { SCHEMA_FOLDER } from '../../config/new-workspace/yaml-text.ts';
+import { SCHEMA_NAMES, schemaFor } from '../../config/reference/json-schema.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 
 const ONLY_ITS_OWNER = 0o600;

@@ -1,5 +1,5 @@
-import type { ImportJob } from '../import-job.ts';
-import type { MappingSpec } from '../mapping-spec.ts';
+import type { ImportJob } from '../job/import-job.ts';
+import type { MappingSpec } from '../mapping/mapping-spec.ts';
 import { placeholder } from '../placeholders.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 

@@ -1,4 +1,4 @@
-import type { ContactSpec } from '../../config/mapping-contact.ts';
+import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS, type Contact } from '../../model/contact.ts';
 import { type Cell, type Item, Unreadable } from '../cell.ts';
 import { compileField, type Field } from '../field.ts';

@@ -1,4 +1,4 @@
-import type { ContactSpec } from '../../config/mapping-contact.ts';
+import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { UnmatchedCode } from '../../model/unmatched-codes.ts';

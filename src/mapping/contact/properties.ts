@@ -1,4 +1,4 @@
-import type { PropertiesSpec } from '../../config/mapping-contact.ts';
+import type { PropertiesSpec } from '../../config/mapping/mapping-contact.ts';
 import type { ContactProperty } from '../../model/contact.ts';
 import { Unreadable } from '../cell.ts';
 import { compileField } from '../field.ts';

@@ -1,4 +1,4 @@
-import type { GroupSpec } from '../../config/mapping-group.ts';
+import type { GroupSpec } from '../../config/mapping/mapping-group.ts';
 import { compileCondition, type Test } from '../condition.ts';
 import { resolveName, type Scope, unknownName } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';

@@ -1,4 +1,4 @@
-import type { Condition } from '../../config/mapping-condition.ts';
+import type { Condition } from '../../config/mapping/mapping-condition.ts';
 import { columnsOf, compileCondition } from '../condition.ts';
 import type { Scope } from '../scope.ts';
 import { type Grouping, inFirstColumn } from './grouping.ts';

@@ -1,4 +1,4 @@
-import type { ChildrenSpec } from '../../config/mapping-group.ts';
+import type { ChildrenSpec } from '../../config/mapping/mapping-group.ts';
 
 /** A child as the cell of its parent names it. */
 export interface ChildReference {

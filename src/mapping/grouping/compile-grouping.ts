@@ -1,4 +1,4 @@
-import type { GroupSpec } from '../../config/mapping-group.ts';
+import type { GroupSpec } from '../../config/mapping/mapping-group.ts';
 import { compileAs } from '../compile-value.ts';
 import { compileCondition } from '../condition.ts';
 import type { Expression } from '../expression.ts';

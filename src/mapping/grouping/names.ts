@@ -1,4 +1,4 @@
-import type { Value } from '../../config/mapping-value.ts';
+import type { Value } from '../../config/mapping/mapping-value.ts';
 import { compileAs } from '../compile-value.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';

@@ -1,4 +1,4 @@
-import type { OptionsSpec } from '../../config/mapping-product.ts';
+import type { OptionsSpec } from '../../config/mapping/mapping-product.ts';
 import { type Cell, isList, Unreadable } from '../cell.ts';
 import type { Family } from '../columns.ts';
 import { compileAs } from '../compile-value.ts';

@@ -1,4 +1,4 @@
-import type { CategoriesSpec, ProductSpec } from '../../config/mapping-product.ts';
+import type { CategoriesSpec, ProductSpec } from '../../config/mapping/mapping-product.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { Category } from '../../model/product.ts';
 import { isList, Unreadable } from '../cell.ts';

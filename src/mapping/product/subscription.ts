@@ -1,4 +1,4 @@
-import type { ProductSpec } from '../../config/mapping-product.ts';
+import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { Unreadable } from '../cell.ts';

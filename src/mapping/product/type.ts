@@ -1,5 +1,5 @@
-import type { ProductSpec } from '../../config/mapping-product.ts';
-import type { ProductMappingSpec } from '../../config/mapping-spec.ts';
+import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
+import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { PRODUCT_TYPES, type ProductType } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { Unreadable } from '../cell.ts';

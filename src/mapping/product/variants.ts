@@ -1,4 +1,4 @@
-import type { ProductMappingSpec } from '../../config/mapping-spec.ts';
+import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { ProductOption, Variant } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { Unreadable } from '../cell.ts';

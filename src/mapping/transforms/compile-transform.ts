@@ -1,4 +1,4 @@
-import type { Transform, TransformObject } from '../../config/mapping-transform.ts';
+import type { Transform, TransformObject } from '../../config/mapping/mapping-transform.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { isTimezone } from '../../model/timezone.ts';
 import type { ItemKind } from '../cell.ts';

@@ -1,4 +1,4 @@
-import type { JobSchedule, JobSchedules } from '../../config/schedules.ts';
+import type { JobSchedule, JobSchedules } from '../../config/job/schedules.ts';
 
 /** A schedule as the queue keeps it. */
 export interface KeptSchedule {

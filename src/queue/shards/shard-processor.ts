@@ -1,5 +1,5 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { ImportJob } from '../../config/import-job.ts';
+import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 import { LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';

@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/export-job.ts';
+import type { ExportJob } from '../../config/job/export-job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';

@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/export-job.ts';
+import type { ExportJob } from '../../config/job/export-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 
 /** What an export needs to know of the workspace: read and validated at the edge. */

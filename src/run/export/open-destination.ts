@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { ExportJob } from '../../config/export-job.ts';
+import type { ExportJob } from '../../config/job/export-job.ts';
 import type { Destination } from '../../export/destination/destination.ts';
 import { localDestination } from '../../export/destination/local-destination.ts';
 import { remoteDestination } from '../../export/destination/remote-destination.ts';

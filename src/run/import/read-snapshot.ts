@@ -6,7 +6,7 @@ import type { PlanSource } from '../../model/plan.ts';
 import type { Mapped } from '../../model/record.ts';
 import type { Snapshot, SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import type { MappingSource } from '../open-mapping.ts';
+import type { MappingSource } from '../mapping/open-mapping.ts';
 import { definedOnly } from './defined-only.ts';
 import type { ImportRequest } from './import-request.ts';
 

@@ -4,7 +4,7 @@ import { readLists } from '../../export/reading/read-lists.ts';
 import { type StoreList, storeListsTable } from '../../mapping/store-lists.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { RunContext } from '../context.ts';
-import type { MappingSource } from '../open-mapping.ts';
+import type { MappingSource } from '../mapping/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */

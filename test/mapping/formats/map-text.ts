@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { parse } from 'yaml';
-import { mappingSchema } from '../../../src/config/mapping-spec.ts';
+import { mappingSchema } from '../../../src/config/mapping/mapping-spec.ts';
 import { readCsv } from '../../../src/csv/read-csv.ts';
 import { compileMapping } from '../../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../../src/mapping/map-tables.ts';

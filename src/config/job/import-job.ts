@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { DeepReadonly } from '../deep-readonly.ts';
+import { workspacePathSchema } from '../workspace-path.ts';
+import { type Notify, notifySchema } from './notify.ts';
+import { safetySchema } from './safety.ts';
+import { scheduleSchema } from './schedule.ts';
+import { type SourceSpec, sourceSchema } from './source-spec.ts';
+
+const crosswalkSchema = z.strictObject({
+  path: workspacePathSchema.describe("The CSV file that knows the store's ids."),
+  match: z
+    .string()
+    .min(1)
+    .meta({
+      description:
+        "The crosswalk's column to match, compared trimmed and lower-cased with the record's field of that name.",
+      examples: ['email'],
+    }),
+  id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
+});
+
+/** The fields of an import job; the relations between them are judged in `importJobSchema`. */
+const fields = z.strictObject({
+  import: z.enum(['products', 'contacts']).describe('What to write into the store.'),
+  store: z
+    .string('expected the name of a store in stores.yaml')
+    .min(1, 'expected the name of a store in stores.yaml')
+    .describe('The store, by its name in `stores.yaml`.'),
+  source: sourceSchema.describe('Where the rows come from.'),
+  mapping: z
+    .string('expected the name of a mapping')
+    .min(1, 'expected the name of a mapping')
+    .describe('How rows become records: a file in `mappings/`, or one shipped with Storeferry.'),
+  params: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Values for the parameters that the mapping names.'),
+  mode: z
+    .enum(['upsert', 'mirror'])
+    .default('upsert')
+    .describe(
+      '`upsert` creates and changes. `mirror` (products only) also deletes what this job last sent and the source no longer has.',
+    ),
+  duplicates: z
+    .enum(['reject', 'first', 'last', 'merge'])
+    .default('reject')
+    .describe(
+      'The same key again in one source: reject every copy, keep the `first` or the `last`, or `merge` (contacts only). Identical copies are skipped.',
+    ),
+  crosswalk: crosswalkSchema
+    .exactOptional()
+    .describe(
+      'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
+    ),
+  safety: safetySchema.prefault({}).describe('What stops a run before its first write.'),
+  schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
+  notify: notifySchema.exactOptional().describe('Whom to tell how it went.'),
+});
+
+/** A job that moves rows into a store. */
+export const importJobSchema = fields.superRefine((job, context) => {
+  if (job.mode === 'mirror' && job.import !== 'products') {
+    context.addIssue({
+      code: 'custom',
+      path: ['mode'],
+      message: 'mirror is for products only: the API deletes no contacts; use upsert',
+    });
+  }
+  if (job.duplicates === 'merge' && job.import !== 'contacts') {
+    context.addIssue({
+      code: 'custom',
+      path: ['duplicates'],
+      message: 'merge is for contacts only; use reject, first or last',
+    });
+  }
+  if (job.crosswalk !== undefined && job.import !== 'contacts') {
+    context.addIssue({
+      code: 'custom',
+      path: ['crosswalk'],
+      message: 'a crosswalk is for contacts only: a product is known by its url; remove it',
+    });
+  }
+});
+
+type Fields = DeepReadonly<z.infer<typeof fields>>;
+
+/** An import job with its defaults filled in. `notify` is absent when its address is empty. */
+export type ImportJob = Omit<Fields, 'source' | 'notify'> & {
+  readonly kind: 'import';
+  readonly name: string;
+  readonly source: SourceSpec;
+  readonly notify?: Notify;
+};

@@ -1,0 +1,92 @@
+import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
+import { didYouMean } from '../../model/nearest.ts';
+import type { ContactMappingSpec, MappingSpec } from '../mapping/mapping-spec.ts';
+import type { Path } from '../yaml/yaml-place.ts';
+import type { ImportJob } from './import-job.ts';
+
+/** Something that does not fit between a job and what it names. */
+export interface RelationProblem {
+  readonly path: Path;
+  readonly part: 'key' | 'value';
+  readonly message: string;
+}
+
+/** What a job names; a name that the environment is yet to give is left out. */
+export interface Named {
+  readonly store?: string | undefined;
+  readonly mapping?: string | undefined;
+}
+
+/** What there is to name. */
+export interface Known {
+  /** Undefined when `stores.yaml` cannot be read: then nobody can tell. */
+  readonly stores: readonly string[] | undefined;
+  readonly mappings: readonly string[];
+}
+
+/** A value as a message names it: what came from the environment by its placeholder, since it may be a secret. */
+export type Quote = (path: Path, value: string) => string;
+
+/** Checks that the store and the mapping exist. */
+export function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
+  const problems: RelationProblem[] = [];
+  if (store !== undefined && known.stores?.includes(store) === false) {
+    const message = `stores.yaml has no store ${quote(['store'], store)}${unlisted(store, known.stores)}`;
+    problems.push({ path: ['store'], part: 'value', message });
+  }
+  if (mapping !== undefined && !known.mappings.includes(mapping)) {
+    const message = `there is no mapping ${quote(['mapping'], mapping)}${unlisted(mapping, known.mappings)}`;
+    problems.push({ path: ['mapping'], part: 'value', message });
+  }
+  return problems;
+}
+
+function unlisted(name: string, names: readonly string[]): string {
+  return `${didYouMean(name, names)} (there ${names.length === 0 ? 'are none' : `is ${names.join(', ')}`})`;
+}
+
+/** Checks that a job and its mapping fit together. */
+export function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
+  if (mapping.import !== job.import) {
+    const message = `the mapping '${job.mapping}' makes ${mapping.import}, and the job imports ${job.import}`;
+    return [{ path: ['mapping'], part: 'value', message }];
+  }
+  const problems = checkParams(job, mapping);
+  return mapping.import === 'contacts' ? [...problems, ...checkContacts(job, mapping, quote)] : problems;
+}
+
+function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
+  const params = mapping.params ?? {};
+  const names = Object.keys(params);
+  const unknown = Object.keys(job.params).filter((name) => !names.includes(name));
+  const unset = names.filter((name) => {
+    const param = params[name];
+    return typeof param === 'object' && param.default === undefined && !Object.hasOwn(job.params, name);
+  });
+  return [
+    ...unknown.map((name) => ({
+      path: ['params', name],
+      part: 'key' as const,
+      message: `the mapping '${job.mapping}' has no parameter '${name}'${unlisted(name, names)}`,
+    })),
+    ...unset.map((name) => ({
+      path: ['params'],
+      part: 'value' as const,
+      message: `the mapping '${job.mapping}' needs the parameter '${name}'; set it under params`,
+    })),
+  ];
+}
+
+function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Quote): RelationProblem[] {
+  if (job.crosswalk === undefined) {
+    if (contact.id !== undefined) return [];
+    const message = `contacts are updated by id, and the mapping '${job.mapping}' maps none; give a crosswalk`;
+    return [{ path: ['crosswalk'], part: 'value', message }];
+  }
+  const fields: string[] = CONTACT_TEXT_FIELDS.filter((field) => contact[field] !== undefined);
+  const known = [...fields, ...Object.keys(contact.match ?? {})];
+  const { match } = job.crosswalk;
+  if (known.includes(match)) return [];
+  const message = `the mapping '${job.mapping}' gives no field ${quote(['crosswalk', 'match'], match)} to match by${unlisted(match, known)}; the crosswalk's column has to bear the name of the field`;
+  return [{ path: ['crosswalk', 'match'], part: 'value', message }];
+}

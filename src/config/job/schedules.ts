@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CronExpressionParser } from 'cron-parser';
+import { ConfigurationError } from '../../model/errors.ts';
+import { type Workspace, whyUnset } from '../workspace.ts';
+
+/** When workers run a job. */
+export interface JobSchedule {
+  readonly job: string;
+  readonly cron: string;
+  readonly timezone: string;
+}
+
+/** What the job files say about when to run. */
+export interface JobSchedules {
+  readonly scheduled: readonly JobSchedule[];
+  /** Jobs that run by hand only. */
+  readonly unscheduled: readonly string[];
+  /** Files that cannot be used as they stand, so that nobody knows what they mean. */
+  readonly broken: readonly { readonly job: string; readonly problem: string }[];
+}
+
+/** Reads the schedules of all jobs. A workspace reads each file once: open it anew to see changes. */
+export function readSchedules({ jobNames, inspection }: Workspace): JobSchedules {
+  const scheduled: JobSchedule[] = [];
+  const unscheduled: string[] = [];
+  const broken: { job: string; problem: string }[] = [];
+  for (const name of jobNames()) {
+    const {
+      value: job,
+      problems,
+      unset,
+    } = inspection.job(name) ?? { value: undefined, problems: [], unset: [] };
+    if (job === undefined || problems.length + unset.length > 0) {
+      broken.push({
+        job: name,
+        problem: new ConfigurationError([...problems, ...unset.map(whyUnset)]).message,
+      });
+    } else if (job.schedule === undefined) {
+      unscheduled.push(name);
+    } else {
+      scheduled.push({ job: name, ...job.schedule });
+    }
+  }
+  return { scheduled, unscheduled, broken };
+}
+
+/** Whether a tick of the job is still wanted: its file has a schedule, or nobody knows, since it cannot be used. */
+export function isScheduled({ inspection }: Workspace, name: string): boolean {
+  const found = inspection.job(name);
+  if (found === undefined) return false;
+  const { value: job, problems, unset } = found;
+  return job?.schedule !== undefined || job === undefined || problems.length + unset.length > 0;
+}
+
+/** The first tick after a moment (both milliseconds since the epoch). */
+export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
+  return CronExpressionParser.parse(cron, { currentDate: new Date(after), tz: timezone })
+    .next()
+    .getTime();
+}
+
+/** Another text whenever a file that schedules depend on has changed: cheap to ask for every few seconds. */
+export async function schedulesVersion(dir: string): Promise<string> {
+  const inFolder = async (folder: string): Promise<string[]> => {
+    const names = await readdir(join(dir, folder)).catch(() => []);
+    return names.map((name) => join(folder, name));
+  };
+  const names = ['.env', 'stores.yaml', ...(await inFolder('jobs')), ...(await inFolder('mappings'))];
+  const hash = createHash('sha256');
+  for (const name of names.sort()) {
+    const found = await stat(join(dir, name)).catch(() => null);
+    hash.update(`${name}\0${found?.mtimeMs}\0${found?.size}\0${found?.ino}\0`);
+  }
+  return hash.digest('base64url');
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { DeepReadonly } from '../deep-readonly.ts';
+import type { FilePlace } from '../place/file-place.ts';
+import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from '../place/remote-spec.ts';
+import { workspacePathSchema } from '../workspace-path.ts';
+import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
+
+const most = (what: string) => z.int().min(1).exactOptional().describe(what);
+
+/** Names and defaults are those of csv/ and source/, whose messages name them. */
+const limitsSchema = z.strictObject({
+  rowBytes: most('Most bytes of one row, quoted line breaks included. Default 32 MiB.'),
+  cellBytes: most('Most bytes of one cell. Default 16 MiB.'),
+  rows: most('Most rows of one file. Default 50,000,000.'),
+  columns: most('Most cells of one row. Default 16,384.'),
+  bytes: most('Most bytes of all files together, unpacked. Default 10 GiB.'),
+  ratio: most('How many times larger than its archive the content may be. Default 200.'),
+  fileCount: most('Most files, those within zips counted one by one. Default 1,000.'),
+});
+
+/** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
+export const sourceSchema = z
+  .strictObject({
+    path: workspacePathSchema
+      .exactOptional()
+      .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
+    url: httpSchema.exactOptional().describe('A file on the web: the address, or a map.'),
+    s3: s3Schema.exactOptional().describe('Objects in S3 or a store like it: the address, or a map.'),
+    sftp: sftpSchema.exactOptional().describe('Files on an SSH server.'),
+    files: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('How many files the glob must find; any other number stops the run.'),
+    encoding: encodingSchema
+      .exactOptional()
+      .describe('The charset of the files, where it is neither UTF-8 nor told by a byte order mark.'),
+    delimiter: delimiterSchema
+      .exactOptional()
+      .describe('What separates the columns: the character or its name. Detected when left out.'),
+    quotes: z
+      .enum(['standard', 'none'])
+      .default('standard')
+      .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+    limits: limitsSchema
+      .exactOptional()
+      .describe('What protects memory and disk from a damaged or hostile file.'),
+  })
+  .superRefine(exactlyOnePlace);
+
+/** A source with its address completed. `encoding` is the WHATWG name. */
+export type SourceSpec = DeepReadonly<Omit<z.infer<typeof sourceSchema>, 'path' | 'url' | 's3' | 'sftp'>> &
+  FilePlace;

@@ -1,0 +1,57 @@
+import { dirname } from 'node:path';
+import { readCsv } from '../../csv/read-csv.ts';
+import { SourceError } from '../../model/errors.ts';
+import type { Row } from '../../model/row.ts';
+import type { Dialect } from '../../model/table.ts';
+import { stageSource } from '../../source/stage-source.ts';
+import { SampleFolder } from './sample-folder.ts';
+
+/** What a file turns out to be when it is read as an import would read it. */
+export interface SourceLook {
+  /** The files that it holds: one, or those of a zip. */
+  readonly files: readonly string[];
+  /** Of the first of them, like all that follows. */
+  readonly header: readonly string[];
+  readonly dialect: Dialect;
+  /** The first rows. */
+  readonly rows: readonly Row[];
+  /** How many rows there are; null when the file is too large to be read to its end for this. */
+  readonly rowCount: number | null;
+}
+
+/** What is read to its end before anything is decided; of a larger file only the beginning. */
+const SAMPLE_BYTES = 32 * 1024 * 1024;
+const ROWS_KEPT = 200;
+
+export interface LookOptions {
+  readonly encoding?: string | undefined;
+  readonly delimiter?: string | undefined;
+  readonly sampleBytes?: number | undefined;
+}
+
+/**
+ * Looks at a file (an absolute path) as an import would read it: unpacks it, decides charset and delimiter, reads the
+ * header and some rows. SourceError, CsvError or EncodingError where an import would stop. Writes nothing.
+ */
+export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
+  const folder = new SampleFolder(options.sampleBytes ?? SAMPLE_BYTES);
+  const { files } = await stageSource({ path }, { workspaceDir: dirname(path), folder });
+  const [first] = files;
+  if (first === undefined) throw new SourceError(`There is no file in ${path}.`);
+  const { cut } = folder.sampled(first.stored);
+  const { encoding, delimiter } = options;
+  using table = await readCsv(await folder.read(first.stored), { name: first.name, encoding, delimiter });
+  const rows: Row[] = [];
+  for await (const batch of table.batches()) {
+    if (rows.length < ROWS_KEPT) rows.push(...batch.slice(0, ROWS_KEPT - rows.length));
+    // The sample of a larger file may end within a row.
+    if (cut) break;
+  }
+  return {
+    files: files.map(({ name }) => name),
+    header: table.header,
+    dialect: table.dialect,
+    rows,
+    rowCount: cut ? null : table.counts.rows,
+  };
+}

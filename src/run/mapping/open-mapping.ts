@@ -1,0 +1,80 @@
+import { resolve } from 'node:path';
+import type { ImportJob } from '../../config/job/import-job.ts';
+import type { MappingFile } from '../../config/mapping/mapping-file.ts';
+import type { ContactMappingSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
+import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
+import { type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
+import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
+import { MappingError } from '../../model/errors.ts';
+import { digestOf } from '../digest.ts';
+import { readCrosswalk } from './read-crosswalk.ts';
+import { readSideTable } from './side-table.ts';
+
+/** A mapping with all it needs besides the rows: its file, the files it looks up, the job's params and crosswalk. */
+export interface MappingSource {
+  readonly spec: MappingSpec;
+  readonly params: ImportJob['params'];
+  readonly lookups: ReadonlyMap<string, LookupTable>;
+  /** The lookups that want the store's subscriber lists, which only a run may ask for. */
+  readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
+  readonly crosswalk: Crosswalk | undefined;
+  /** Of everything above: rows map alike under equal digests. */
+  readonly digest: string;
+  /** Of what decides a record's key. */
+  readonly keyDigest: string;
+}
+
+/** Reads the files that a job's mapping needs besides the source. */
+export async function openMapping(
+  { spec, dir }: MappingFile,
+  job: ImportJob,
+  workspaceDir: string,
+): Promise<MappingSource> {
+  const digests: string[] = [];
+  const lookups = new Map<string, LookupTable>();
+  for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
+    if (path === undefined) continue;
+    const file = await readSideTable(resolve(dir, path), path);
+    const rows: (readonly string[])[] = [];
+    for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
+    const table = lookupTable(file.header, rows, match);
+    if (table === undefined) throw columnMissing(path, match, file.header);
+    lookups.set(name, table);
+    digests.push(file.digest());
+  }
+  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, workspaceDir));
+  const tests: MappingSpec['tests'] = [];
+  return {
+    spec,
+    params: job.params,
+    lookups,
+    listLookups: lookupsOfStoreLists(spec, job.params),
+    crosswalk: crosswalk?.crosswalk,
+    digest: digestOf([{ ...spec, tests }, job.params, digests, crosswalk?.digest ?? null]),
+    keyDigest: keyDigestOf(spec, job),
+  };
+}
+
+/** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
+function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): unknown {
+  if (crosswalk === undefined) return contact.id;
+  const { match, id } = crosswalk;
+  const fields: Readonly<Record<string, unknown>> = { ...contact.match, ...contact };
+  return [match, id, fields[match]];
+}
+
+/** What decides the key: its expression, the columns and params it names, and how rows are grouped. */
+function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
+  const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
+  const text = JSON.stringify(key);
+  const named = <T>(entries: Readonly<Record<string, T>> | undefined) =>
+    Object.entries(entries ?? {}).filter(([name]) => text.includes(name));
+  return digestOf([key, named(spec.columns), named(spec.params), named(job.params)]);
+}
+
+function columnMissing(file: string, name: string, header: readonly string[]): MappingError {
+  return new MappingError(`There is no column '${name}'; the columns are ${header.join(', ')}.`, {
+    place: { file, line: 1 },
+    hint: 'Correct the name where the mapping or the job says it, or the header of the file.',
+  });
+}

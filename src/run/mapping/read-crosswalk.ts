@@ -1,0 +1,80 @@
+import { resolve } from 'node:path';
+import type { ImportJob } from '../../config/job/import-job.ts';
+import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
+import { lookupKey } from '../../mapping/lookup-table.ts';
+import { MappingError } from '../../model/errors.ts';
+import { CrosswalkIndex } from './crosswalk-index.ts';
+import { readSideTable } from './side-table.ts';
+
+/**
+ * Reads the crosswalk of a job into memory, which a million lines fit in easily: looking an id up must not wait.
+ * Lines without a value or an id are passed over. SourceError, CsvError, and MappingError where a column is not there
+ * or one value has two ids.
+ */
+export async function readCrosswalk(
+  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
+  workspaceDir: string,
+): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
+  const file = await readSideTable(resolve(workspaceDir, path), path);
+  const matchAt = columnAt(file.header, match, path, match);
+  const idAt = columnAt(file.header, id, path, match);
+  const width = file.header.length;
+  const index = new CrosswalkIndex();
+  for await (const batch of file.rows()) {
+    for (const { cells, line } of batch) {
+      const place = { file: path, line };
+      if (cells.length !== width) {
+        const message = `The row has ${cells.length} cells under ${width} headers, so its id may be another's.`;
+        throw new MappingError(message, {
+          place,
+          hint: 'Is a quote or a delimiter missing, or one too many?',
+        });
+      }
+      const value = lookupKey(cells[matchAt] ?? '');
+      const found = (cells[idAt] ?? '').trim();
+      if (value === '' || found === '') continue;
+      const number = idOf(found);
+      const known = index.add(value, number);
+      if (known !== undefined && !Object.is(known, number)) {
+        throw new MappingError(
+          `The crosswalk has two ids for the same ${match}: ${shown(known)} further up, and here ${shown(number)}.`,
+          { place, hint: 'Leave one of the two lines in the file.' },
+        );
+      }
+    }
+  }
+  return {
+    crosswalk: { match, file: path, find: (value) => index.get(lookupKey(value)) },
+    digest: file.digest(),
+  };
+}
+
+/** The store's id as a number; NaN for what is none, which rejects the contact that asks for it. */
+function idOf(text: string): number {
+  const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(text)?.[1];
+  return digits === undefined ? Number.NaN : Number(digits);
+}
+
+function shown(id: number): string {
+  return Number.isNaN(id) ? 'one that is no whole number' : String(id);
+}
+
+/** What to do where a crosswalk lacks a column: `match` is also the name of a field, so a job cannot name just any. */
+export function crosswalkColumnHint(match: string): string {
+  return `Rename the column to match to '${match}', which is also the field of the contact; the column of the ids may have any name: the job gives it as \`id\` of the crosswalk.`;
+}
+
+function columnAt(header: readonly string[], name: string, file: string, match: string): number {
+  const wanted = lookupKey(name);
+  const found = header.flatMap((text, index) => (lookupKey(text) === wanted ? [index] : []));
+  const [at] = found;
+  if (at !== undefined && found.length === 1) return at;
+  const message =
+    at === undefined
+      ? `There is no column '${name}'; the columns are ${header.join(', ')}.`
+      : `The column '${name}' is there more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
+  throw new MappingError(message, {
+    place: { file, line: 1 },
+    hint: at === undefined ? crosswalkColumnHint(match) : 'Rename or remove all but one of them.',
+  });
+}
