@@ -5,7 +5,7 @@ import { finishExport } from './export/finish-export.ts';
 import { newExportRun } from './export/new-export-run.ts';
 import { readStep } from './export/read-step.ts';
 import { writeStep } from './export/write-step.ts';
-import { lockJob } from './run-locks.ts';
+import { lockJob, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function exportRun(context: RunContext, request: ExportRequest): Pr
   const begun = newExportRun(context, request);
   let run = begun;
   await using lock = await lockJob(context, run);
-  const held = { ...context, signal: AbortSignal.any([context.signal, lock.lost]) };
+  const held = whileHeld(context, lock);
   let failure: unknown = null;
   try {
     await context.state.runs.create(run);

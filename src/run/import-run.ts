@@ -8,7 +8,7 @@ import type { ImportRequest } from './import/import-request.ts';
 import { newRun } from './import/new-run.ts';
 import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { stageStep } from './import/stage-step.ts';
-import { lockJob, lockTarget } from './run-locks.ts';
+import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function importRun(
 ): Promise<RunReport> {
   const begun = newRun(context, request, 'run');
   let run = begun;
-  await using _job = await lockJob(context, run);
+  await using job = await lockJob(context, run);
   let plan: Plan | null = null;
   let failure: unknown = null;
   try {
@@ -38,7 +38,7 @@ export async function importRun(
       context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
       await using lock = await lockTarget(context, run, request.job.import, hold);
-      plan = await planStep(context, request, run);
+      plan = await planStep(whileHeld(context, job, lock), request, run);
       refuseUnsafe(run, plan);
 
       await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);

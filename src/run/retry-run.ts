@@ -17,7 +17,7 @@ import type { ImportRequest } from './import/import-request.ts';
 import { newRun } from './import/new-run.ts';
 import { planStep } from './import/plan-step.ts';
 import { type Stage, stageStep } from './import/stage-step.ts';
-import { lockJob, lockTarget } from './run-locks.ts';
+import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function retryRun(
 ): Promise<RunReport> {
   const begun = newRun(context, request, 'retry', rejected.id);
   let run = begun;
-  await using _job = await lockJob(context, run);
+  await using job = await lockJob(context, run);
   await refuseUnlessLatest(context, rejected);
   let plan: Plan | null = null;
   let failure: unknown = null;
@@ -45,7 +45,7 @@ export async function retryRun(
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     await using lock = await lockTarget(context, run, request.job.import);
-    plan = await planStep(context, request, run);
+    plan = await planStep(whileHeld(context, job, lock), request, run);
     await applyStep(context, { run, plan, job: request.job, store: request.store, lock }, deliver);
   } catch (error) {
     failure = error;

@@ -17,6 +17,14 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
   return lock;
 }
 
+/**
+ * The context as long as the locks are held: whoever has lost one stops by its LockedError. What is written into a
+ * run's folder after that would be written over what another process has written there.
+ */
+export function whileHeld(context: RunContext, ...locks: readonly Lock[]): RunContext {
+  return { ...context, signal: AbortSignal.any([context.signal, ...locks.map(({ lost }) => lost)]) };
+}
+
 /** Holds the planning of a job while nothing is sent: a second plan waits, and then takes the place of the first. */
 export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   return context.state.locks.acquire(

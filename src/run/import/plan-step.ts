@@ -17,6 +17,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const folder = context.artifacts.run(staged.id);
   const known = await readPlan(folder);
   if (known !== undefined) return known;
+  context.signal.throwIfAborted();
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined)

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { importRequest, openContext } from '../../src/cli/open-context.ts';
+import { LockedError } from '../../src/model/errors.ts';
+import { PLAN_FILE } from '../../src/plan/plan-file.ts';
+import type { RunContext } from '../../src/run/context.ts';
+import { importRun } from '../../src/run/import-run.ts';
+import { jobLockName, targetLockName } from '../../src/state/lock-names.ts';
+import type { State } from '../../src/state/state.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+/** The state, with one lock that is lost when the signal says so. */
+function losing(state: State, lockName: string, lost: AbortSignal): State {
+  const tryAcquire: typeof state.locks.tryAcquire = async (name, ...rest) =>
+    withLoss(name, await state.locks.tryAcquire(name, ...rest));
+  const acquire: typeof state.locks.acquire = async (name, ...rest) =>
+    withLoss(name, await state.locks.acquire(name, ...rest));
+  function withLoss<Answer>(name: string, answer: Answer): Answer {
+    return name === lockName ? Object.create(Object(answer), { lost: { value: lost } }) : answer;
+  }
+  const locks = Object.create(state.locks, {
+    tryAcquire: { value: tryAcquire },
+    acquire: { value: acquire },
+  });
+  return Object.create(state, { locks: { value: locks } });
+}
+
+it.each(['job', 'store'])(
+  'a plan whose %s another process has taken over is not written any further',
+  async (which) => {
+    await using night = await setupNightly(3_000);
+    const { workspace, store } = night;
+    await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+    const lost = new AbortController();
+    const onEvent: RunContext['onEvent'] = (event) => {
+      if (event.type === 'progress' && event.step === 'plan') lost.abort(new LockedError('taken over'));
+    };
+    await using open = await openContext(workspace.dir, onEvent, new AbortController().signal);
+    const { context } = open;
+    const request = await importRequest(open.workspace, 'nightly', false);
+    const target = { store: 'main', baseUrl: request.store.baseUrl, resource: 'products' as const };
+    const name = which === 'job' ? jobLockName('nightly') : targetLockName(target);
+    const own = { ...context, state: losing(context.state, name, lost.signal) };
+    await expect(importRun(own, request, async () => {})).rejects.toThrow('taken over');
+    const [run] = await context.state.runs.list({ limit: 1 });
+    expect(run?.status).toBe('running');
+    expect(await context.artifacts.run(run?.id ?? '').exists(PLAN_FILE)).toBe(false);
+    expect(store.requests).toHaveLength(0);
+  },
+);
