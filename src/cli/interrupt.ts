@@ -2,6 +2,14 @@ import { InterruptedError } from '../model/errors.ts';
 
 const EXIT_INTERRUPTED = 130;
 
+/** Resolves when the signal aborts, or has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /**
  * A signal that aborts on the first SIGINT or SIGTERM, so that what is in flight can be finished and written down;
  * a second one ends the process at once.

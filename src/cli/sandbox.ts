@@ -1,5 +1,5 @@
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import { interruptSignal } from './interrupt.ts';
+import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 
 interface SandboxCommandOptions {
@@ -29,7 +29,7 @@ export async function sandbox(
   terminal.out(`What it holds:   ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
   terminal.out(`Its description: ${server.url}/openapi.json\n`);
   terminal.out('Stop it with Ctrl-C.\n');
-  await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  await aborted(stop);
   await server.close();
   return 0;
 }

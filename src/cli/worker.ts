@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openWorkspace } from '../config/workspace.ts';
 import { startWorker } from '../queue/start-worker.ts';
 import { requireRedis } from './enqueue.ts';
-import { interruptSignal } from './interrupt.ts';
+import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { openContext } from './open-context.ts';
 import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
@@ -71,11 +71,4 @@ export async function worker(
   }
   log.info('stopped');
   return silent ? 1 : 0;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

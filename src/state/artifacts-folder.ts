@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAbandoned } from './abandoned-file.ts';
 import { found, told } from './artifact-error.ts';
 import { checkedName, isTemporary, temporaryName } from './artifact-names.ts';
 import type { Artifacts, RunFolder } from './artifacts.ts';
 import { syncFolder, writeAll } from './durable-file.ts';
 import { inChunks } from './in-chunks.ts';
-
-/** A temporary file that was not touched for so long has no writer any more, on whatever machine. */
-const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
 
 /** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
 export function folderArtifacts(root: string): Artifacts {
@@ -66,8 +64,7 @@ async function prepare(location: string): Promise<void> {
   for (const name of await told(location, 'read', readdir(location))) {
     if (!isTemporary(name)) continue;
     const path = join(location, name);
-    const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now());
-    if (age > ABANDONED_AFTER_MS) await rm(path, { force: true }).catch(() => {});
+    if (await isAbandoned(path)) await rm(path, { force: true }).catch(() => {});
   }
 }
 

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-
-/** A temporary file of another machine that was not touched for so long has no writer any more. */
-const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
+import { isAbandoned } from '../../state/abandoned-file.ts';
 
 /** Those that this process is writing. */
 const underWay = new Set<string>();
@@ -34,7 +32,7 @@ export async function sweepTemporaries(path: string): Promise<void> {
     if (!name.startsWith(start) || host === undefined) continue;
     const temporary = join(folder, name);
     if (underWay.has(temporary)) continue;
-    const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isOld(temporary);
+    const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
     if (abandoned) await rm(temporary, { force: true }).catch(() => {});
   }
 }
@@ -56,9 +54,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
-}
-
-async function isOld(path: string): Promise<boolean> {
-  const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
-  return Date.now() - modified > ABANDONED_AFTER_MS;
 }

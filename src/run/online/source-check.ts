@@ -1,6 +1,4 @@
-import { access, constants } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import type { ExportJob } from '../../config/job/export-job.ts';
+import { resolve } from 'node:path';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { fitHeader } from '../../mapping/header-fit.ts';
@@ -12,7 +10,6 @@ import { lookAtSource } from '../look/look-at-source.ts';
 import { crosswalkColumnHint } from '../mapping/read-crosswalk.ts';
 import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
-import { nearestFolder } from './nearest-folder.ts';
 
 /** So much of a file shows its header and its dialect. */
 const SAMPLE_BYTES = 256 * 1024;
@@ -117,32 +114,4 @@ async function judgeCrosswalk(
 function unreadable(what: string, error: unknown): Facts {
   if (!(error instanceof StoreferryError)) throw error;
   return { verdict: 'error', message: `its ${what} cannot be read: ${explainError(error)}` };
-}
-
-/** Whether the folder that an export writes into can be written. */
-export function destinationCheck({ name, destination }: ExportJob, workspaceDir: string): OnlineCheck {
-  return {
-    subject: `job ${name}`,
-    async look(signal) {
-      if (destination.path === undefined) {
-        await probeRemote(destination.remote, signal);
-        const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
-        return [{ verdict: 'ok', message }];
-      }
-      const folder = await nearestFolder(dirname(resolve(workspaceDir, destination.path)));
-      const writable = await access(folder, constants.W_OK).then(
-        () => true,
-        () => false,
-      );
-      return writable
-        ? [{ verdict: 'ok', message: `its destination ${destination.path} can be written` }]
-        : [
-            {
-              verdict: 'error',
-              message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
-              hint: 'Give this user the right to write there, or name another place.',
-            },
-          ];
-    },
-  };
 }

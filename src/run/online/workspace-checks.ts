@@ -1,10 +1,11 @@
 import type { WorkspaceCheck } from '../../config/check-workspace.ts';
 import type { Settings } from '../../config/settings.ts';
 import { artifactsCheck } from './artifacts-check.ts';
+import { destinationCheck } from './destination-check.ts';
 import { diskCheck } from './disk-check.ts';
 import type { OnlineCheck } from './finding.ts';
 import { redisCheck } from './redis-check.ts';
-import { destinationCheck, sourceCheck, sourceFiles } from './source-check.ts';
+import { sourceCheck, sourceFiles } from './source-check.ts';
 import { storeCheck } from './store-check.ts';
 
 /** What checks of a workspace need to know of it. */

@@ -1,0 +1,34 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { ExportJob } from '../../config/job/export-job.ts';
+import { probeRemote } from '../../source/probe-remote.ts';
+import type { OnlineCheck } from './finding.ts';
+import { nearestFolder } from './nearest-folder.ts';
+
+/** Whether the folder that an export writes into can be written. */
+export function destinationCheck({ name, destination }: ExportJob, workspaceDir: string): OnlineCheck {
+  return {
+    subject: `job ${name}`,
+    async look(signal) {
+      if (destination.path === undefined) {
+        await probeRemote(destination.remote, signal);
+        const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
+        return [{ verdict: 'ok', message }];
+      }
+      const folder = await nearestFolder(dirname(resolve(workspaceDir, destination.path)));
+      const writable = await access(folder, constants.W_OK).then(
+        () => true,
+        () => false,
+      );
+      return writable
+        ? [{ verdict: 'ok', message: `its destination ${destination.path} can be written` }]
+        : [
+            {
+              verdict: 'error',
+              message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
+              hint: 'Give this user the right to write there, or name another place.',
+            },
+          ];
+    },
+  };
+}
