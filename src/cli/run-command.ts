@@ -23,7 +23,9 @@ export async function runCommand(
     watch.clear();
     terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
   });
-  await using open = await openContext(directory, watch.onEvent, signal);
+  await using open = await openContext(directory, watch.onEvent, signal, {
+    listener: { onEvent: watch.onStoreEvent },
+  });
   const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());
   if (bug !== undefined) printError(terminal, bug);
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;

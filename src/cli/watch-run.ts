@@ -1,6 +1,9 @@
 import { formatProgress, progressLine } from '../report/format-progress.ts';
 import { ProgressMeter } from '../report/progress-meter.ts';
+import { formatDuration } from '../report/wording/durations.ts';
+import { printable } from '../report/wording/printable.ts';
 import type { ProgressEvent, RunEvent } from '../run/events.ts';
+import type { StoreListener } from '../run/store-clients.ts';
 import type { LockHolder } from '../state/state.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -15,9 +18,14 @@ const OCCUPIED = {
   plan: 'plans the same job',
 } as const;
 
+/** Shorter waits are everyday business: a bar that stands still for longer needs a word. */
+const LONG_PAUSE_MS = 5_000;
+
 /** Shows how a run goes: a bar that is drawn over on a terminal, a line now and then elsewhere. */
 export interface RunWatch {
   readonly onEvent: (event: RunEvent) => void;
+  /** Says why nothing moves for a while. */
+  readonly onStoreEvent: StoreListener['onEvent'];
   /** Takes the bar away, before anything else is printed. */
   clear(): void;
 }
@@ -54,6 +62,10 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
 
   return {
     clear,
+    onStoreEvent(store, event) {
+      const text = storeText(store, event);
+      if (text !== null) line(text);
+    },
     onEvent(event) {
       switch (event.type) {
         case 'waiting':
@@ -79,4 +91,22 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
 
 function holderText(heldBy: LockHolder | null): string {
   return heldBy === null ? 'another process' : `run ${heldBy.run} of ${heldBy.job}`;
+}
+
+/** Why nothing seems to move, and that it does again; null for what is no reason to worry. */
+function storeText(...[store, event]: Parameters<StoreListener['onEvent']>): string | null {
+  switch (event.kind) {
+    case 'breaker-opened':
+      return `The store ${store} fails (${printable(event.reason)}): nothing but a request a second is tried until it answers again.`;
+    case 'breaker-closed':
+      return `The store ${store} answers again, after ${formatDuration(event.openForMs)}.`;
+    case 'paused':
+      return event.forMs < LONG_PAUSE_MS
+        ? null
+        : `The store ${store} asks to wait for ${formatDuration(event.forMs)}.`;
+    case 'rate-limited':
+      return null;
+    default:
+      return event satisfies never;
+  }
 }

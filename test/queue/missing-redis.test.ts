@@ -19,6 +19,13 @@ describe('without a Redis', () => {
     }
   });
 
+  it.concurrent('enqueue --json without --follow is refused: it would print nothing', async () => {
+    await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
+    const { code, stderr } = await workspace.storeferry('enqueue', 'nightly', '--json');
+    expect(code).toBe(2);
+    expect(stderr).toContain('Add --follow');
+  });
+
   it.concurrent('that answers, they say so instead of waiting', async () => {
     await using workspace = await makeWorkspace(files, {
       STORE_API_KEY: 'key',
