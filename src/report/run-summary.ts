@@ -1,24 +1,10 @@
 import type { Run, RunStatus, RunTotals } from '../model/run.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
-export interface RunSummary {
+export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly run: string;
   readonly job: string;
   readonly status: RunStatus;
-  readonly rows: number;
-  readonly records: number;
-  readonly new: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly operations: number;
-  readonly applied: number;
-  readonly deleted: number;
-  readonly rejected: number;
-  readonly skipped: number;
-  readonly unsent: number;
-  readonly requests: number;
-  readonly fieldsChanged: Readonly<Record<string, number>>;
   /** Relative to the workspace; null when nothing was rejected. */
   readonly rejectsFile: string | null;
   readonly durationMs: number;

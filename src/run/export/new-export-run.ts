@@ -1,29 +1,18 @@
 import type { Run } from '../../model/run.ts';
+import { begunRun } from '../begun-run.ts';
 import type { RunContext } from '../context.ts';
 import { exportDigest } from './export-digest.ts';
 import type { ExportRequest } from './export-request.ts';
 
-/** An export run that is about to begin; nobody knows of it until it is created in the state. */
+/** A run of an export job that is about to begin. */
 export function newExportRun(context: RunContext, request: ExportRequest): Run {
   const { job, store } = request;
-  return {
-    id: context.newRunId(),
+  const digest = exportDigest(request);
+  return begunRun(context, store, {
     job: job.name,
     kind: 'export',
     resource: job.export,
-    store: store.name,
-    baseUrl: store.baseUrl,
-    status: 'running',
     step: 'read',
-    digest: exportDigest(request),
-    keyDigest: null,
-    startedAt: context.clock(),
-    stagedAt: null,
-    finishedAt: null,
-    totals: null,
-    error: null,
-    approved: false,
-    resend: false,
-    retryOf: null,
-  };
+    digest,
+  });
 }
