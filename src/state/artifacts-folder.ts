@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbandoned } from './abandoned-file.ts';
 import { found, told } from './artifact-error.ts';
@@ -8,6 +8,7 @@ import { checkedName, isTemporary, temporaryName } from './artifact-names.ts';
 import type { Artifacts, RunFolder } from './artifacts.ts';
 import { syncFolder, writeAll } from './durable-file.ts';
 import { inChunks } from './in-chunks.ts';
+import { makeFolders } from './make-folders.ts';
 
 /** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
 export function folderArtifacts(root: string): Artifacts {
@@ -60,7 +61,7 @@ function runFolder(location: string): RunFolder {
 
 /** Creates the folder and sweeps what writers that died have left in it. */
 async function prepare(location: string): Promise<void> {
-  await told(location, 'created', mkdir(location, { recursive: true, mode: 0o700 }));
+  await told(location, 'created', makeFolders(location, 0o700));
   for (const name of await told(location, 'read', readdir(location))) {
     if (!isTemporary(name)) continue;
     const path = join(location, name);

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LockedError, StateError } from '../model/errors.ts';
+import { makeFolders } from './make-folders.ts';
 import { type DatabaseThread, startDatabaseThread } from './sqlite/database-thread.ts';
 import type { KeyPage } from './sqlite/ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
@@ -14,7 +14,7 @@ import type { Fence, Ledger, LedgerTarget, Runs, State } from './state.ts';
 export async function openSqliteState(folder: string): Promise<State> {
   const locksFolder = join(folder, 'locks');
   try {
-    await mkdir(locksFolder, { recursive: true, mode: 0o700 });
+    await makeFolders(locksFolder, 0o700);
   } catch (error) {
     throw new StateError(`The folder ${folder} cannot be created: ${String(error)}.`, {
       hint: 'Storeferry keeps its state there: give this user write access.',

@@ -1,9 +1,10 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { mkdir, open, realpath, rename, stat } from 'node:fs/promises';
+import { open, realpath, rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DestinationError } from '../../model/errors.ts';
 import { found } from '../../state/artifact-error.ts';
 import { syncFolder, writeAll } from '../../state/durable-file.ts';
+import { makeFolders } from '../../state/make-folders.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
 import { changedMeanwhile, told } from './destination-error.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
@@ -36,7 +37,7 @@ export async function localDestination(path: string): Promise<Destination> {
     async write(content, options) {
       const before = await told(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw noFile(location, before);
-      await told(location, 'written', mkdir(dirname(location), { recursive: true }));
+      await told(location, 'written', makeFolders(dirname(location)));
       await sweepTemporaries(location);
       const temporary = temporaryBeside(location);
       try {
