@@ -35,7 +35,7 @@ export async function enqueue(
       hint: 'Add --follow, or leave out --json.',
     });
   }
-  const watch = watchRun(terminal, Date.now);
+  const watch = watchRun(terminal, () => performance.now());
   const signal = interruptSignal(() => watch.clear());
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   await using open = await openContext(directory, watch.onEvent, signal);

@@ -18,7 +18,7 @@ export async function runCommand(
   json: boolean,
   work: (open: OpenContext & { readonly context: RunContext }) => Promise<RunReport>,
 ): Promise<number> {
-  const watch = watchRun(terminal, Date.now);
+  const watch = watchRun(terminal, () => performance.now());
   const signal = interruptSignal((name) => {
     watch.clear();
     terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
