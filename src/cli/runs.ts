@@ -24,8 +24,9 @@ export async function runs(
   const options = { colors, width, program, now: context.clock() };
   if (id === undefined) {
     const { jobs, keeper } = await listJobs(open, job);
-    terminal.out(jobsText(jobs, keeper, options));
     const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
+    if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
+    terminal.out(jobsText(jobs, keeper, options));
     const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
     terminal.out(runsText(standing, options));
     return 0;

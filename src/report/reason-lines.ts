@@ -24,7 +24,8 @@ export function sayReasons(page: Page, groups: readonly ReasonGroup[], files: re
 function linesOf({ lines, rows }: ReasonGroup, files: readonly string[]): string {
   if (lines.length === 0) return '';
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
-  const places = lines.map(({ file, line }) =>
+  const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);
+  const places = inOrder.map(({ file, line }) =>
     files.length > 1 ? `${printable(files[file] ?? `file ${file + 1}`)}:${line}` : String(line),
   );
   const word = files.length > 1 ? '' : lines.length === 1 ? 'line ' : 'lines ';

@@ -80,9 +80,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return { url, close: () => server.close() };
   } catch (error) {
     await server.close();
-    throw new UsageError(`The sandbox cannot listen on ${host}:${options.port}: ${String(error)}`, {
+    const why = String(error).includes('EADDRINUSE') ? 'something listens there already' : String(error);
+    throw new UsageError(`The sandbox cannot listen on ${host}:${options.port}: ${why}.`, {
       cause: error,
-      hint: 'choose another port',
+      hint: 'Name another port with --port.',
     });
   }
 }

@@ -50,6 +50,7 @@ describe.skipIf(!hasPseudoTerminal)(
       await session.sees('Shall it run on a schedule?');
       session.type(KEYS.down + KEYS.enter);
       await session.sees('Write these files?');
+      expect(session.shown(), 'nothing was there before').not.toContain('(added to)');
       session.type(KEYS.enter);
       await session.sees('Plan of nightly for the store main');
       await session.sees('storeferry -C shop approve');

@@ -44,12 +44,13 @@ describe('the summary of a run for people', () => {
       column: null,
       records: 2,
       rows: 2,
-      lines: [],
+      lines: [40, 7].map((line) => ({ file: 0, line })),
     };
     const rejects = { refusals: [refusal], rejectsFile: '.storeferry/artifacts/k3f9/rejects.csv' };
     const lines = linesOf(summaryText(facts({ status: 'done-with-rejects' }, rejects), plain));
     expect(lines).toContain('line 14 · price-not-a-number');
     expect(lines).toContain('2 rows: sku is taken');
+    expect(lines).toContain('lines 7 and 40 · store-422');
     expect(lines).toContain('Rejects file: .storeferry/artifacts/k3f9/rejects.csv');
     expect(lines).toContain('storeferry retry k3f9');
   });

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { InterruptedError } from '../../model/errors.ts';
 import type { ComposedFile } from './compose-files.ts';
 import type { Asking } from './init-options.ts';
@@ -24,8 +25,8 @@ export async function confirmWriting(
   if (prompter === null || options.yes === true) return;
   say('');
   say('To be written:');
-  for (const { name, existing, what } of files)
-    say(`  ${name}${existing === 'add' ? ' (added to)' : ''}: ${what}`);
+  for (const { name, path, existing, what } of files)
+    say(`  ${name}${existing === 'add' && existsSync(path) ? ' (added to)' : ''}: ${what}`);
   if (!(await prompter.confirm('Write these files?', true))) {
     throw new InterruptedError('Given up; nothing has been written.');
   }
