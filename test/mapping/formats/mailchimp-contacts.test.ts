@@ -4,7 +4,7 @@ import type { Mapped, MappedRecord } from '../../../src/model/record.ts';
 import { mergeContacts } from '../../../src/plan/merge-contacts.ts';
 import { mapAll, shippedMapping, table } from '../mapping-setup.ts';
 
-const COMMON = ['Email Address', 'First Name', 'MEMBER_RATING', 'TAGS'];
+const COMMON = ['Email Address', 'First Name', 'CONFIRM_TIME', 'TAGS'];
 const ids = new Map([
   ['ada@mail.example', 1],
   ['bo@mail.example', 2],
@@ -17,17 +17,17 @@ const audience = () => [
   table(
     [...COMMON, 'Shoe size'],
     [
-      ['ada@mail.example', 'Ada', '2', '"VIP"', '39'],
-      ['bo@mail.example', 'Bo', '1', '', ''],
+      ['ada@mail.example', 'Ada', '2023-01-01', '"VIP"', '39'],
+      ['bo@mail.example', 'Bo', '2023-01-01', '', ''],
     ],
     0,
   ),
   table(
     [...COMMON, 'UNSUB_TIME', 'UNSUB_REASON'],
-    [['Bo@mail.example', 'Bo', '1', '"Left"', '2024-01-01', 'NORMAL']],
+    [['Bo@mail.example', 'Bo', '2023-01-01', '"Left"', '2024-01-01', 'NORMAL']],
     1,
   ),
-  table([...COMMON, 'CLEAN_TIME'], [['cy@mail.example', '', '1', '', '']], 2),
+  table([...COMMON, 'CLEAN_TIME'], [['cy@mail.example', '', '2023-01-01', '', '']], 2),
 ];
 
 function isRecord(mapped: Mapped): mapped is MappedRecord {
