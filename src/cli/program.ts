@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';
+import { SANDBOX_DEFAULTS } from './sandbox-defaults.ts';
 import type { Terminal } from './terminal.ts';
 import { typedProgram } from './typed-program.ts';
 import { packageVersion } from './version.ts';
@@ -208,11 +209,11 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
     .description('serve a whole storefront of its own, to rehearse against')
     .addOption(
       new Option('--port <n>', 'where to listen, on loopback')
-        .default(4010)
+        .default(SANDBOX_DEFAULTS.port)
         .argParser(wholeNumber(0, 65_535)),
     )
     .option('--data <dir>', 'where to keep what it holds; in memory when left out')
-    .option('--api-key <key>', 'the key every request must carry', 'sandbox-key')
+    .option('--api-key <key>', 'the key every request must carry', SANDBOX_DEFAULTS.apiKey)
     .addOption(new Option('--fail-rate <share>', 'answer this share with 503').default(0).argParser(share))
     .addOption(
       new Option('--latency <ms>', 'hold every answer back').default(0).argParser(wholeNumber(0, 600_000)),

@@ -1,6 +1,7 @@
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { SANDBOX_DEFAULTS } from './sandbox-defaults.ts';
 
 interface SandboxCommandOptions {
   readonly port: number;
@@ -26,6 +27,7 @@ export async function sandbox(
     requestsPerSecond,
   });
   terminal.out(`The sandbox listens at ${server.url}\n`);
+  if (apiKey === SANDBOX_DEFAULTS.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
   terminal.out(`What it holds:   ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
   terminal.out(`Its description: ${server.url}/openapi.json\n`);
   terminal.out('Stop it with Ctrl-C.\n');

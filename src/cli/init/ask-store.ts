@@ -3,10 +3,14 @@ import { STORE_VARIABLES } from '../../config/new-workspace/stores-text.ts';
 import { storeSchema } from '../../config/stores.ts';
 import { openWorkspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
+import { SANDBOX_DEFAULTS } from '../sandbox-defaults.ts';
 import type { Asking } from './init-options.ts';
 
 /** Where the sandbox listens unless it is told otherwise, and the key it takes. */
-export const SANDBOX = { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' } as const;
+export const SANDBOX = {
+  url: `http://127.0.0.1:${SANDBOX_DEFAULTS.port}`,
+  apiKey: SANDBOX_DEFAULTS.apiKey,
+} as const;
 
 /** The store that the job is for. */
 export type StoreAnswer =
