@@ -9,6 +9,9 @@ import { freePort } from './free-port.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
+/** The server to test with: `STOREFERRY_REDIS_SERVER` may name another one that is called alike, such as valkey-server. */
+const REDIS_SERVER = process.env['STOREFERRY_REDIS_SERVER'] || 'redis-server';
+
 /** A redis-server of our own on a free loopback port, with its data in a temporary folder. */
 export interface RedisServer extends AsyncDisposable {
   /** `redis://127.0.0.1:port`, with the password if one was asked for. */
@@ -34,9 +37,9 @@ export interface RedisServerOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Whether a redis-server is on the PATH. */
+/** Whether the server is there. */
 export function hasRedisServer(): boolean {
-  return spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0;
+  return spawnSync(REDIS_SERVER, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
 /**
@@ -49,10 +52,10 @@ export function describeWithRedis(name: string, suite: () => void): void {
     describe(name, suite);
   } else if (CI || STOREFERRY_REQUIRE_REDIS) {
     describe(name, () => {
-      it('finds redis-server on the PATH', () => expect.fail('no redis-server on the PATH'));
+      it(`finds ${REDIS_SERVER}`, () => expect.fail(`no ${REDIS_SERVER}`));
     });
   } else {
-    process.stdout.write('skipped, no redis-server\n');
+    process.stdout.write(`skipped, no ${REDIS_SERVER}\n`);
     describe.skip(name, suite);
   }
 }
@@ -77,7 +80,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   let server: ChildProcess | undefined;
 
   const start = async () => {
-    server = spawn('redis-server', args, { stdio: 'ignore' });
+    server = spawn(REDIS_SERVER, args, { stdio: 'ignore' });
     await untilAnswering(port, server, join(folder, 'redis.log'));
   };
   const kill = async () => {
@@ -118,7 +121,7 @@ async function untilAnswering(port: number, server: ChildProcess, logFile: strin
     await sleep(20);
   }
   server.kill('SIGKILL');
-  throw new Error(`redis-server does not start: ${await readFile(logFile, 'utf8').catch(() => 'no log')}`);
+  throw new Error(`${REDIS_SERVER} does not start: ${await readFile(logFile, 'utf8').catch(() => 'no log')}`);
 }
 
 function ping(port: number): Promise<string | undefined> {
