@@ -58,10 +58,15 @@ describe('a plan that is being made', () => {
     const { workspace } = night;
     const first = workspace.start('plan', 'nightly', '--json');
     await vi.waitUntil(async () => (await namesIn(workspace)).length > 0, { interval: 5, timeout: 20_000 });
-    const second = await workspace.storeferry('plan', 'nightly', '--json');
+    // Held where it is, or a slow start of the second finds it done.
+    first.process.kill('SIGSTOP');
+    const second = workspace.start('plan', 'nightly', '--json');
+    await second.printed('which plans the same job');
+    first.process.kill('SIGCONT');
     const { code, json } = await first.ended;
-    expect([code, second.code]).toEqual([0, 0]);
-    expect(second.stderr).toContain(`Waiting for run ${json()['run']} of nightly, which plans the same job.`);
+    const waited = await second.ended;
+    expect([code, waited.code]).toEqual([0, 0]);
+    expect(waited.stderr).toContain(`Waiting for run ${json()['run']} of nightly, which plans the same job.`);
     const listed = await workspace.storeferry('runs', String(json()['run']));
     expect(listed.stdout).toContain('superseded');
   });
