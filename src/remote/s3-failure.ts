@@ -1,3 +1,4 @@
+import { isPassingStatus } from '../model/passing-status.ts';
 import { connectionFailure, failureWithin } from './connection-failure.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
@@ -46,9 +47,6 @@ export function s3Failure(error: unknown): RemoteFailure {
     case 412:
       return of('changed', `it was changed by somebody else in the meantime (${told})`);
     default:
-      return of(
-        status >= 500 || status === 408 || status === 429 ? 'passing' : 'final',
-        `the store answers ${told}`,
-      );
+      return of(isPassingStatus(status) ? 'passing' : 'final', `the store answers ${told}`);
   }
 }

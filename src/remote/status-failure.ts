@@ -1,5 +1,9 @@
+import { isPassingStatus } from '../model/passing-status.ts';
 import { retryAfterMs } from '../model/retry-after.ts';
 import { RemoteFailure } from './remote-failure.ts';
+
+/** The server will not take the risk of a replay yet; of a file it is asked again. */
+const TOO_EARLY = 425;
 
 const LOGIN_HINT =
   'Look at `headers` or `auth` beside the address, and whether the variables they name are set as they should be.';
@@ -21,14 +25,10 @@ export function statusFailure(status: number, retryAfter: string | null): Remote
     case 409:
       return new RemoteFailure('changed', `it was changed by somebody else in the meantime (${status})`);
     default:
-      return isPassing(status)
+      return isPassingStatus(status) || status === TOO_EARLY
         ? new RemoteFailure('passing', `the server answers ${status}`, waiting(retryAfter))
         : new RemoteFailure('final', `the server answers ${status}`);
   }
-}
-
-function isPassing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
 function waiting(retryAfter: string | null): { retryAfterMs?: number } {

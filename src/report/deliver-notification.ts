@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
+import { isPassingStatus } from '../model/passing-status.ts';
 import { retryAfterMs } from '../model/retry-after.ts';
 import type { Notification } from './notification.ts';
 
@@ -32,7 +33,7 @@ class NotDelivered extends Error {
   /** Whether another attempt may fare better. */
   get passes(): boolean {
     const { status } = this;
-    return status === null || status === 408 || status === 429 || status >= 500;
+    return status === null || isPassingStatus(status);
   }
 }
 

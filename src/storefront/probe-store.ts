@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { isPassingStatus } from '../model/passing-status.ts';
 import { cleanMessage } from './store-message.ts';
 
 /** What one harmless request to a store has shown. */
@@ -76,7 +77,7 @@ export function judgeAnswer(
   if (status >= 300 && status < 400) {
     return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
   }
-  if (status === 408 || status === 429 || status >= 500) return { kind: 'unwell', status, message };
+  if (isPassingStatus(status)) return { kind: 'unwell', status, message };
   if (status >= 400)
     return { kind: 'not-the-api', status, what: message === '' ? content.what : `the message: ${message}` };
   const items = itemsIn(content.json);

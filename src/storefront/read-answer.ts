@@ -1,3 +1,4 @@
+import { isPassingStatus } from '../model/passing-status.ts';
 import { retryAfterMs } from '../model/retry-after.ts';
 import type { RawAnswer } from './exchange.ts';
 import { cleanMessage } from './store-message.ts';
@@ -91,8 +92,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   }
   const message = messageOf(answer, parse(answer.body)?.value, reader.apiKey);
   if (status === 401 || status === 403) return { kind: 'unauthorized', status, message };
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
-    return { kind: 'refused', status, message };
+  if (status >= 400 && !isPassingStatus(status)) return { kind: 'refused', status, message };
   const mayHaveArrived = !CERTAINLY_NOT_DONE.has(status);
   return failed(answer, reader, { code: `store-${status}`, message, mayHaveArrived });
 }
