@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { S3Address } from '../../src/model/remote-address.ts';
 import { s3Client } from '../../src/remote/s3.ts';
 import { fetchOne, put } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { s3Address } from '../support/s3-address.ts';
 import { s3Environment } from '../support/s3-environment.ts';
-import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
+import { type S3Server, startS3 } from '../support/s3-server.ts';
 import { errorAnswer } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -20,19 +20,7 @@ describe('artifacts in S3', () => {
   /** As a client of the user's own sees an object. */
   function object(location: string) {
     const [, key = ''] = /^s3:\/\/bucket\/(.*)$/.exec(location) ?? [];
-    const at: S3Address = {
-      kind: 's3',
-      location,
-      bucket: 'bucket',
-      key,
-      endpoint: server.endpoint,
-      region: 'us-east-1',
-      credentials: { ...S3_KEYS, sessionToken: null },
-      pathStyle: true,
-      newest: false,
-      allowPrivateAddresses: true,
-    };
-    return s3Client(at);
+    return s3Client(s3Address(server, key));
   }
 
   it('serve a run, its rejects, and the rows as they were corrected there', async () => {

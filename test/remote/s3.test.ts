@@ -3,6 +3,7 @@ import type { S3Address } from '../../src/model/remote-address.ts';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
 import { s3Client } from '../../src/remote/s3.ts';
 import type { S3Timeouts } from '../../src/remote/s3-connection.ts';
+import { s3Address } from '../support/s3-address.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
 
@@ -18,20 +19,7 @@ describe('an object in S3', () => {
   });
 
   function at(key: string, changes: Partial<S3Address> = {}, timeouts?: S3Timeouts): RemoteClient {
-    const address: S3Address = {
-      kind: 's3',
-      location: `s3://bucket/${key}`,
-      bucket: 'bucket',
-      key,
-      endpoint: server.endpoint,
-      region: 'us-east-1',
-      credentials: { ...S3_KEYS, sessionToken: null },
-      pathStyle: true,
-      newest: false,
-      allowPrivateAddresses: true,
-      ...changes,
-    };
-    return s3Client(address, timeouts);
+    return s3Client({ ...s3Address(server, key), ...changes }, timeouts);
   }
   it('is written and read, and not read again while its tag stays', async () => {
     await put(at('in/a b.csv'), CSV);
