@@ -41,7 +41,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   commander: ['cli'],
   'cron-parser': ['config'],
-  entities: ['mapping'],
+  entities: ['mapping', 'report'],
   'fastest-levenshtein': ['model'],
   fastify: ['sandbox'],
   ioredis: ['state'],
