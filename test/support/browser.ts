@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { describeWithServer } from './describe-with-server.ts';
+
+/** Debian's Chromium; `STOREFERRY_CHROMIUM` may name another one. */
+const CHROMIUM = process.env['STOREFERRY_CHROMIUM'] || '/usr/bin/chromium';
+
+/** `describe` for tests in a real browser. Without one they are skipped and say so; with `CI` set that fails. */
+export function describeWithBrowser(name: string, suite: () => void): void {
+  const isThere = spawnSync(CHROMIUM, ['--version'], { stdio: 'ignore' }).status === 0;
+  describeWithServer('chromium', isThere, name, suite);
+}
+
+/** Starts a headless browser that asks nothing of the network but what a page asks. */
+export async function openBrowser(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** What axe-core finds wrong with a page that matters to who uses it: rule, how bad, and where. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  // Evaluated by the debugger's protocol, which the page's content security policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`);
+}
