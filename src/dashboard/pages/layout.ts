@@ -1,0 +1,93 @@
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+
+/** The hidden field of every form that does something, with the token of the session. */
+export const CSRF_FIELD = 'csrfToken';
+
+/** The entries of the navigation. */
+export type Section = 'jobs' | 'runs' | 'lists' | 'queues';
+
+/** A sentence above the page: what has just been done, or why it was not. */
+export interface Notice {
+  readonly tone: 'good' | 'warning' | 'bad';
+  readonly text: string;
+}
+
+/** What a page is made of. */
+export interface PageParts {
+  /** Of the window; the heading of the page too, unless `heading` says otherwise. */
+  readonly title: string;
+  readonly heading?: Markup;
+  /** Who looks: null before they have signed in, and then there is no navigation. */
+  readonly viewer: { readonly canAct: boolean; readonly csrfToken: string } | null;
+  /** Where in the navigation the page belongs. */
+  readonly section?: Section;
+  /** The workspace, to tell one dashboard from another. */
+  readonly workspace?: string;
+  /** Whether there are queues to look into: with Redis only. */
+  readonly queues?: boolean;
+  readonly notice?: Notice | null;
+  /** Loads the script that shows progress as it happens. */
+  readonly live?: boolean;
+  readonly body: Slot;
+}
+
+const ENTRIES: readonly { readonly section: Section; readonly href: string; readonly label: string }[] = [
+  { section: 'jobs', href: '/', label: 'Jobs' },
+  { section: 'runs', href: '/runs', label: 'Runs' },
+  { section: 'lists', href: '/lists', label: 'Lists' },
+  { section: 'queues', href: '/queues', label: 'Queues' },
+];
+
+/** A whole document, for every page of the dashboard. */
+export function page(parts: PageParts): string {
+  const { title, heading, viewer, workspace, notice, body } = parts;
+  const name = [title, ...(workspace === undefined ? [] : [workspace]), 'Storeferry'].join(' · ');
+  return `<!doctype html>\n${html`<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${name}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/assets/report.css">
+<link rel="stylesheet" href="/assets/dashboard.css">
+${parts.live === true && html`<script src="/assets/live.js" defer></script>`}
+</head>
+<body class="dashboard">
+<a class="skip-link" href="#main">Skip to the content</a>
+${banner(parts)}
+<main id="main" class="page" tabindex="-1">
+${notice && noticeBox(notice)}
+<h1>${heading ?? title}</h1>
+${body}
+</main>
+<footer class="site-footer"><p>Storeferry${viewer !== null && !viewer.canAct && ' · signed in to look only'}</p></footer>
+</body>
+</html>`}\n`;
+}
+
+function banner({ viewer, section, workspace, queues = false }: PageParts): Markup {
+  if (viewer === null) {
+    return html`<header class="site-header"><div class="site-bar"><span class="site-name">Storeferry</span></div></header>`;
+  }
+  const entries = ENTRIES.filter((entry) => entry.section !== 'queues' || queues);
+  return html`<header class="site-header"><div class="site-bar">
+<a class="site-name" href="/">Storeferry${workspace !== undefined && html` <span class="site-workspace">${workspace}</span>`}</a>
+<nav aria-label="Main"><ul>${entries.map(
+    ({ section: own, href, label }) =>
+      html`<li><a href="${href}"${own === section && html` aria-current="page"`}>${label}</a></li>`,
+  )}</ul></nav>
+<form class="sign-out" method="post" action="/sign-out">${csrfInput(viewer)}<button type="submit" class="button quiet">Sign out</button></form>
+</div></header>`;
+}
+
+/** The hidden field that proves that a form is ours. */
+export function csrfInput({ csrfToken }: { readonly csrfToken: string }): Markup {
+  return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">`;
+}
+
+/** Something that the reader must see first; read out at once by screen readers. */
+function noticeBox({ tone, text }: Notice): Markup {
+  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
+}
