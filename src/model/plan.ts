@@ -77,6 +77,23 @@ export interface FieldChanges {
   readonly samples: readonly ChangeSample[];
 }
 
+/** A number of a product that changes, with what it was and what it becomes. */
+export interface Move {
+  readonly key: string;
+  /** Which variant, where the product has several: its option values, else its sku; null where there is but one. */
+  readonly what: string | null;
+  /** With its path: `variants.price`, `variants.quantity`. */
+  readonly field: string;
+  readonly old: number;
+  readonly new: number;
+}
+
+/** The numbers that change most for their size, largest change first; at most twenty of each kind. */
+export interface Moves {
+  readonly prices: readonly Move[];
+  readonly stocks: readonly Move[];
+}
+
 /** Records of this plan whose key another job last sent. */
 export interface Takeover {
   readonly job: string;
@@ -133,6 +150,8 @@ export interface Plan {
   readonly counts: PlanCounts;
   /** Most frequent first. */
   readonly fieldsChanged: readonly FieldChanges[];
+  /** Of products; empty for contacts. */
+  readonly moves: Moves;
   /** Fields that the source has emptied and the store keeps, since a contact's fields cannot be cleared. */
   readonly emptied: readonly { readonly field: string; readonly records: number }[];
   readonly rejections: readonly ReasonGroup[];

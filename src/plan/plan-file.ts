@@ -10,6 +10,13 @@ export const PLAN_FILE = 'plan.json';
 const count = z.object({ records: z.int(), rows: z.int() });
 const example = z.object({ key: z.string(), file: z.int().nullable(), line: z.int().nullable() });
 const sample = z.object({ key: z.string(), old: z.string().nullable(), new: z.string().nullable() });
+const move = z.object({
+  key: z.string(),
+  what: z.string().nullable(),
+  field: z.string(),
+  old: z.number(),
+  new: z.number(),
+});
 const reasonGroup = count.extend({
   code: z.string(),
   message: z.string(),
@@ -35,6 +42,8 @@ const planSchema: z.ZodType<Plan> = z.object({
     deletes: z.int(),
   }),
   fieldsChanged: z.array(z.object({ field: z.string(), records: z.int(), samples: z.array(sample) })),
+  // Plans of an earlier version have none.
+  moves: z.object({ prices: z.array(move), stocks: z.array(move) }).default({ prices: [], stocks: [] }),
   emptied: z.array(z.object({ field: z.string(), records: z.int() })),
   rejections: z.array(reasonGroup),
   skips: z.array(reasonGroup),

@@ -56,6 +56,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
       { field: 'variants.price', records: 2, samples: [{ key: 'lamp', old: '10', new: '12' }] },
       { field: 'file', records: 1, samples: [{ key: 'song', old: null, new: '' }] },
     ],
+    moves: { prices: [], stocks: [] },
     emptied: [],
     rejections: [
       {
