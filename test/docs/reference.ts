@@ -10,9 +10,9 @@ export const REFERENCES: readonly {
   readonly file: string;
   readonly name: Parameters<typeof referenceMarkdown>[0];
 }[] = [
-  { file: 'README.md', name: 'environment' },
-  { file: 'README.md', name: 'stores' },
-  { file: 'README.md', name: 'job' },
+  { file: 'docs/reference.md', name: 'environment' },
+  { file: 'docs/reference.md', name: 'stores' },
+  { file: 'docs/reference.md', name: 'job' },
   { file: 'docs/mappings.md', name: 'mapping' },
 ];
 
