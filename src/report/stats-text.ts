@@ -1,8 +1,9 @@
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
-import { Page, type PageOptions, type Tone } from './wording/page.ts';
-import { printable, shortened } from './wording/printable.ts';
+import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from './list-measures.ts';
+import { Page, type PageOptions } from './wording/page.ts';
+import { printable } from './wording/printable.ts';
 import { sparkline } from './wording/sparkline.ts';
-import { counted, grouped, listed } from './wording/words.ts';
+import { counted, listed } from './wording/words.ts';
 
 /** What the statistics of a job are made of. */
 export interface StatsFacts {
@@ -16,32 +17,9 @@ export interface StatsFacts {
 export type StatsTextOptions = PageOptions & { readonly program: string };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const LONGEST_NAME = 60;
 /** Of a line, what is no plot: name, figure, both changes, and what is between them. */
 const BESIDE_PLOT = 66;
 const PLOT = { narrowest: 8, widest: 50 };
-
-/** One thing that is measured of a list. */
-interface Measure {
-  readonly name: string;
-  readonly of: (point: HistoryPoint) => number | null;
-  readonly figure: (value: number) => string;
-  readonly change: (from: number, to: number) => string;
-}
-
-const MEASURES: readonly Measure[] = [
-  {
-    name: 'subscribers',
-    of: ({ subscribers }) => subscribers,
-    figure: grouped,
-    change: (from, to) => {
-      const share = from === 0 ? '' : ` (${signed(((to - from) / from) * 100, 1)}%)`;
-      return `${signed(to - from, 0)}${share}`;
-    },
-  },
-  { name: 'open rate', of: ({ opens }) => opens, figure: percent, change: points },
-  { name: 'click rate', of: ({ clicks }) => clicks, figure: percent, change: points },
-];
 
 /** The history of subscriber lists, drawn: how each has fared, since the last reading and since the first. */
 export function statsText({ job, location, history }: StatsFacts, options: StatsTextOptions): string {
@@ -89,8 +67,8 @@ interface Period {
 function sayList(page: Page, list: readonly HistoryPoint[], { moments, precise, width }: Period): void {
   const [first, latest] = [list[0], list.at(-1)];
   if (first === undefined || latest === undefined) return;
-  page.heading(`${shownName(latest)} (id ${printable(latest.id)})`);
-  const former = [...new Set(list.map(shownName))].filter((name) => name !== shownName(latest));
+  page.heading(`${shownListName(latest)} (id ${printable(latest.id)})`);
+  const former = [...new Set(list.map(shownListName))].filter((name) => name !== shownListName(latest));
   if (former.length > 0) page.say(`formerly ${listed(former)}`, { indent: 2, tone: 'quiet' });
   const gone = moments.find((moment) => moment > latest.readAt);
   if (gone !== undefined)
@@ -117,7 +95,7 @@ function sayList(page: Page, list: readonly HistoryPoint[], { moments, precise, 
         changeOf(measure, before, latest),
         list.length < 3 ? '' : changeOf(measure, first, latest),
       ],
-      tone: toneOf(measure, before, latest),
+      tone: changeTone(measure, before, latest),
     })),
   );
 }
@@ -130,42 +108,6 @@ function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
       tone: 'warning',
     },
   );
-}
-
-function shownName({ name }: HistoryPoint): string {
-  return name === '' ? 'without a name' : shortened(printable(name), LONGEST_NAME);
-}
-
-function shownFigure(measure: Measure, point: HistoryPoint): string {
-  const value = measure.of(point);
-  return value === null ? '–' : measure.figure(value);
-}
-
-function changeOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): string {
-  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
-  return before === null || after === null ? '' : measure.change(before, after);
-}
-
-function toneOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): Tone {
-  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
-  if (before === null || after === null || before === after) return 'quiet';
-  return after > before ? 'good' : 'bad';
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)}%`;
-}
-
-/** How far a rate has moved, in percentage points. */
-function points(from: number, to: number): string {
-  return `${signed((to - from) * 100, 1)} points`;
-}
-
-function signed(figure: number, digits: number): string {
-  const rounded = Number(figure.toFixed(digits));
-  if (rounded === 0) return '±0';
-  const size = digits === 0 ? grouped(Math.abs(rounded)) : Math.abs(rounded).toFixed(digits);
-  return `${rounded > 0 ? '+' : '−'}${size}`;
 }
 
 /** A date in UTC, with the time of day where a date says too little. */
