@@ -1,0 +1,26 @@
+/** A command that the dashboard may have carried out, as a person would type it. */
+export type Action =
+  | { readonly command: 'run' | 'plan'; readonly job: string }
+  | { readonly command: 'approve' | 'retry'; readonly job: string; readonly run: string };
+
+/** What became of an action by the time there was something to show. */
+export type ActionResult =
+  /** It has become this run, which goes on, or has ended already. */
+  | { readonly kind: 'begun'; readonly run: string }
+  /** It goes on and has no run yet, or none that will surely stay: an earlier one may be continued instead. */
+  | { readonly kind: 'starting' }
+  /** Workers have it, or will. */
+  | { readonly kind: 'enqueued' }
+  /** The job is at work on behalf of this dashboard already; its run, as far as it has one. */
+  | { readonly kind: 'busy'; readonly run: string | null }
+  /** It ended before it had a run; `message` is what the command said. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** Carries actions out; made at the edge, since only that starts processes. */
+export interface DashboardActions {
+  /**
+   * Begins an action and gives its run as soon as there is one. `once` is the name of one confirmation: the same one
+   * again changes nothing and gives the same result. At most one action of a job goes on at a time.
+   */
+  readonly begin: (action: Action, once: string) => Promise<ActionResult>;
+}
