@@ -9,11 +9,17 @@ import { Page, type PageOptions } from './wording/page.ts';
 import { printable, shortened } from './wording/printable.ts';
 import { counted, grouped } from './wording/words.ts';
 
+/** How fast requests will go and what that rests on, such as 'the limit in stores.yaml'. */
+export interface Pace {
+  readonly requestsPerSecond: number;
+  readonly because: string;
+}
+
 /** What a plan's text needs to know besides the plan. */
 export interface PlanTextOptions extends PageOptions {
   readonly run: Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'store' | 'retryOf'>;
-  /** How fast requests will go and what that rests on, such as 'the limit in stores.yaml'; null when nobody knows. */
-  readonly pace: { readonly requestsPerSecond: number; readonly because: string } | null;
+  /** Null when nobody knows. */
+  readonly pace: Pace | null;
 }
 
 const FIELDS_SHOWN = 12;

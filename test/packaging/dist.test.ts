@@ -14,17 +14,12 @@ it('what `npm run build` makes works by itself: mappings, database thread and al
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'storeferry-dist-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  await run(process.execPath, [
-    tsc,
-    '-p',
-    join(ROOT, 'tsconfig.build.json'),
-    '--outDir',
-    join(folder, 'dist'),
-  ]);
-  await cp(join(ROOT, 'mappings'), join(folder, 'mappings'), { recursive: true });
-  await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  for (const name of ['src', 'mappings', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  await run('npm', ['run', 'build'], { cwd: folder });
+  await rm(join(folder, 'src'), { recursive: true });
   expect(
     (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) => /\.ts$/.test(name)),
   ).toEqual([]);
