@@ -16,6 +16,8 @@ export interface SafetyVerdict {
   /** What was counted, and what a percentage is taken of; null where nothing is known to compare with. */
   readonly figure: number;
   readonly base: number | null;
+  /** The limit as the job sets it, such as `5%`, and what it comes to here; absent where there is none to compare with. */
+  readonly allowed?: { readonly text: string; readonly amount: number };
   /** Limit, figure, base and, where exceeded, what to do. */
   readonly message: string;
 }

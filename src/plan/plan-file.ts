@@ -70,6 +70,7 @@ const planSchema: z.ZodType<Plan> = z.object({
       exceeded: z.boolean(),
       figure: z.int(),
       base: z.int().nullable(),
+      allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
       message: z.string(),
     }),
   ),

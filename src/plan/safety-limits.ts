@@ -88,13 +88,15 @@ function judgeMost(
   words: { readonly did: string; readonly of: string },
 ): SafetyVerdict | null {
   if (limit.kind === 'off') return null;
-  const exceeded = figure > amountOf(limit, base) + ROUNDING;
+  const amount = amountOf(limit, base);
+  const exceeded = figure > amount + ROUNDING;
   const found = `${number(figure)} ${words.did}, of ${number(base)} ${words.of}${share(figure, base)}`;
   return {
     limit: name,
     exceeded,
     figure,
     base,
+    allowed: { text: written(limit), amount },
     message: `${name}: ${found}; the limit is ${written(limit)}${wayOut(exceeded, run)}`,
   };
 }
@@ -106,13 +108,15 @@ function judgeRows(limit: Limit, { rows, previousRows }: SafetyFigures, run: str
     return { limit: 'minRows', exceeded: true, figure: 0, base: previousRows, message };
   }
   if (limit.kind === 'off' || (limit.kind === 'percent' && previousRows === null)) return null;
-  const exceeded = rows < amountOf(limit, previousRows ?? 0) - ROUNDING;
+  const amount = amountOf(limit, previousRows ?? 0);
+  const exceeded = rows < amount - ROUNDING;
   const found =
     previousRows === null
       ? `${number(rows)} rows`
       : `${number(rows)} rows, where the last completed run had ${number(previousRows)}${share(rows, previousRows)}`;
   const message = `minRows: ${found}; the limit is ${written(limit)}${wayOut(exceeded, run)}`;
-  return { limit: 'minRows', exceeded, figure: rows, base: previousRows, message };
+  const allowed = { text: written(limit), amount };
+  return { limit: 'minRows', exceeded, figure: rows, base: previousRows, allowed, message };
 }
 
 function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVerdict | null {

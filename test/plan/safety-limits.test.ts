@@ -37,6 +37,11 @@ describe('safety limits', () => {
     const upserts = judgeSafety(DEFAULTS, { ...USUAL, deletes: null }, 'r7');
     expect(upserts.map(({ limit }) => limit)).toEqual(['minRows', 'maxRejects']);
     expect(verdicts.some(({ message }) => message.includes('approve'))).toBe(false);
+    expect(verdicts.map(({ allowed }) => allowed)).toEqual([
+      { text: '80%', amount: 800 },
+      { text: '5%', amount: 5 },
+      { text: '10%', amount: 20 },
+    ]);
   });
 
   it.each([
