@@ -1,3 +1,4 @@
+import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
@@ -22,12 +23,23 @@ interface Waiting<Value> {
   reject(error: unknown): void;
 }
 
+/**
+ * What the thread runs: its module, with the compile cache if the process has one. A thread begins without it and would
+ * strip the types of a dozen modules anew: 110 ms instead of 40. Plain JavaScript, since the type stripper alone takes
+ * half of that.
+ */
+function threadScript(module: URL): string {
+  const cache = getCompileCacheDir() === undefined ? '' : "require('node:module').enableCompileCache();";
+  return `${cache} import(${JSON.stringify(module.href)});`;
+}
+
 /** Starts the thread and opens the database there. StateError when it cannot be opened. */
 export async function startDatabaseThread(path: string): Promise<DatabaseThread> {
   const url = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
   // What it handles dies young: a small nursery keeps 100 MiB less resident and is no slower. The process's own flags
   // are not for the thread: `--input-type` alone would keep it from starting.
-  const worker = new Worker(url, {
+  const worker = new Worker(threadScript(url), {
+    eval: true,
     workerData: path,
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
