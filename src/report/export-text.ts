@@ -7,11 +7,14 @@ import { counted, grouped } from './wording/words.ts';
 
 /** What an export has read, what it has written, and where that is. */
 export function sayExport(page: Page, exported: Exported, { resource }: Run, totals: RunTotals): void {
-  const readAt = exported.readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length);
   const item = resource === 'orders' ? 'order' : 'list';
   const kind = exported.mode === 'append' ? 'added to it' : 'written anew';
   page.figures([
-    ['read', grouped(exported.items), `${exported.items === 1 ? item : `${item}s`} at ${readAt} UTC`],
+    [
+      'read',
+      grouped(exported.items),
+      `${exported.items === 1 ? item : `${item}s`} at ${readAtWords(exported)}`,
+    ],
     ['written', grouped(exported.lines), `${exported.lines === 1 ? 'line' : 'lines'} ${kind}`],
     ['requests', grouped(totals.requests), ''],
   ]);
@@ -27,7 +30,13 @@ export function afterExport(exported: Exported, { job, resource }: Run, program 
   return [{ what: 'To see how the lists have fared:', command: `${program} stats ${job}` }];
 }
 
-function fileSize(bytes: number): string {
+/** When the store was read: `2026-11-21 06:00:02 UTC`. */
+export function readAtWords({ readAt }: Pick<Exported, 'readAt'>): string {
+  return `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
+}
+
+/** `812 bytes`, `3.4 kB`, `12.0 MB`. */
+export function fileSize(bytes: number): string {
   if (bytes < 1_000) return counted(bytes, 'byte');
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -1,19 +1,13 @@
 import type { FieldChanges, KeyExample, Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
+import { type Pace, paceWords } from './pace-words.ts';
 import { sayReasons } from './reason-lines.ts';
 import { saySource } from './source-lines.ts';
 import { planWarnings } from './warning-lines.ts';
-import { formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable, shortened } from './wording/printable.ts';
 import { counted, grouped } from './wording/words.ts';
-
-/** How fast requests will go and what that rests on, such as 'the limit in stores.yaml'. */
-export interface Pace {
-  readonly requestsPerSecond: number;
-  readonly because: string;
-}
 
 /** What a plan's text needs to know besides the plan. */
 export interface PlanTextOptions extends PageOptions {
@@ -86,7 +80,7 @@ function sayChanges(page: Page, fields: readonly FieldChanges[]): void {
     fields.slice(0, FIELDS_SHOWN).map(({ field, records, samples }) => {
       const values = samples.map(
         ({ key, ...values }) =>
-          `${shortened(printable(key), VALUE_LENGTH)}: ${shown(values.old)} → ${shown(values.new)}`,
+          `${shortened(printable(key), VALUE_LENGTH)}: ${shownValue(values.old)} → ${shownValue(values.new)}`,
       );
       return [shortened(printable(field), VALUE_LENGTH), grouped(records), values.join('; ')];
     }),
@@ -96,7 +90,8 @@ function sayChanges(page: Page, fields: readonly FieldChanges[]): void {
   }
 }
 
-function shown(value: string | null): string {
+/** A value of a sample, harmless and not too long; absent and empty ones by these words. */
+export function shownValue(value: string | null): string {
   if (value === null) return '(none)';
   return value === '' ? '(empty)' : shortened(printable(value), VALUE_LENGTH * 2);
 }
@@ -118,11 +113,8 @@ function sayRequests(page: Page, { counts }: Plan, pace: PlanTextOptions['pace']
   if (requests === 0) return;
   if (counts.deletes > 0)
     page.say(`${grouped(upserts)} to write, ${grouped(counts.deletes)} to delete`, { indent: 2 });
-  if (pace !== null && pace.requestsPerSecond > 0) {
-    const ms = Math.max(1000, (requests / pace.requestsPerSecond) * 1000);
-    const rate = `${grouped(Math.round(pace.requestsPerSecond * 10) / 10)} a second, ${pace.because}`;
-    page.say(`about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`, { indent: 2 });
-  }
+  const estimate = paceWords(requests, pace);
+  if (estimate !== null) page.say(estimate, { indent: 2 });
 }
 
 function saySafety(page: Page, { safety }: Plan): void {

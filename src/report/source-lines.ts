@@ -12,7 +12,8 @@ export function saySource(page: Page, { files, columnsNotUsed }: PlanSource, row
   page.say(`${counted(rows, 'row')} in ${counted(files.length, 'file')}`, { indent: 2 });
   for (const file of files.slice(0, FILES_SHOWN)) {
     const blank = file.blankLines > 0 ? `, ${counted(file.blankLines, 'blank line')} passed over` : '';
-    const details = `${counted(file.rows, 'row')}, ${separatedBy(file.delimiter)}, ${file.encoding}${blank}`;
+    const separated = `separated by ${delimiterWord(file.delimiter)}`;
+    const details = `${counted(file.rows, 'row')}, ${separated}, ${file.encoding}${blank}`;
     page.say(`${printable(file.name)}: ${details}`, { indent: 2 });
   }
   if (files.length > FILES_SHOWN) {
@@ -27,6 +28,7 @@ export function saySource(page: Page, { files, columnsNotUsed }: PlanSource, row
   page.say(`Columns not used: ${named}${more}`, { indent: 2 });
 }
 
-function separatedBy(delimiter: string): string {
-  return `separated by ${delimiterName(delimiter) ?? JSON.stringify(delimiter)}`;
+/** The name of a delimiter, such as `semicolon`; one without a name as JSON writes it. */
+export function delimiterWord(delimiter: string): string {
+  return delimiterName(delimiter) ?? JSON.stringify(delimiter);
 }

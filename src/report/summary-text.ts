@@ -1,9 +1,10 @@
 import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import type { FoundLimits, Run, RunTotals } from '../model/run.ts';
+import type { Run, RunTotals } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
 import { afterExport, sayExport } from './export-text.ts';
+import { limitsWords } from './limits-words.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
 import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
@@ -29,9 +30,6 @@ export interface RunFacts {
   readonly exported?: Exported | null;
 }
 
-/** Of fewer requests the limiter has hardly begun to find out what a store bears. */
-const REQUESTS_THAT_TELL = 100;
-
 /** A run in plain words: what became of everything, what needs care, and what to type next. */
 export function summaryText(facts: RunFacts, options: PageOptions & { readonly now: number }): string {
   const { run, plan, totals, exported = null } = facts;
@@ -49,8 +47,8 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
     page.say('Nothing was sent to the store.', { indent: 2 });
-  if (run.limits !== undefined && totals.requests >= REQUESTS_THAT_TELL)
-    page.say(limitsWords(run.limits), { indent: 2 });
+  const limits = limitsWords(facts);
+  if (limits !== null) page.say(limits, { indent: 2 });
   if (plan !== null) sayRejections(page, facts, plan);
   if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
   for (const { reason, count } of facts.unsentReasons) {
@@ -67,13 +65,6 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   const isExported = exported !== null && run.status === 'done';
   sayNextSteps(page, isExported ? afterExport(exported, run, options.program) : next);
   return page.toString();
-}
-
-function limitsWords({ concurrency, because, rate }: FoundLimits): string {
-  const atOnce = `Sending ended at ${counted(concurrency, 'request')} at once (${because})`;
-  if (rate === null) return `${atOnce}.`;
-  const perSecond = rate.requestsPerSecond.toLocaleString('en', { maximumSignificantDigits: 3 });
-  return `${atOnce} and ${perSecond} a second (${rate.because}).`;
 }
 
 function sayUnchanged(page: Page, since: string, totals: RunTotals): void {

@@ -1,6 +1,6 @@
 import type { ListHistory } from '../../model/list-history.ts';
 import type { Traffic } from '../../model/traffic.ts';
-import type { Pace } from '../plan-text.ts';
+import type { Pace } from '../pace-words.ts';
 import type { RunFacts } from '../summary-text.ts';
 
 /** Everything that the report page shows of a run, which may still be under way. */
