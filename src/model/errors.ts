@@ -159,3 +159,10 @@ export class InterruptedError extends StoreferryError {
   readonly code = 'interrupted';
   readonly exitCode = 130;
 }
+
+/** Somebody has asked for the end of the run from another process: all that are at work on it stop. */
+export class InterruptedOnRequestError extends InterruptedError {
+  constructor() {
+    super('Interrupted on request.');
+  }
+}

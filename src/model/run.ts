@@ -54,6 +54,24 @@ export interface Run {
   readonly unchangedSince?: string;
   /** How fast the process that sent last could send; absent while nothing was sent. */
   readonly limits?: FoundLimits;
+  /** Somebody has asked for its end at this moment; null or absent when nobody has, or since it was continued. */
+  readonly interruptAskedAt?: number | null;
+  /** How far it was a moment ago, told about once a second by whoever is at work on it. */
+  readonly progress?: RunProgress | null;
+}
+
+/** How far a step has come. */
+export interface RunProgress {
+  readonly step: RunStep;
+  readonly done: number;
+  /** Null while nobody can know it. */
+  readonly total: number | null;
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
+  /** Records that the store has taken so far, and those that it or the mapping has refused. */
+  readonly applied: number;
+  readonly rejected: number;
+  /** When that was. */
+  readonly at: number;
 }
 
 /** What the limiter found out about a store, and why it is what it is, for people. */

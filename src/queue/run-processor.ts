@@ -1,11 +1,18 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { Notify } from '../config/job/notify.ts';
-import { explainError, InterruptedError, LockedError, StoreferryError } from '../model/errors.ts';
+import {
+  explainError,
+  InterruptedError,
+  InterruptedOnRequestError,
+  LockedError,
+  StoreferryError,
+} from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DeliverShards } from '../run/delivery.ts';
 import type { RunEvent } from '../run/events.ts';
 import { exportRun } from '../run/export-run.ts';
+import { hasDied } from '../run/has-died.ts';
 import { importRun } from '../run/import-run.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { type RunReport, readStoredReport } from '../run/run-report.ts';
@@ -125,6 +132,17 @@ async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest
  */
 async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunReport | undefined> {
   const run = id === undefined ? undefined : await context.state.runs.get(id);
-  if (run === undefined || run.status === 'running' || run.status === 'interrupted') return undefined;
-  return await readStoredReport(context, run);
+  if (run === undefined) return undefined;
+  const isOpen = run.status === 'running' || run.status === 'interrupted';
+  if (!isOpen) return await readStoredReport(context, run);
+  if (run.interruptAskedAt == null) return undefined;
+  if (run.status === 'interrupted') return await readStoredReport(context, run);
+  if (!(await hasDied(context, run))) return undefined;
+  // Its worker died before it could end the run as it was asked to: to continue it now is not what the person wants.
+  const ended = await context.state.runs.update(run.id, {
+    status: 'interrupted',
+    error: new InterruptedOnRequestError().message,
+    finishedAt: context.clock(),
+  });
+  return await readStoredReport(context, ended);
 }

@@ -9,6 +9,7 @@ import { finishStep } from './import/finish-step.ts';
 import type { ImportRequest } from './import/import-request.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
+import { watchedRun } from './watched-run.ts';
 
 /**
  * Applies exactly the plan of a planned or stopped run. Rejects with UsageError when there is nothing to approve, or
@@ -16,32 +17,36 @@ import type { RunReport } from './run-report.ts';
  * now writes to another store.
  */
 export async function approveRun(
-  context: RunContext,
+  surroundings: RunContext,
   request: ImportRequest,
   known: Run,
   deliver: DeliverShards,
 ): Promise<RunReport> {
-  await using _job = await lockJob(context, known);
+  await using _job = await lockJob(surroundings, known);
   // Read again: another process may have approved it before the lock was free.
-  const planned = (await context.state.runs.get(known.id)) ?? known;
-  const plan = await readPlan(context.artifacts.run(planned.id));
+  const planned = (await surroundings.state.runs.get(known.id)) ?? known;
+  const plan = await readPlan(surroundings.artifacts.run(planned.id));
   if (planned.status !== 'planned' && planned.status !== 'stopped') {
     throw new UsageError(whyNot(planned), { hint: `Plan it anew: storeferry plan ${planned.job}` });
   }
-  if (plan === undefined || (await begunSince(context, planned))) {
+  if (plan === undefined || (await begunSince(surroundings, planned))) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
       hint: `Plan it anew: storeferry plan ${planned.job}`,
     });
   }
   refuseOtherStore(planned, request);
-  const run = await context.state.runs.update(planned.id, {
+  const run = await surroundings.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,
     approved: true,
     status: 'running',
     error: null,
     finishedAt: null,
+    progress: null,
+    interruptAskedAt: null,
     step: 'apply',
   });
+  using watched = watchedRun(surroundings, run.id);
+  const { context } = watched;
   let failure: unknown = null;
   try {
     await supersedeOthers(context, run);

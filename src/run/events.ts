@@ -1,13 +1,11 @@
-import type { Run, RunStep } from '../model/run.ts';
+import type { Run, RunProgress } from '../model/run.ts';
 import type { LockHolder } from '../state/state.ts';
 
-/** How far a step has come. `total` is null while nobody can know it. */
-export interface ProgressEvent {
+/** How far a step has come. */
+export interface ProgressEvent extends Omit<RunProgress, 'at' | 'applied' | 'rejected'> {
   readonly type: 'progress';
-  readonly step: RunStep;
-  readonly done: number;
-  readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
+  /** Told while applying. */
+  readonly records?: Pick<RunProgress, 'applied' | 'rejected'>;
 }
 
 /** What a run tells whoever watches it: terminal, log, dashboard. */

@@ -7,13 +7,16 @@ import { readStep } from './export/read-step.ts';
 import { writeStep } from './export/write-step.ts';
 import { lockJob, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
+import { watchedRun } from './watched-run.ts';
 
 /**
  * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere, and when its
  * lock is lost; any other failure is told by the report's status and error, and leaves the destination as it was.
  */
-export async function exportRun(context: RunContext, request: ExportRequest): Promise<RunReport> {
-  const begun = newExportRun(context, request);
+export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunReport> {
+  const begun = newExportRun(surroundings, request);
+  using watched = watchedRun(surroundings, begun.id);
+  const { context } = watched;
   let run = begun;
   await using lock = await lockJob(context, run);
   const held = whileHeld(context, lock);
@@ -21,6 +24,7 @@ export async function exportRun(context: RunContext, request: ExportRequest): Pr
   try {
     await context.state.runs.create(run);
     run = await continueOrBeginExport(held, request, run);
+    watched.follow(run.id);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     const read = await readStep(held, request, run);

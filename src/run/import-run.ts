@@ -10,6 +10,7 @@ import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { stageStep } from './import/stage-step.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
+import { watchedRun } from './watched-run.ts';
 
 /**
  * Runs an import job: stage, plan, apply, finish. Continues the job's unfinished run when everything that decides
@@ -18,12 +19,14 @@ import type { RunReport } from './run-report.ts';
  * lock is lost; any other failure is told by the report's status and error.
  */
 export async function importRun(
-  context: RunContext,
+  surroundings: RunContext,
   request: ImportRequest,
   deliver: DeliverShards,
   hold = { together: false },
 ): Promise<RunReport> {
-  const begun = newRun(context, request, 'run');
+  const begun = newRun(surroundings, request, 'run');
+  using watched = watchedRun(surroundings, begun.id);
+  const { context } = watched;
   let run = begun;
   await using job = await lockJob(context, run);
   let plan: Plan | null = null;
@@ -35,6 +38,7 @@ export async function importRun(
       context.onEvent({ type: 'begun', run, continued: false });
     } else {
       run = await continueOrBegin(context, run);
+      watched.follow(run.id);
       context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
       await using lock = await lockTarget(context, run, request.job.import, hold);

@@ -8,13 +8,16 @@ import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { stageStep } from './import/stage-step.ts';
 import { lockPlan } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
+import { watchedRun } from './watched-run.ts';
 
 /**
  * Plans an import job and sends nothing. The plan can be approved until a run of the job begins or the job is planned
  * again. It does not hold the job: a plan made beside a running run may be out of date, and harms nobody.
  */
-export async function planRun(context: RunContext, request: ImportRequest): Promise<RunReport> {
-  let run = newRun(context, request, 'plan');
+export async function planRun(surroundings: RunContext, request: ImportRequest): Promise<RunReport> {
+  let run = newRun(surroundings, request, 'plan');
+  using watched = watchedRun(surroundings, run.id);
+  const { context } = watched;
   await using _planning = await lockPlan(context, run);
   let plan: Plan | null = null;
   let failure: unknown = null;

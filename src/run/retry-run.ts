@@ -19,6 +19,7 @@ import { planStep } from './import/plan-step.ts';
 import { type Stage, stageStep } from './import/stage-step.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
+import { watchedRun } from './watched-run.ts';
 
 /**
  * Sends the rejects file of a job's latest run as it was corrected, through the mapping as it is now: a run of its
@@ -26,13 +27,15 @@ import type { RunReport } from './run-report.ts';
  * UsageError when the run is not the latest or has no rejects.
  */
 export async function retryRun(
-  context: RunContext,
+  surroundings: RunContext,
   request: ImportRequest,
   rejected: Run,
   deliver: DeliverShards,
   onEdits: (edits: RejectsEdits) => void,
 ): Promise<RunReport> {
-  const begun = newRun(context, request, 'retry', rejected.id);
+  const begun = newRun(surroundings, request, 'retry', rejected.id);
+  using watched = watchedRun(surroundings, begun.id);
+  const { context } = watched;
   let run = begun;
   await using job = await lockJob(context, run);
   await refuseUnlessLatest(context, rejected);
@@ -42,6 +45,7 @@ export async function retryRun(
     await context.state.runs.create(run);
     run = await stageStep(context, request, run, stageCorrected(rejected, onEdits));
     run = await continueOrBegin(context, run);
+    watched.follow(run.id);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     await using lock = await lockTarget(context, run, request.job.import);

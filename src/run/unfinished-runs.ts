@@ -3,9 +3,15 @@ import type { RunContext } from './context.ts';
 
 /** Continues an unfinished run in the place of the one just begun, of which nothing is left. */
 export async function continueInstead(context: RunContext, begun: Run, unfinished: Run): Promise<Run> {
+  const { runs } = context.state;
+  // Whoever has asked for the end of the one just begun means its work.
+  const interruptAskedAt = (await runs.get(begun.id))?.interruptAskedAt ?? null;
   await context.artifacts.remove(begun.id);
-  await context.state.runs.remove(begun.id);
-  return await context.state.runs.update(unfinished.id, { status: 'running', error: null, finishedAt: null });
+  await runs.remove(begun.id);
+  return await runs.update(unfinished.id, {
+    ...{ status: 'running', error: null, finishedAt: null, progress: null },
+    interruptAskedAt,
+  });
 }
 
 /** Ends a run that nothing continues any more; its files stay. */

@@ -1,5 +1,5 @@
 import { catalogWorkspace, manyProducts, shopifyCatalog } from './catalog.ts';
-import { type Store, startStore } from './store.ts';
+import { type Store, type StoreOptions, startStore } from './store.ts';
 import { makeWorkspace, type Workspace } from './workspace.ts';
 
 /** A store, and a workspace whose job `nightly` reads a catalog into it. */
@@ -12,8 +12,9 @@ export interface Nightly extends AsyncDisposable {
 export async function setupNightly(
   count: number,
   job: Readonly<Record<string, string>> = {},
+  options: Omit<StoreOptions, 'seed'> = {},
 ): Promise<Nightly> {
-  const store = await startStore({ seed: 1 });
+  const store = await startStore({ seed: 1, ...options });
   const catalog = shopifyCatalog(manyProducts(count));
   const workspace = await makeWorkspace(catalogWorkspace(store.baseUrl, catalog, job), {
     STORE_API_KEY: store.apiKey,

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { InterruptedOnRequestError } from '../../model/errors.ts';
 import type { PlannedShard } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
 import type { RunContext } from '../../run/context.ts';
 import { type DeliverShards, type Delivery, operationsIn } from '../../run/delivery.ts';
 import { judgeRejected } from '../../run/import/apply-step.ts';
@@ -12,7 +14,7 @@ const QUIET_WITHIN_MS = 8_000;
 
 /**
  * Hands shards to the workers of their store and waits until each has ended. When the process is told to stop, or its
- * lock is lost, the workers go on: whoever takes the run over waits for them. When the run must end, they are stopped
+ * lock is lost, the workers go on: whoever takes the run over waits for them. When the run itself must end, they are stopped
  * first, so that its totals are final and nobody writes once its locks are free.
  */
 export function deliverByWorkers(queues: Queues): DeliverShards {
@@ -30,12 +32,21 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
       }
     } catch (error) {
+      const reason =
+        signal.aborted || !(await isAskedToEnd(context, run)) ? error : new InterruptedOnRequestError();
       const quiet =
-        !signal.aborted && (await stopWorkers(context, delivery, round, error).catch(() => false));
+        (!signal.aborted || reason instanceof InterruptedOnRequestError) &&
+        (await stopWorkers(context, delivery, round, reason).catch(() => false));
       if (!quiet) await lock.leave();
-      throw error;
+      throw reason;
     }
   };
+}
+
+/** Workers that send its shards may have seen it first, and ended them. */
+async function isAskedToEnd({ state }: RunContext, { id }: Run): Promise<boolean> {
+  const run = await state.runs.get(id).catch(() => undefined);
+  return run?.interruptAskedAt != null;
 }
 
 /** The numbers of the shards that are not done with: a run that is continued has done with most. */
@@ -62,6 +73,7 @@ async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<
     done: applied + rejected + deleted,
     total: operationsIn(plan.shards),
     unit: 'requests',
+    records: { applied, rejected: plan.counts.rejected.records + rejected },
   });
   const exceeded = judgeRejected(delivery, rejected);
   if (exceeded !== undefined) throw exceeded;

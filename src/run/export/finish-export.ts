@@ -32,6 +32,7 @@ export async function finishExport(
     status: statusOf(failure),
     error: failure === null ? null : explainFailure(failure),
     finishedAt: context.clock(),
+    progress: null,
   });
   const folder = context.artifacts.run(run.id);
   const kept = failure !== null && keepsReading(request) ? [EXPORTED_FILE, READING_FILE] : [EXPORTED_FILE];

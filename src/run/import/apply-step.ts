@@ -100,6 +100,10 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
         done: done + tally.applied + tally.rejected + tally.deleted,
         total,
         unit: 'requests',
+        records: {
+          applied: before.applied + tally.applied,
+          rejected: plan.counts.rejected.records + before.rejected + tally.rejected,
+        },
       }),
   });
   try {

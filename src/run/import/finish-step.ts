@@ -56,6 +56,7 @@ export async function finishStep(
     status,
     error: errorOf(failure, unsent, status),
     finishedAt: context.clock(),
+    progress: null,
     totals: before.totals,
   });
   if (isClosed(status)) await discardPlan(context, ended);

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { askToInterrupt } from '../../src/run/interrupt-run.ts';
+import { readProgress } from '../../src/run/read-progress.ts';
+import { openSqliteState } from '../../src/state/sqlite.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+const PRODUCTS = 3_000;
+/** A look a second, and the time of a busy machine; requests under way take milliseconds. */
+const WITHIN_MS = 4_000;
+
+describe('a run that another process asks to end', () => {
+  it('tells how far it is, ends as if interrupted, and is continued by the next run', async () => {
+    await using night = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = night;
+    const running = workspace.start('run', 'nightly', '--json');
+    await vi.waitUntil(() => store.requests.length > 100, { interval: 10, timeout: 20_000 });
+    await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
+    const context = { state, clock: Date.now };
+    const [run] = await state.runs.list({ limit: 1 });
+    if (run === undefined) throw new Error('no run has begun');
+
+    const progress = await vi.waitUntil(
+      async () => {
+        const seen = await readProgress(context, run);
+        return seen?.step === 'apply' ? seen : null;
+      },
+      { interval: 50, timeout: 10_000 },
+    );
+    expect(progress).toMatchObject({ unit: 'requests', total: PRODUCTS, rejected: 0 });
+    expect(progress.applied).toBeGreaterThan(0);
+
+    const askedAt = Date.now();
+    await askToInterrupt(context, run.id);
+    const ended = await running.ended;
+    expect(Date.now() - askedAt).toBeLessThan(WITHIN_MS);
+    expect(ended.code).toBe(130);
+    expect(ended.json()).toMatchObject({ status: 'interrupted', error: 'Interrupted on request.' });
+    expect(store.requests.length).toBeLessThan(PRODUCTS);
+    expect(await readProgress(context, run)).toBeNull();
+    await expect(askToInterrupt(context, run.id)).rejects.toThrow('only a running run can be interrupted');
+
+    const again = await workspace.storeferry('run', 'nightly', '--json');
+    expect(again.json()).toMatchObject({ run: run.id, status: 'done', applied: PRODUCTS });
+    expect((await state.runs.get(run.id))?.interruptAskedAt).toBeNull();
+    expect(store.figures()).toMatchObject({ requests: PRODUCTS, duplicates: 0 });
+  });
+
+  it('cannot be asked once its process has died', async () => {
+    await using night = await setupNightly(200, {}, { latencyMs: { min: 50, max: 60 } });
+    const { workspace, store } = night;
+    const running = workspace.start('run', 'nightly');
+    await vi.waitUntil(() => store.requests.length > 5, { interval: 10, timeout: 20_000 });
+    running.process.kill('SIGKILL');
+    await running.ended;
+    await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
+    const context = { state, clock: Date.now };
+    const [run] = await state.runs.list({ limit: 1 });
+    await expect(askToInterrupt(context, run?.id ?? '')).rejects.toThrow('has died');
+    await expect(askToInterrupt(context, 'nosuchid')).rejects.toThrow('There is no run nosuchid');
+  });
+});
