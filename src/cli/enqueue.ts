@@ -6,8 +6,9 @@ import { readStoredReport } from '../run/run-report.ts';
 import { followRun } from './follow-run.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
-import { newRunId, openContext, runRequest } from './open-context.ts';
+import { newRunId, openContext } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
+import { runRequest } from './read-request.ts';
 import { watchRun } from './watch-run.ts';
 
 interface EnqueueOptions {

@@ -1,14 +1,9 @@
 import { randomInt } from 'node:crypto';
-import type { ExportJob } from '../config/job/export-job.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
-import type { ExportRequest } from '../run/export/export-request.ts';
-import type { ImportRequest } from '../run/import/import-request.ts';
-import { openMapping } from '../run/mapping/open-mapping.ts';
-import type { RunRequest } from '../run/run-request.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';
 import { openState, type StateOptions } from '../state/open-state.ts';
@@ -38,7 +33,7 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions extends Pick<StateOptions, 'patienceMs'> {
+interface ContextOptions extends Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
   /** Is told what happens between this process and its stores. */
   readonly listener?: StoreListener;
 }
@@ -84,41 +79,6 @@ export async function openContext(
       await state[Symbol.asyncDispose]();
     },
   };
-}
-
-/** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
-export async function importRequest(
-  workspace: Workspace,
-  name: string,
-  resend: boolean,
-): Promise<ImportRequest> {
-  const job = workspace.job(name);
-  if (job.kind !== 'import') {
-    throw new UsageError(
-      `The job ${name} is an export: it reads the store, and sends nothing to plan or retry.`,
-      {
-        hint: `Run it with: storeferry run ${name}`,
-      },
-    );
-  }
-  const store = workspace.store(job.store);
-  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.dir);
-  return { job, store, mapping, resend };
-}
-
-/** What an export job needs, read from the workspace. */
-function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
-  return { job, store: workspace.store(job.store) };
-}
-
-/** What a job of either kind needs, read from the workspace; UsageError for an unknown job, or an export to resend. */
-export async function runRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
-  const job = workspace.job(name);
-  if (job.kind === 'import') return await importRequest(workspace, name, resend);
-  if (!resend) return exportRequest(workspace, job);
-  throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
-    hint: `Leave it out: storeferry run ${name}`,
-  });
 }
 
 /** The run of an id; UsageError when there is none. */

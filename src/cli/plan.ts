@@ -1,12 +1,13 @@
-import { planRun } from '../run/plan-run.ts';
 import type { Invocation } from './invocation.ts';
-import { importRequest } from './open-context.ts';
 import type { RunCommandOptions } from './run.ts';
 import { runCommand } from './run-command.ts';
 
 /** Plans a job and sends nothing. */
 export async function plan(invocation: Invocation, job: string, options: RunCommandOptions): Promise<number> {
-  return await runCommand(invocation, options.json === true, async ({ context, workspace }) =>
-    planRun(context, await importRequest(workspace, job, options.resend === true)),
-  );
+  return await runCommand(invocation, options.json === true, async () => {
+    const { planRun } = await import('../run/plan-run.ts');
+    const { importRequest } = await import('./read-request.ts');
+    return async ({ context, workspace }) =>
+      planRun(context, await importRequest(workspace, job, options.resend === true));
+  });
 }

@@ -1,10 +1,8 @@
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
 import { printable, shortened } from '../report/wording/printable.ts';
 import { counted } from '../report/wording/words.ts';
-import { deliverHere } from '../run/import/apply-step.ts';
-import { retryRun } from '../run/retry-run.ts';
 import type { Invocation } from './invocation.ts';
-import { importRequest, knownRun } from './open-context.ts';
+import { knownRun } from './open-context.ts';
 import { runCommand } from './run-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,13 +14,18 @@ export async function retry(
   id: string,
   options: { readonly json?: true },
 ): Promise<number> {
-  return await runCommand(invocation, options.json === true, async ({ context, workspace }) => {
-    const rejected = await knownRun(context, id);
-    const request = await importRequest(workspace, rejected.job, false);
-    const personal = request.job.import === 'contacts';
-    return await retryRun(context, request, rejected, deliverHere, (edits) =>
-      printEdits(invocation.terminal, edits, personal),
-    );
+  return await runCommand(invocation, options.json === true, async () => {
+    const { retryRun } = await import('../run/retry-run.ts');
+    const { deliverHere } = await import('../run/import/apply-step.ts');
+    const { importRequest } = await import('./read-request.ts');
+    return async ({ context, workspace }) => {
+      const rejected = await knownRun(context, id);
+      const request = await importRequest(workspace, rejected.job, false);
+      const personal = request.job.import === 'contacts';
+      return await retryRun(context, request, rejected, deliverHere, (edits) =>
+        printEdits(invocation.terminal, edits, personal),
+      );
+    };
   });
 }
 

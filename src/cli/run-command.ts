@@ -1,4 +1,3 @@
-import type { RunContext } from '../run/context.ts';
 import { RunBug } from '../run/run-bug.ts';
 import type { RunReport } from '../run/run-report.ts';
 import { tellEnd } from '../run/tell-end.ts';
@@ -9,14 +8,17 @@ import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
 
+/** What a command does in its workspace. */
+export type Work = (open: OpenContext) => Promise<RunReport>;
+
 /**
  * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
- * prints the report, gives the exit code.
+ * prints the report, gives the exit code. What a command does is loaded while the state opens, which halves the start.
  */
 export async function runCommand(
   { terminal, directory, program }: Invocation,
   json: boolean,
-  work: (open: OpenContext & { readonly context: RunContext }) => Promise<RunReport>,
+  loadWork: () => Promise<Work>,
 ): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
   const signal = interruptSignal((name) => {
@@ -25,7 +27,9 @@ export async function runCommand(
   });
   await using open = await openContext(directory, watch.onEvent, signal, {
     listener: { onEvent: watch.onStoreEvent },
+    meanwhile: loadWork,
   });
+  const work = await loadWork();
   const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());
   if (bug !== undefined) printError(terminal, bug);
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;

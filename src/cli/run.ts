@@ -1,9 +1,4 @@
-import { exportRun } from '../run/export-run.ts';
-import { deliverHere } from '../run/import/apply-step.ts';
-import { importRun } from '../run/import-run.ts';
-import { isExportRequest } from '../run/run-request.ts';
 import type { Invocation } from './invocation.ts';
-import { runRequest } from './open-context.ts';
 import { runCommand } from './run-command.ts';
 
 export interface RunCommandOptions {
@@ -13,10 +8,16 @@ export interface RunCommandOptions {
 
 /** Runs a job in this process: an import is planned and applied, an export read and written. */
 export async function run(invocation: Invocation, name: string, options: RunCommandOptions): Promise<number> {
-  return await runCommand(invocation, options.json === true, async ({ context, workspace }) => {
-    const request = await runRequest(workspace, name, options.resend === true);
-    return isExportRequest(request)
-      ? await exportRun(context, request)
-      : await importRun(context, request, deliverHere);
+  return await runCommand(invocation, options.json === true, async () => {
+    const { runRequest } = await import('./read-request.ts');
+    const { isExportRequest } = await import('../run/run-request.ts');
+    const { deliverHere } = await import('../run/import/apply-step.ts');
+    const { importRun } = await import('../run/import-run.ts');
+    return async ({ context, workspace }) => {
+      const request = await runRequest(workspace, name, options.resend === true);
+      if (!isExportRequest(request)) return await importRun(context, request, deliverHere);
+      const { exportRun } = await import('../run/export-run.ts');
+      return await exportRun(context, request);
+    };
   });
 }

@@ -12,6 +12,8 @@ export interface StateOptions {
   readonly leaseMs?: number | undefined;
   /** How long a command waits for Redis; undefined: as long as is good for a command line. */
   readonly patienceMs?: number | undefined;
+  /** Done while the state opens: SQLite's thread takes as long to start as the modules of a run to load. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
 }
 
 /** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
@@ -21,13 +23,15 @@ export async function openState({
   prefix = 'storeferry',
   leaseMs,
   patienceMs,
+  meanwhile,
 }: StateOptions): Promise<State> {
   // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
-  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir);
+  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir, meanwhile);
   return (await import('./redis.ts')).openRedisState({
     url: redisUrl,
     prefix,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(patienceMs === undefined ? {} : { patienceMs }),
+    meanwhile,
   });
 }

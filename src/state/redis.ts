@@ -18,15 +18,18 @@ export interface RedisStateOptions extends RedisConnectionOptions {
   readonly prefix: string;
   /** How long a lock outlives its last renewal. */
   readonly leaseMs?: number;
+  /** Done while Redis answers. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
 }
 
 /** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
 export async function openRedisState({
   prefix,
   leaseMs = LEASE_MS,
+  meanwhile,
   ...options
 }: RedisStateOptions): Promise<State> {
-  const connection = await connectRedis(options);
+  const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
   const keys = redisKeys(prefix);
   const locks = redisLocks(connection, keys, { leaseMs });
   const stores = redisSharedStores(connection, keys);

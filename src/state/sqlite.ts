@@ -9,9 +9,10 @@ import type { Fence, Ledger, LedgerTarget, Runs, State } from './state.ts';
 
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
- * may work with it at the same time. StateError when it cannot be used; close it by `await using`.
+ * may work with it at the same time. `meanwhile` is done while its thread starts. StateError when it cannot be used;
+ * close it by `await using`.
  */
-export async function openSqliteState(folder: string): Promise<State> {
+export async function openSqliteState(folder: string, meanwhile?: () => Promise<unknown>): Promise<State> {
   const locksFolder = join(folder, 'locks');
   try {
     await makeFolders(locksFolder, 0o700);
@@ -21,7 +22,7 @@ export async function openSqliteState(folder: string): Promise<State> {
       cause: error,
     });
   }
-  const thread = await startDatabaseThread(join(folder, 'state.db'));
+  const [thread] = await Promise.all([startDatabaseThread(join(folder, 'state.db')), meanwhile?.()]);
   const locks = createSqliteLocks(locksFolder);
   return {
     ledger: (target) => ledger(thread, target),

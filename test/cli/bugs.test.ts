@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { importRequest } from '../../src/cli/open-context.ts';
+import { importRequest } from '../../src/cli/read-request.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -10,10 +10,14 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   await night.workspace.write('.env', `STORE_API_KEY=${night.store.apiKey}\n`);
   const { terminal, out, err } = memoryTerminal();
   const invocation = { terminal, directory: night.workspace.dir, program: 'storeferry' };
-  const code = await runCommand(invocation, true, async ({ context, workspace }) =>
-    importRun(context, await importRequest(workspace, 'nightly', false), async () => {
-      throw new TypeError('of no use to anybody');
-    }),
+  const code = await runCommand(
+    invocation,
+    true,
+    async () =>
+      async ({ context, workspace }) =>
+        importRun(context, await importRequest(workspace, 'nightly', false), async () => {
+          throw new TypeError('of no use to anybody');
+        }),
   );
   expect(code).toBe(1);
   expect(err()).toContain('TypeError: of no use to anybody\n    at ');

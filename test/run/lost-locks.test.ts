@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { importRequest, openContext } from '../../src/cli/open-context.ts';
+import { openContext } from '../../src/cli/open-context.ts';
+import { importRequest } from '../../src/cli/read-request.ts';
 import { LockedError } from '../../src/model/errors.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import type { RunContext } from '../../src/run/context.ts';

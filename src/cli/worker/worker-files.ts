@@ -2,7 +2,7 @@ import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/s
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { WorkerFiles } from '../../queue/start-worker.ts';
-import { runRequest } from '../open-context.ts';
+import { runRequest } from '../read-request.ts';
 
 /**
  * The workspace as it is whenever it is asked for: who edits a job need not restart the workers. `onSecret` is told

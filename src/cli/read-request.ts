@@ -1,0 +1,42 @@
+import type { ExportJob } from '../config/job/export-job.ts';
+import type { Workspace } from '../config/workspace.ts';
+import { UsageError } from '../model/errors.ts';
+import type { ExportRequest } from '../run/export/export-request.ts';
+import type { ImportRequest } from '../run/import/import-request.ts';
+import { openMapping } from '../run/mapping/open-mapping.ts';
+import type { RunRequest } from '../run/run-request.ts';
+
+/** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
+export async function importRequest(
+  workspace: Workspace,
+  name: string,
+  resend: boolean,
+): Promise<ImportRequest> {
+  const job = workspace.job(name);
+  if (job.kind !== 'import') {
+    throw new UsageError(
+      `The job ${name} is an export: it reads the store, and sends nothing to plan or retry.`,
+      {
+        hint: `Run it with: storeferry run ${name}`,
+      },
+    );
+  }
+  const store = workspace.store(job.store);
+  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.dir);
+  return { job, store, mapping, resend };
+}
+
+/** What an export job needs, read from the workspace. */
+function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
+  return { job, store: workspace.store(job.store) };
+}
+
+/** What a job of either kind needs, read from the workspace; UsageError for an unknown job, or an export to resend. */
+export async function runRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
+  const job = workspace.job(name);
+  if (job.kind === 'import') return await importRequest(workspace, name, resend);
+  if (!resend) return exportRequest(workspace, job);
+  throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
+    hint: `Leave it out: storeferry run ${name}`,
+  });
+}
