@@ -1,0 +1,44 @@
+import type { Run } from '../../model/run.ts';
+import { html } from '../../report/html/markup.ts';
+import type { ClockKeeper } from '../../report/jobs-text.ts';
+import { clockNote } from './clock-note.ts';
+import type { Frame } from './frame.ts';
+import { type JobCardFacts, jobActions, scheduleFacts } from './job-card.ts';
+import { jobSettings } from './job-settings.ts';
+import { whatItMoves } from './job-words.ts';
+import { page } from './layout.ts';
+import { problemList } from './problem-list.ts';
+import { runsTable } from './runs-table.ts';
+import { statusBadge } from './status-badge.ts';
+
+/** What the page of a job is made of. */
+export interface JobPageFacts {
+  readonly card: JobCardFacts;
+  readonly keeper: ClockKeeper;
+  /** Newest first. */
+  readonly runs: readonly Run[];
+  readonly program: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** One job: its nights, its runs, and what its file says. */
+export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, frame: Frame): string {
+  const { facts, job, problems, history, timezone } = card;
+  const reading = { now, timezone };
+  const { last } = facts;
+  return page({
+    ...frame,
+    title: facts.job,
+    section: 'jobs',
+    heading: html`${facts.job} ${last !== undefined && statusBadge(last.status)}`,
+    body: html`${job !== undefined && html`<p class="lead">${whatItMoves(job)}.</p>`}
+${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run as its file stands</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
+${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
+<dl class="facts wide">${scheduleFacts(facts, reading)}</dl>
+${jobActions(facts.job, job, frame.viewer)}
+${history !== null && html`<section class="panel"><h2>How its nights went</h2>${history}</section>`}
+<section><h2>Runs</h2>${runs.length === 0 ? html`<p class="empty">No runs yet. ${job?.kind === 'import' ? html`A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code>` : html`Begin one with <code>${program} run ${facts.job}</code>`}</p>` : runsTable(runs, { caption: `Runs of ${facts.job}, the latest first`, ofOneJob: true, reading })}</section>
+${job !== undefined && html`<section><h2>What it does</h2>${jobSettings(job)}</section>`}`,
+  });
+}

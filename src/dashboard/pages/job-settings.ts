@@ -1,0 +1,121 @@
+import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ImportJob } from '../../config/job/import-job.ts';
+import type { Job } from '../../config/job/job.ts';
+import type { Notify } from '../../config/job/notify.ts';
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { counted, grouped, listed } from '../../report/wording/words.ts';
+import { fact } from './job-card.ts';
+import { placeWords } from './job-words.ts';
+
+/** What a job's file says, in words; what it leaves to the defaults as well, secrets never. */
+export function jobSettings(job: Job): Markup {
+  const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
+  return html`<dl class="settings">${own}${fact('Tells', notifyWords(job.notify))}</dl>
+<p class="quiet">From <code>jobs/${job.name}.yaml</code>. Edit the file to change it; this page shows the file as it is now.</p>`;
+}
+
+function importSettings(job: ImportJob): Slot {
+  const { safety, crosswalk } = job;
+  return [
+    fact('Moves', `${job.import}, into the store ${job.store}`),
+    fact('Source', sourceWords(job)),
+    fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
+    fact('Mode', modeWords(job)),
+    fact('Same key again', duplicatesWords(job)),
+    crosswalk !== undefined &&
+      fact('Crosswalk', html`<code>${crosswalk.path}</code>, matched by <code>${crosswalk.match}</code>`),
+    fact(
+      'Safety limits',
+      html`<ul>${limitWords(safety).map((words) => html`<li>${words}</li>`)}</ul>
+<p class="quiet">Judged on the plan, before anything is sent.</p>`,
+    ),
+  ];
+}
+
+function exportSettings(job: ExportJob): Slot {
+  const { destination, columns } = job;
+  const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run writes the file anew';
+  return [
+    fact('Reads', `${job.export === 'orders' ? 'orders' : 'subscriber lists'} of the store ${job.store}`),
+    fact('Destination', html`${placeWords(destination)}: ${how}`),
+    fact('Format', FORMATS[destination.format]),
+    columns !== undefined &&
+      fact('Columns', html`${columns.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`),
+  ];
+}
+
+const FORMATS: Readonly<Record<ExportJob['destination']['format'], string>> = {
+  csv: 'CSV, for programs',
+  'excel-csv': 'CSV, for spreadsheets',
+  jsonl: 'JSON Lines',
+};
+
+function sourceWords({ source }: ImportJob): Markup {
+  const details = [
+    source.files !== undefined && counted(source.files, 'file'),
+    source.encoding !== undefined && source.encoding,
+    source.delimiter !== undefined && `separated by "${source.delimiter}"`,
+  ].filter((words) => words !== false);
+  return html`${placeWords(source)}${details.length > 0 && ` (${details.join(', ')})`}`;
+}
+
+function paramsWords({ params }: ImportJob): Markup | false {
+  const entries = Object.entries(params);
+  if (entries.length === 0) return false;
+  return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
+}
+
+function modeWords({ mode }: ImportJob): string {
+  return mode === 'mirror'
+    ? 'mirror: creates and changes, and deletes what this job last sent and the source no longer has'
+    : 'upsert: creates and changes, deletes nothing';
+}
+
+function duplicatesWords({ duplicates }: ImportJob): string {
+  switch (duplicates) {
+    case 'reject':
+      return 'every copy is rejected; identical copies are skipped';
+    case 'first':
+      return 'the first copy counts';
+    case 'last':
+      return 'the last copy counts';
+    case 'merge':
+      return 'copies are merged into one';
+    default:
+      return duplicates satisfies never;
+  }
+}
+
+function limitWords({ maxDeletes, maxRejects, minRows, maxChanges }: ImportJob['safety']): string[] {
+  return [
+    maxDeletes.kind === 'off'
+      ? 'any number of deletes'
+      : `at most ${size(maxDeletes, 'of the known products')} deleted`,
+    maxRejects.kind === 'off'
+      ? 'any number of rejects'
+      : `at most ${size(maxRejects, 'of the records')} rejected`,
+    minRows.kind === 'off'
+      ? 'any number of rows'
+      : `at least ${size(minRows, "of the last run's rows")} in the source`,
+    maxChanges.kind === 'off'
+      ? 'any number of changes'
+      : `at most ${size(maxChanges, 'of the known records')} changed`,
+  ];
+}
+
+function size(limit: Exclude<ImportJob['safety']['minRows'], { kind: 'off' }>, base: string): string {
+  return limit.kind === 'count' ? grouped(limit.count) : `${limit.percent}% ${base}`;
+}
+
+const ENDS: Readonly<Record<Notify['on'][number], string>> = {
+  failed: 'when a run failed',
+  stopped: 'when a safety limit stopped it',
+  rejects: 'when it was done with rejects',
+  done: 'when it was done',
+};
+
+/** The address may hold a token: its host is all of it that may be shown. */
+function notifyWords(notify: Notify | undefined): string {
+  if (notify === undefined) return 'nobody how a run ended';
+  return `${new URL(notify.url).host} ${listed(notify.on.map((end) => ENDS[end]))}`;
+}

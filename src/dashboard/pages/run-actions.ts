@@ -1,0 +1,117 @@
+import type { Plan } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import { counted, grouped, listed } from '../../report/wording/words.ts';
+import { jobHref } from './job-card.ts';
+
+/** What decides which actions fit. */
+export interface ActionFacts {
+  readonly run: Run;
+  readonly plan: Plan | null;
+  readonly rejectsFile: string | null;
+}
+
+interface RunAction {
+  /** What it would do, in a sentence. */
+  readonly what: string;
+  readonly label: string;
+  readonly href: string;
+  readonly weight: 'primary' | 'danger' | 'plain';
+}
+
+/** What may be done about a run as it stands, each with what it would do; each leads to a confirmation. */
+export function runActions(facts: ActionFacts): Markup {
+  const actions = fitting(facts);
+  if (actions.length === 0) return html``;
+  return html`<section class="next" aria-labelledby="next"><h2 id="next">What you can do</h2><ul>${actions.map(
+    ({ what, label, href, weight }) =>
+      html`<li><p>${what}</p><p><a class="button ${weight}" href="${href}">${label}</a></p></li>`,
+  )}</ul></section>`;
+}
+
+function fitting({ run, plan, rejectsFile }: ActionFacts): RunAction[] {
+  const { id, status, kind } = run;
+  const approve: RunAction[] =
+    plan === null || plan.shards.length === 0
+      ? []
+      : [{ what: wouldSend(plan), label: 'Approve', href: `/runs/${id}/approve`, weight: 'primary' }];
+  const download: RunAction[] =
+    rejectsFile === null
+      ? []
+      : [
+          {
+            what: 'The rejected rows with their reasons, as a file for a spreadsheet.',
+            label: 'Download the rejects',
+            href: `/runs/${id}/rejects.csv`,
+            weight: 'plain',
+          },
+        ];
+  const repeat = (what: string): RunAction => ({
+    what,
+    label: { plan: 'Plan', run: 'Run', export: 'Run', retry: 'Retry' }[kind],
+    href: againHref(run),
+    weight: 'plain',
+  });
+  switch (status) {
+    case 'running':
+      return [
+        {
+          what: 'Finishes what is in flight, then stops. The next run goes on where it stopped.',
+          label: 'Interrupt',
+          href: `/runs/${id}/interrupt`,
+          weight: 'danger',
+        },
+      ];
+    case 'planned':
+      return [...approve, ...download, repeat('Plans the source anew, as it is by then.')];
+    case 'stopped':
+      return [
+        ...approve,
+        ...download,
+        repeat('If the source was not as it should be: correct it, then run again.'),
+      ];
+    case 'done-with-rejects':
+      return [
+        ...download,
+        {
+          what: 'Takes the rejects file as you have corrected it, and sends the rows that are right now.',
+          label: 'Upload the corrected file',
+          href: `/runs/${id}/retry`,
+          weight: 'primary',
+        },
+      ];
+    case 'failed':
+    case 'interrupted':
+      return [repeat(anew(kind)), ...download];
+    case 'superseded':
+      return [repeat('A later run has taken its place.')];
+    case 'done':
+      return [];
+    default:
+      return status satisfies never;
+  }
+}
+
+function againHref({ kind, job, retryOf }: Run): string {
+  if (kind === 'retry' && retryOf !== null) return `/runs/${retryOf}/retry`;
+  return `${jobHref(job)}/${kind === 'plan' ? 'plan' : 'run'}`;
+}
+
+function anew(kind: Run['kind']): string {
+  return kind === 'run' || kind === 'retry'
+    ? 'Goes on where it stopped: what the store has taken is not sent again.'
+    : 'Begins again.';
+}
+
+/** What approving a plan would send. */
+function wouldSend({ counts }: Plan): string {
+  const parts = [
+    [counts.new.records, 'new'],
+    [counts.changed.records, 'changed'],
+    [counts.resent.records, 'sent again'],
+    [counts.deletes, 'to delete'],
+  ] as const;
+  const requests = parts.reduce((sum, [figure]) => sum + figure, 0);
+  const named = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
+  return `Sends exactly this plan, whatever its limits say: ${counted(requests, 'request')} (${listed(named)}).`;
+}

@@ -1,0 +1,11 @@
+import cronstrue from 'cronstrue';
+
+/** `15 2 * * *` as `At 02:15, every day`; the expression itself where nobody has words for it. */
+export function scheduleWords(cron: string): string {
+  try {
+    const words = cronstrue.toString(cron, { use24HourTimeFormat: true });
+    return /^At [\d:]+$/.test(words) ? `${words}, every day` : words;
+  } catch {
+    return cron;
+  }
+}
