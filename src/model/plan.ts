@@ -90,7 +90,10 @@ export interface Move {
   readonly new: number;
 }
 
-/** The numbers that change most for their size, largest change first; at most twenty of each kind. */
+/**
+ * The numbers that change most for their size, largest change first; at most twenty of each kind, and of each product
+ * the largest only.
+ */
 export interface Moves {
   readonly prices: readonly Move[];
   readonly stocks: readonly Move[];

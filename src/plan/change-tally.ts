@@ -8,7 +8,8 @@ interface OpenField {
   samples: ChangeSample[];
 }
 
-const SAMPLES_KEPT = 3;
+/** A page shows them all, a terminal the first three. */
+const SAMPLES_KEPT = 10;
 
 /** Counts over all records which fields differ, and keeps the first few old and new values of each. */
 export class ChangeTally {

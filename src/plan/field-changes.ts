@@ -1,25 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldChange } from './field-change.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from './json-value.ts';
-import { variantChanges } from './variant-changes.ts';
+import { type VariantPairs, variantChanges } from './variant-changes.ts';
 
 /**
  * What differs between the body that the store last acknowledged and the one to be sent, each field once. Bodies that
- * say the same in another order of fields have no changes.
+ * say the same in another order of fields have no changes. `onVariants` is told the variants that both have.
  */
-export function fieldChanges(oldBody: string, newBody: string): FieldChange[] {
+export function fieldChanges(
+  oldBody: string,
+  newBody: string,
+  onVariants?: (paired: VariantPairs) => void,
+): FieldChange[] {
   const before: unknown = JSON.parse(oldBody);
   const after: unknown = JSON.parse(newBody);
   if (!isJsonObject(before) || !isJsonObject(after)) return [];
   return [...memberNames(after, before)].flatMap((field) =>
-    changesOf(field, member(before, field), member(after, field)),
+    changesOf(field, member(before, field), member(after, field), onVariants),
   );
 }
 
-function changesOf(field: string, before: unknown, after: unknown): FieldChange[] {
+function changesOf(
+  field: string,
+  before: unknown,
+  after: unknown,
+  onVariants: ((paired: VariantPairs) => void) | undefined,
+): FieldChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (field === 'variants' && Array.isArray(before) && Array.isArray(after)) {
-    return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject));
+    return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject), onVariants);
   }
   if (field === 'properties' && Array.isArray(before) && Array.isArray(after)) {
     return membersChanged(field, byName(before), byName(after));

@@ -155,7 +155,9 @@ export class PlanDraft {
     if (mark.fingerprint === prepared.fingerprint) return same;
     const acknowledged = bodies.get(prepared);
     if (acknowledged === undefined) return 'changed';
-    const changes = fieldChanges(acknowledged, prepared.body);
+    const changes = fieldChanges(acknowledged, prepared.body, (variants) =>
+      this.tally.moves.add(prepared.key, variants),
+    );
     if (changes.length === 0) return same;
     return this.tally.changes.add(prepared.key, changes) ? 'changed' : same;
   }

@@ -75,7 +75,7 @@ function assemble(
     mode: job.mode,
     counts: { rows, records, ...tally.counts, removed, deletes },
     fieldsChanged: tally.changes.changes(),
-    moves: { prices: [], stocks: [] },
+    moves: tally.moves.moves(),
     emptied: tally.changes.emptied(),
     rejections: tally.rejections.groups(),
     skips: tally.skips.groups(),

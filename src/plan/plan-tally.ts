@@ -2,6 +2,7 @@ import type { Count, KeyExample, Takeover } from '../model/plan.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
 import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import { ChangeTally } from './change-tally.ts';
+import { MoveTally } from './move-tally.ts';
 
 /** What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same. */
 export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
@@ -30,6 +31,7 @@ export class PlanTally {
     skipped: { records: 0, rows: 0 },
   };
   readonly changes: ChangeTally;
+  readonly moves = new MoveTally();
   readonly rejections = new ReasonTally();
   readonly skips = new ReasonTally();
   readonly examples: Readonly<Record<'new' | 'changed' | 'removed', KeyExample[]>> = {

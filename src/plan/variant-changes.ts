@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldChange } from './field-change.ts';
 import { type JsonObject, member, memberNames } from './json-value.ts';
+import { skuOf, variantName } from './variant-name.ts';
 
-interface Pairing {
+/** The variants of a product that stand in both of its bodies. */
+export interface VariantPairs {
   readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
+  /** Whether it has only this one, before and after. */
+  readonly isOnly: boolean;
+}
+
+interface Pairing extends VariantPairs {
   readonly removed: readonly JsonObject[];
   readonly added: readonly JsonObject[];
 }
@@ -11,10 +18,17 @@ interface Pairing {
 /**
  * Variants compared with their counterparts, found by option values, else by sku: one that was inserted does not
  * make all that follow it look changed. A field that differs in several variants is given once, with the first
- * pair's values. Variants that were added, removed or only reordered are the field `variants`.
+ * pair's values. Variants that were added, removed or only reordered are the field `variants`. `onPairs` is told all
+ * pairs.
  */
-export function variantChanges(before: readonly JsonObject[], after: readonly JsonObject[]): FieldChange[] {
-  const { pairs, removed, added } = pairUp(before, after);
+export function variantChanges(
+  before: readonly JsonObject[],
+  after: readonly JsonObject[],
+  onPairs?: (paired: VariantPairs) => void,
+): FieldChange[] {
+  const paired = pairUp(before, after);
+  const { pairs, removed, added } = paired;
+  onPairs?.(paired);
   const changes = new Map<string, FieldChange>();
   if (removed.length > 0 || added.length > 0) {
     changes.set('variants', { field: 'variants', old: labels(removed), new: labels(added) });
@@ -35,13 +49,15 @@ function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): Pa
   if (before.length === 1 && after.length === 1) {
     return {
       pairs: before.flatMap((old) => after.map((now) => [old, now] as const)),
+      isOnly: true,
       removed: [],
       added: [],
     };
   }
   const byOptions = pairBy((variant) => JSON.stringify(member(variant, 'options')), before, after);
   const bySku = pairBy(skuOf, byOptions.removed, byOptions.added);
-  return { pairs: [...byOptions.pairs, ...bySku.pairs], removed: bySku.removed, added: bySku.added };
+  const { removed, added } = bySku;
+  return { pairs: [...byOptions.pairs, ...bySku.pairs], isOnly: false, removed, added };
 }
 
 /** Pairs those that share a value; several of one value are paired in their order. */
@@ -49,7 +65,7 @@ function pairBy(
   handleOf: (variant: JsonObject) => string | undefined,
   before: readonly JsonObject[],
   after: readonly JsonObject[],
-): Pairing {
+): Omit<Pairing, 'isOnly'> {
   const waiting = Map.groupBy(before, handleOf);
   waiting.delete(undefined);
   const pairs: [JsonObject, JsonObject][] = [];
@@ -67,18 +83,6 @@ function pairBy(
   return { pairs, removed: before.filter((old) => !paired.has(old)), added };
 }
 
-function skuOf(variant: JsonObject): string | undefined {
-  const sku = member(variant, 'sku');
-  return typeof sku === 'string' && sku !== '' ? sku : undefined;
-}
-
-/** How people tell variants apart: `Red / L`, else the sku. */
 function labels(variants: readonly JsonObject[]): string {
-  return variants.map(labelOf).join(', ');
-}
-
-function labelOf(variant: JsonObject): string {
-  const options = member(variant, 'options');
-  const values = Array.isArray(options) ? options.join(' / ') : '';
-  return values || (skuOf(variant) ?? 'the only variant');
+  return variants.map((variant) => variantName(variant) ?? 'the only variant').join(', ');
 }

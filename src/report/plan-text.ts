@@ -17,6 +17,7 @@ export interface PlanTextOptions extends PageOptions {
 }
 
 const FIELDS_SHOWN = 12;
+const SAMPLES_SHOWN = 3;
 const VALUE_LENGTH = 40;
 
 /** A plan for people: what would happen, why, how long it takes, and what to type next. */
@@ -78,10 +79,12 @@ function sayChanges(page: Page, fields: readonly FieldChanges[]): void {
   page.heading('What changes');
   page.figures(
     fields.slice(0, FIELDS_SHOWN).map(({ field, records, samples }) => {
-      const values = samples.map(
-        ({ key, ...values }) =>
-          `${shortened(printable(key), VALUE_LENGTH)}: ${shownValue(values.old)} → ${shownValue(values.new)}`,
-      );
+      const values = samples
+        .slice(0, SAMPLES_SHOWN)
+        .map(
+          ({ key, ...values }) =>
+            `${shortened(printable(key), VALUE_LENGTH)}: ${shownValue(values.old)} → ${shownValue(values.new)}`,
+        );
       return [shortened(printable(field), VALUE_LENGTH), grouped(records), values.join('; ')];
     }),
   );
