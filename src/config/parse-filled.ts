@@ -12,7 +12,8 @@ export type Parsed<T> = { readonly value: T } | { readonly findings: readonly Fi
  * and nothing else, it is read as a number, true or false; when it is empty or unset, as if the key were not there.
  */
 export function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
-  const result = schema.safeParse(values.value, { error: expectation });
+  // A process reads a file or two: compiling a schema takes longer than it saves.
+  const result = schema.safeParse(values.value, { error: expectation, jitless: true });
   if (result.success) return { value: result.data };
   const findings = explainIssues(result.error.issues, values.value);
   const adapted = findings.filter((finding) => adapt(values, finding));

@@ -1,9 +1,16 @@
-import { CronExpressionParser } from 'cron-parser';
+import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { isTimezone } from '../../model/timezone.ts';
 
 /** Any moment serves: an expression that names no time at all fails whenever it is asked for the next one. */
 const SOME_MOMENT = new Date(0);
+
+const require = createRequire(import.meta.url);
+
+/** Loaded with the first schedule: it brings a calendar along, and most commands meet no schedule. */
+function cronParser(): typeof import('cron-parser') {
+  return require('cron-parser');
+}
 
 function whyNotCron(expression: string): string | undefined {
   const fields = expression.trim().split(/\s+/);
@@ -11,7 +18,7 @@ function whyNotCron(expression: string): string | undefined {
     return `it has ${fields.length === 1 && fields[0] === '' ? 0 : fields.length} fields`;
   }
   try {
-    CronExpressionParser.parse(expression, { currentDate: SOME_MOMENT, tz: 'UTC' }).next();
+    cronParser().CronExpressionParser.parse(expression, { currentDate: SOME_MOMENT, tz: 'UTC' }).next();
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -28,14 +35,12 @@ const cronSchema = z.string().superRefine((expression, context) => {
   }
 });
 
-const ZONES = Intl.supportedValuesOf('timeZone');
-
 const timezoneSchema = z.string().superRefine((name, context) => {
   if (isTimezone(name)) return;
   context.addIssue({
     code: 'custom',
     message: 'expected the name of a time zone, such as Europe/London or UTC',
-    params: { choices: ZONES },
+    params: { choices: Intl.supportedValuesOf('timeZone') },
   });
 });
 

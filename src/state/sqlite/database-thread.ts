@@ -1,5 +1,6 @@
 import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
 import type { PlainError, SqliteAnswer, SqliteCalls } from './calls.ts';
@@ -28,17 +29,17 @@ interface Waiting<Value> {
  * strip the types of a dozen modules anew: 110 ms instead of 40. Plain JavaScript, since the type stripper alone takes
  * half of that.
  */
-function threadScript(module: URL): string {
+function threadScript(): string {
+  const module = fileURLToPath(new URL(`./thread${extname(import.meta.url)}`, import.meta.url));
   const cache = getCompileCacheDir() === undefined ? '' : "require('node:module').enableCompileCache();";
-  return `${cache} import(${JSON.stringify(module.href)});`;
+  return `${cache} require(${JSON.stringify(module)});`;
 }
 
 /** Starts the thread and opens the database there. StateError when it cannot be opened. */
 export async function startDatabaseThread(path: string): Promise<DatabaseThread> {
-  const url = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
   // What it handles dies young: a small nursery keeps 100 MiB less resident and is no slower. The process's own flags
   // are not for the thread: `--input-type` alone would keep it from starting.
-  const worker = new Worker(threadScript(url), {
+  const worker = new Worker(threadScript(), {
     eval: true,
     workerData: path,
     execArgv: [],

@@ -48,4 +48,5 @@ function plainError(error: unknown): PlainError {
   return { state: error instanceof StateError, message: error.message, hint, stack: error.stack };
 }
 
-if (parentPort !== null) await main(String(workerData), parentPort);
+// Loaded by `require`, which knows no waiting at the top.
+if (parentPort !== null) void main(String(workerData), parentPort);
