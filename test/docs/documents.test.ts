@@ -1,18 +1,16 @@
 import { existsSync, globSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SCHEMA_NAMES } from '../../src/config/reference/json-schema.ts';
-import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { filesIn } from './files-in.ts';
+import { blocksIn, fileOf } from './document-blocks.ts';
 import { REFERENCES, readDocument, schemaFile, schemaText, withReference } from './reference.ts';
 
-/** The lines that a reader types, without `-C my-shop`. */
-function commandsIn(document: string): string[][] {
-  const lines = document.matchAll(/^storeferry -C my-shop (.*)$/gm);
-  return [...lines].map(([, command = '']) => command.split(' '));
+/** The files that a document shows, by their names. */
+function filesIn(document: string): Record<string, string> {
+  const files = blocksIn(document).flatMap((block) => fileOf(block) ?? []);
+  return Object.fromEntries(files.map(({ name, content }) => [name, content]));
 }
 
 describe('the documents', () => {
@@ -44,41 +42,6 @@ describe('the documents', () => {
     const readme = readDocument('README.md');
     const missing = Object.keys(packageJson.dependencies).filter((name) => !readme.includes(`| ${name} |`));
     expect(missing).toEqual([]);
-  });
-
-  it('lead to first own imports and exports by the files and commands they show', async () => {
-    const readme = readDocument('README.md');
-    const sandbox = await startSandbox({ port: 0, apiKey: 'your-key' });
-    const files = filesIn(readme);
-    expect(Object.keys(files).sort()).toEqual([
-      ...['.env', 'jobs/crm.yaml', 'jobs/lists.yaml', 'jobs/my-catalog.yaml', 'stores.yaml'],
-    ]);
-    const env = files['.env']?.replace('https://shop.example', sandbox.url) ?? '';
-    const sample = (name: string) =>
-      readFile(join(import.meta.dirname, '..', '..', 'jobs', 'samples', name), 'utf8');
-    await using workspace = await makeWorkspace({
-      ...files,
-      '.env': env,
-      'my-export.csv': await sample('catalog-second-night.csv'),
-      'crm-export.csv': await sample('crm-export.csv'),
-      'contact-ids.csv': await sample('contact-ids.csv'),
-    });
-
-    const commands = commandsIn(readme);
-    expect(commands.map((words) => words.slice(0, words[0] === 'run' ? 2 : 1).join(' '))).toEqual([
-      ...['check', 'plan', 'run my-catalog', 'runs', 'retry'],
-      ...['run crm', 'run lists', 'stats'],
-    ]);
-    let run = '';
-    const codes: (number | null)[] = [];
-    for (const command of commands) {
-      const typed = command.map((word) => (word === 'RUN' ? run : word));
-      const { code, stdout } = await workspace.storeferry(...typed);
-      run = /storeferry .*\bretry (\S+)/.exec(stdout)?.[1] ?? run;
-      codes.push(code);
-    }
-    expect(codes).toEqual([0, 3, 3, 0, 3, 3, 0, 0]);
-    await sandbox.close();
   });
 
   it('show mappings that pass their own tests, and jobs that fit them', async () => {

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { describeWithRedis } from '../support/redis.ts';
+import { blocksIn } from './document-blocks.ts';
+import { readConfiguration, readRules } from './prometheus-rules.ts';
+import { readDocument } from './reference.ts';
+import { Scene } from './scene.ts';
+import { SCENES } from './scenes.ts';
+
+const OPERATION = readDocument('docs/operation.md');
+const block = (kind: string) => {
+  const found = blocksIn(OPERATION).find(({ notes }) => notes.get('prometheus') === kind);
+  if (found === undefined) throw new Error(`docs/operation.md has no block of Prometheus ${kind}`);
+  return found.content;
+};
+
+/** What a worker tells Prometheus after a run: metrics, each with its labels. */
+async function metricsOfAWorker(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const setting = await SCENES['shared workspace']?.();
+  if (setting === undefined) throw new Error('no scene');
+  await using scene = await Scene.open(setting);
+  await scene.leave('storeferry worker --listen 9464', '"ready"');
+  expect((await scene.type('storeferry enqueue nightly-catalog --follow')).code).toBe(0);
+  const { stdout } = await scene.type(
+    `node -e "fetch('http://127.0.0.1:9464/metrics').then((answer) => answer.text()).then(console.log)"`,
+  );
+  const metrics = new Map<string, Set<string>>();
+  for (const [, name = ''] of stdout.matchAll(/^# TYPE (\S+)/gm)) metrics.set(name, new Set());
+  for (const [, name = '', labels = ''] of stdout.matchAll(/^(\w+)\{(.*)\} /gm)) {
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) metrics.get(name)?.add(label);
+  }
+  return metrics;
+}
+
+describeWithRedis('what docs/operation.md says to Prometheus', () => {
+  it('asks for metrics and labels that workers have, in PromQL, and every metric of its table is there', async () => {
+    const metrics = await metricsOfAWorker();
+    const rules = readRules(block('rules'));
+    expect(rules.size).toBeGreaterThan(6);
+    for (const [alert, selectors] of rules) {
+      expect(selectors.length, alert).toBeGreaterThan(0);
+      for (const { metric, labels } of selectors) {
+        expect([...metrics.keys()], alert).toContain(metric);
+        for (const label of labels)
+          expect([...(metrics.get(metric) ?? [])], `${alert}: ${metric}`).toContain(label);
+      }
+    }
+    const told = [...OPERATION.matchAll(/`((?:storeferry|process|nodejs)_[a-z0-9_]+)(?:\{([a-z,]*)\})?`/g)];
+    for (const [, metric = '', labels] of told) {
+      expect([...metrics.keys()]).toContain(metric);
+      if (labels !== undefined)
+        expect([...(metrics.get(metric) ?? [])].sort()).toEqual(labels.split(',').sort());
+    }
+    const unsaid = [...metrics.keys()].filter(
+      (name) => name.startsWith('storeferry_') && !told.some(([, metric]) => metric === name),
+    );
+    expect(unsaid).toEqual([]);
+  });
+
+  it('keeps the label job of Storeferry', () => {
+    const { scrape_configs } = readConfiguration(block('configuration'));
+    expect(scrape_configs.map(({ honor_labels }) => honor_labels)).toEqual([true]);
+  });
+});

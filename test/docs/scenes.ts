@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis.ts';
+import type { SceneSetting } from './scene.ts';
+
+const KEY = 'your-key';
+const ROOT = join(import.meta.dirname, '..', '..');
+
+const sample = (name: string) => readFile(join(ROOT, 'jobs', 'samples', name), 'utf8');
+const job = (name: string) => readFile(join(ROOT, 'jobs', name), 'utf8');
+
+async function sandbox() {
+  const { url, close } = await startSandbox({ port: 0, apiKey: KEY });
+  return { url, close, stands: { 'https://shop.example': url } };
+}
+
+/** The workspace that the repository ships, with a store and the keys to it. */
+async function shippedWorkspace(storeUrl: string): Promise<Record<string, string>> {
+  return {
+    'stores.yaml': await readFile(join(ROOT, 'stores.yaml'), 'utf8'),
+    'jobs/nightly-catalog.yaml': await job('nightly-catalog.yaml'),
+    'jobs/bulk-contacts.yaml': await job('bulk-contacts.yaml'),
+    'jobs/list-statistics.yaml': await job('list-statistics.yaml'),
+    'jobs/samples/catalog.csv': await sample('catalog.csv'),
+    'jobs/samples/catalog-second-night.csv': await sample('catalog-second-night.csv'),
+    'jobs/samples/crm-export.csv': await sample('crm-export.csv'),
+    'jobs/samples/contact-ids.csv': await sample('contact-ids.csv'),
+    '.env': `STORE_URL=${storeUrl}\nSTORE_API_KEY=${KEY}\n`,
+  };
+}
+
+const inFolder = (folder: string, files: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
+
+/** The scenes that documents name above their commands, `<!-- scene: NAME -->`: each is set up anew. */
+export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
+  /** An export on the desk, and a store that has another shop's contacts. */
+  'first import': async () => {
+    const { close, stands } = await sandbox();
+    return {
+      files: {
+        'my-export.csv': await sample('catalog-second-night.csv'),
+        'my-shop/crm-export.csv': await sample('crm-export.csv'),
+        'my-shop/contact-ids.csv': await sample('contact-ids.csv'),
+      },
+      stands,
+      env: { STORE_API_KEY: KEY },
+      close,
+    };
+  },
+  /** The shipped workspace on one machine, its state in SQLite. Commands are typed in it. */
+  workspace: async () => {
+    const { url, close, stands } = await sandbox();
+    return { folder: 'shop', files: inFolder('shop', await shippedWorkspace(url)), stands, close };
+  },
+  /** The same with a Redis, for workers. */
+  'shared workspace': async () => {
+    const { url, close, stands } = await sandbox();
+    const redis = await startRedis();
+    const [port, listen] = [await freePort(), await freePort()];
+    const files = await shippedWorkspace(url);
+    return {
+      folder: 'shop',
+      files: inFolder('shop', { ...files, '.env': `${files['.env']}REDIS_URL=${redis.url}\n` }),
+      stands: {
+        ...stands,
+        'redis://127.0.0.1:6379': redis.url,
+        '--port 6380': `--port ${port}`,
+        '-p 6380': `-p ${port}`,
+        '--listen 9464': `--listen ${listen}`,
+        '127.0.0.1:9464': `127.0.0.1:${listen}`,
+      },
+      close: async () => {
+        await close();
+        await redis.stop();
+      },
+    };
+  },
+};
