@@ -23,8 +23,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   run: ['source', 'csv', 'mapping', 'plan', 'apply', 'export', 'report', 'state', 'storefront', 'config'],
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
+  dashboard: ['run', 'report', 'config'],
   // `init` guesses the mapping of a file.
-  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'mapping'],
+  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping'],
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
@@ -34,6 +35,9 @@ const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'mapping', 'pla
 const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['remote'],
   '@aws-sdk/lib-storage': ['remote'],
+  '@fastify/cookie': ['dashboard'],
+  '@fastify/multipart': ['dashboard'],
+  '@fastify/rate-limit': ['dashboard'],
   '@inquirer/confirm': ['cli'],
   '@inquirer/input': ['cli'],
   '@inquirer/password': ['cli'],
@@ -41,9 +45,10 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   commander: ['cli'],
   'cron-parser': ['config'],
+  cronstrue: ['dashboard'],
   entities: ['mapping', 'report'],
   'fastest-levenshtein': ['model'],
-  fastify: ['sandbox'],
+  fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   'p-retry': ['storefront', 'remote', 'report'],
   papaparse: ['csv'],
@@ -55,7 +60,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'report'],
   yaml: ['config'],
   yauzl: ['source'],
-  zod: ['config', 'export', 'mapping', 'plan', 'report', 'run', 'sandbox', 'source', 'state'],
+  zod: ['config', 'dashboard', 'export', 'mapping', 'plan', 'report', 'run', 'sandbox', 'source', 'state'],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],

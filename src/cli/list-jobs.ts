@@ -1,5 +1,5 @@
 import { nextTick, readSchedules } from '../config/job/schedules.ts';
-import { openQueues } from '../queue/open-queues.ts';
+import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
@@ -8,14 +8,17 @@ import type { OpenContext } from './open-context.ts';
 /** Plans are no runs: so many are looked at to find one. */
 const LOOK_BACK = 20;
 
+/** Where jobs stand, and where to ask who runs them: queues that are open already, or Redis. */
+type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { readonly queues?: Queues | null };
+
 /** The jobs of the workspace, or the one that is named, and who runs them by the clock. */
 export async function listJobs(
-  open: OpenContext,
+  listing: Listing,
   only: string | undefined,
 ): Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }> {
-  const { workspace, context, redisUrl } = open;
+  const { workspace, context } = listing;
   const { scheduled, broken } = readSchedules(workspace);
-  const kept = scheduled.length === 0 || redisUrl === undefined ? null : await askQueues(redisUrl);
+  const kept = scheduled.length === 0 ? null : await askQueues(listing);
   const now = context.clock();
   const names = workspace.jobNames().filter((name) => only === undefined || name === only);
   const jobs = await Promise.all(
@@ -36,7 +39,13 @@ export async function listJobs(
   return { jobs, keeper: kept === null ? 'no-redis' : kept.workers ? 'worker' : 'no-worker' };
 }
 
-async function askQueues(redisUrl: string) {
-  await using queues = openQueues({ redisUrl, patient: false, onError: () => {} });
+async function askQueues({ redisUrl, queues }: Listing) {
+  if (queues != null) return await askOpened(queues);
+  if (redisUrl === undefined) return null;
+  await using opened = openQueues({ redisUrl, patient: false, onError: () => {} });
+  return await askOpened(opened);
+}
+
+async function askOpened(queues: Queues) {
   return { next: await nextTicks(queues), workers: (await queues.runs.getWorkersCount()) > 0 };
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { DASHBOARD_DEFAULTS } from './dashboard-defaults.ts';
 import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';
 import { SANDBOX_DEFAULTS } from './sandbox-defaults.ts';
@@ -203,6 +204,31 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
       examples('worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'),
     )
     .action(async (options) => finish(await (await import('./worker.ts')).worker(invocation(), options)));
+
+  program
+    .command('dashboard')
+    .description(
+      'serve jobs, runs, reports and list trends to browsers, and act from there; sign-in by token',
+    )
+    .addOption(
+      new Option('--listen <address>', '[HOST:]PORT; this machine only without a host').default(
+        DASHBOARD_DEFAULTS.listen,
+      ),
+    )
+    .option('--url <url>', 'where browsers reach it, when a proxy stands before it: https://...')
+    .option('--new-token', 'make both tokens anew, for everything and for looking only, and print them')
+    .addHelpText(
+      'after',
+      examples(
+        'dashboard',
+        '-C /srv/shop dashboard --listen 8701',
+        'dashboard --new-token',
+        'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
+      ),
+    )
+    .action(async (options) =>
+      finish(await (await import('./dashboard.ts')).dashboard(invocation(), options)),
+    );
 
   program
     .command('sandbox')

@@ -1,9 +1,11 @@
+import type { RunEvent } from '../run/events.ts';
 import { RunBug } from '../run/run-bug.ts';
 import type { RunReport } from '../run/run-report.ts';
 import { tellEnd } from '../run/tell-end.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { type OpenContext, openContext } from './open-context.ts';
+import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
@@ -21,16 +23,23 @@ export async function runCommand(
   loadWork: () => Promise<Work>,
 ): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
-  const signal = interruptSignal((name) => {
+  const interrupted = interruptSignal((name) => {
     watch.clear();
     terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
   });
-  await using open = await openContext(directory, watch.onEvent, signal, {
+  const parent = parentProcess();
+  const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
+  const onEvent = (event: RunEvent): void => {
+    watch.onEvent(event);
+    if (event.type === 'begun') parent?.tellRun(event.run.id);
+  };
+  await using open = await openContext(directory, onEvent, signal, {
     listener: { onEvent: watch.onStoreEvent },
     meanwhile: loadWork,
   });
   const work = await loadWork();
   const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());
+  parent?.tellRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug);
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
   printReport(terminal, report, {

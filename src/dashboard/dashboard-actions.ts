@@ -9,8 +9,8 @@ export type ActionResult =
   | { readonly kind: 'begun'; readonly run: string }
   /** It goes on and has no run yet, or none that will surely stay: an earlier one may be continued instead. */
   | { readonly kind: 'starting' }
-  /** Workers have it, or will. */
-  | { readonly kind: 'enqueued' }
+  /** It waits for a worker to take it; `workers`: whether any is there. */
+  | { readonly kind: 'enqueued'; readonly workers: boolean }
   /** The job is at work on behalf of this dashboard already; its run, as far as it has one. */
   | { readonly kind: 'busy'; readonly run: string | null }
   /** It ended before it had a run; `message` is what the command said. */
@@ -19,8 +19,13 @@ export type ActionResult =
 /** Carries actions out; made at the edge, since only that starts processes. */
 export interface DashboardActions {
   /**
-   * Begins an action and gives its run as soon as there is one. `once` is the name of one confirmation: the same one
-   * again changes nothing and gives the same result. At most one action of a job goes on at a time.
+   * Begins an action and gives its run as soon as there is one, or what there is to say after a moment. `once` is the
+   * name of one confirmation: the same one again begins nothing, and gives what became of it. At most one action of a
+   * job goes on at a time.
    */
   readonly begin: (action: Action, once: string) => Promise<ActionResult>;
+  /** How far the action of a confirmation is; undefined when nobody knows of it any more. */
+  readonly look: (
+    once: string,
+  ) => Promise<{ readonly action: Action; readonly result: ActionResult } | undefined>;
 }

@@ -27,6 +27,9 @@ export interface DashboardContext {
   /** All jobs, or the one that is named. */
   readonly listJobs: (only?: string) => Promise<ListedJobs>;
   readonly actions: DashboardActions;
-  /** Takes the secrets of the workspace out of a text that somebody else has written: an error, the output of a command. */
-  readonly redact: (text: string) => string;
+  /**
+   * A text that was not written for a page (an error, the output of a command) as a page may show it: the workspace's
+   * secrets taken out, its commands as they must be typed here.
+   */
+  readonly retell: (text: string) => string;
 }

@@ -1,0 +1,135 @@
+import { basename } from 'node:path';
+import { openWorkspace, type Workspace } from '../config/workspace.ts';
+import {
+  newTokens,
+  readTokenHashes,
+  type Tokens,
+  writeTokenHashes,
+} from '../dashboard/access/access-file.ts';
+import { startDashboard } from '../dashboard/start-dashboard.ts';
+import { UsageError } from '../model/errors.ts';
+import { openQueues } from '../queue/open-queues.ts';
+import { actionRunner } from './dashboard/action-runner.ts';
+import { childCommand } from './dashboard/child-command.ts';
+import { commandOf } from './dashboard/command-of.ts';
+import { handOver } from './dashboard/hand-over.ts';
+import { aborted, interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
+import { listJobs } from './list-jobs.ts';
+import { openContext } from './open-context.ts';
+import { withProgram } from './typed-program.ts';
+import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
+import { secretRedactor } from './worker/redact-secrets.ts';
+import { workerLogger } from './worker/worker-logger.ts';
+
+interface DashboardCommandOptions {
+  /** `[HOST:]PORT`. */
+  readonly listen: string;
+  /** Where browsers reach it through a proxy. */
+  readonly url?: string;
+  readonly newToken?: true;
+}
+
+/** Serves the dashboard until it is told to stop; what it began is interrupted then, and continued by the next run. */
+export async function dashboard(
+  { terminal, directory, program }: Invocation,
+  options: DashboardCommandOptions,
+): Promise<number> {
+  const address = parseListenAddress(options.listen);
+  const listen = { ...address, loopback: isLoopback(address) };
+  const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
+  const secrets = secretRedactor();
+  const log = workerLogger(terminal, secrets);
+  const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
+
+  await using open = await openContext(directory, () => {}, stop);
+  const { context, redisUrl } = open;
+  log.level = open.workspace.settings().logLevel;
+  for (const secret of allSecrets(open.workspace)) secrets.add(secret);
+  const reopen = () => openWorkspace(directory, process.env);
+  const retell = (text: string) => {
+    for (const secret of allSecrets(reopen())) secrets.add(secret);
+    return withProgram(secrets.redact(text), program);
+  };
+
+  await using ending = new AsyncDisposableStack();
+  const queues = redisUrl === undefined ? null : openQueues({ redisUrl, patient: false, onError: () => {} });
+  if (queues !== null) ending.use(queues);
+  const actions = ending.use(
+    actionRunner({
+      start: (action, onRun) => childCommand(commandOf(action, directory), onRun),
+      enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
+      log,
+    }),
+  );
+
+  const file = open.workspace.path('.storeferry/dashboard.json');
+  const known = options.newToken === true ? undefined : readTokenHashes(file);
+  const made = newTokens();
+  const { hashes, tokens } = known === undefined ? made : { hashes: known, tokens: null };
+  const running = await startDashboard({
+    dashboard: {
+      context,
+      openWorkspace: reopen,
+      workspaceName: basename(open.workspace.dir),
+      redisUrl,
+      program,
+      listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queues }, only),
+      actions,
+      retell,
+    },
+    hashes,
+    ...{ listen, publicUrl, log },
+  });
+  ending.defer(running.close);
+  // Not before it listens: tokens that nobody was told would take the place of those that people have.
+  if (tokens !== null) await writeTokenHashes(file, hashes);
+
+  terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
+  terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
+  if (!listen.loopback && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
+  await aborted(stop);
+  await ending.disposeAsync();
+  log.info('stopped');
+  return 0;
+}
+
+/** What of a workspace must be shown nowhere, as far as its files can be read. */
+function allSecrets(workspace: Workspace): readonly string[] {
+  const { inspection, jobNames } = workspace;
+  for (const name of inspection.stores().names ?? []) inspection.store(name);
+  for (const name of jobNames()) inspection.job(name);
+  return workspace.secrets();
+}
+
+function parsePublicUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '')
+    return url;
+  throw new UsageError(
+    `--url expects the address at which browsers reach the dashboard, and got '${text}'.`,
+    {
+      hint: 'Such as https://storeferry.example.com: a name of its own, without a path.',
+    },
+  );
+}
+
+function firstStart({ full, readOnly }: Tokens, program: string): string {
+  return `
+Sign in with one of these tokens. They are shown this once, and kept as hashes only:
+
+  ${full}   everything: run, approve, retry, interrupt
+  ${readOnly}   only look
+
+New ones, should they be lost: ${program} dashboard --new-token
+
+`;
+}
+
+function laterStart(program: string): string {
+  return `Sign in with a token that was shown at its first start; new ones: ${program} dashboard --new-token\n`;
+}
+
+function exposed(listen: string, program: string): string {
+  return `Warning: it listens beyond this machine without TLS, so whoever is on the way can read along, tokens included. Put a proxy with TLS before it, and say where browsers reach that: ${program} dashboard --listen ${listen} --url https://...\n`;
+}

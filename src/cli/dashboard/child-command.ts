@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
+
+/** The same from the sources and from `dist/`. */
+const MAIN = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
+/** Of what it says, the end tells why it failed. */
+const WORDS_KEPT = 16_384;
+
+/** How a command ended. */
+export interface ChildEnd {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  /** What it said to people, on standard error. */
+  readonly words: string;
+}
+
+/** A command of Storeferry under way in a process of its own. */
+export interface ChildCommand {
+  readonly ended: Promise<ChildEnd>;
+  /** Lets it finish what is in flight, as Ctrl-C would; the next run of the job goes on from there. */
+  interrupt(): void;
+}
+
+/** Starts `storeferry ARGUMENTS`; `onRun` is told the run it becomes. It ends when this process does. */
+export function childCommand(args: readonly string[], onRun: (run: string) => void): ChildCommand {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, [CHILD_VARIABLE]: '1', NO_COLOR: '1' },
+  });
+  let words = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-WORDS_KEPT);
+  });
+  child.on('message', (message) => {
+    if (isChildMessage(message)) onRun(message.run);
+  });
+  const ended = new Promise<ChildEnd>((resolve) => {
+    child.once('error', ({ message }) =>
+      resolve({ code: null, words: `It could not be started: ${message}` }),
+    );
+    // After all that it has said and told.
+    child.once('close', (code) => resolve({ code, words }));
+  });
+  return {
+    ended,
+    interrupt: () => {
+      if (child.connected) child.disconnect();
+    },
+  };
+}
+
+function isChildMessage(message: unknown): message is ChildMessage {
+  return (
+    typeof message === 'object' && message !== null && 'run' in message && typeof message.run === 'string'
+  );
+}

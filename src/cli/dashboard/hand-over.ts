@@ -1,0 +1,35 @@
+import type { Workspace } from '../../config/workspace.ts';
+import type { ActionResult } from '../../dashboard/dashboard-actions.ts';
+import { enqueueRun } from '../../queue/enqueue-run.ts';
+import type { Queues } from '../../queue/open-queues.ts';
+import { newRunId } from '../open-context.ts';
+import { runRequest } from '../read-request.ts';
+import type { EnqueuedRun } from './action-runner.ts';
+
+/**
+ * Hands a run of a job over to the workers; null when there is none to take it, or Redis does not say. Rejects with
+ * what is wrong in the files of the job.
+ */
+export async function handOver(
+  queues: Queues,
+  openWorkspace: () => Workspace,
+  job: string,
+): Promise<EnqueuedRun | null> {
+  const workers = await queues.runs.getWorkersCount().catch(() => 0);
+  if (workers === 0) return null;
+  await runRequest(openWorkspace(), job, false);
+  const { id } = await enqueueRun(queues, { job, resend: false }, newRunId);
+  return { look: () => lookAfter(queues, id) };
+}
+
+async function lookAfter(queues: Queues, id: string): Promise<ActionResult> {
+  const queued = await queues.runs.getJob(id);
+  if (queued === undefined) return { kind: 'refused', message: 'The queue has lost the run.' };
+  const { data, returnvalue: ended, failedReason } = queued;
+  const run = data.run ?? ended?.run;
+  if (run != null) return { kind: 'begun', run };
+  if (queued.finishedOn === undefined) {
+    return { kind: 'enqueued', workers: (await queues.runs.getWorkersCount()) > 0 };
+  }
+  return { kind: 'refused', message: ended?.error ?? failedReason ?? 'The run could not begin.' };
+}

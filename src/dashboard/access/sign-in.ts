@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { html, type Markup } from '../../report/html/markup.ts';
+import type { DashboardLog } from '../dashboard-log.ts';
+import { formFields } from '../form-fields.ts';
+import type { OwnAddresses } from '../guard/own-addresses.ts';
+import { PageError } from '../guard/page-error.ts';
+import { page } from '../pages/layout.ts';
+import type { Sessions } from './sessions.ts';
+import { allowedBy, type TokenHashes } from './token-hash.ts';
+
+const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
+/** Tokens are far shorter. */
+const LONGEST_TOKEN = 200;
+
+export interface SignInOptions {
+  readonly sessions: Sessions;
+  readonly cookieName: string;
+  readonly addresses: OwnAddresses;
+  readonly hashes: TokenHashes;
+  readonly log: DashboardLog;
+}
+
+/** The form that takes a token for a session, and the button that ends it. */
+export function signIn(app: FastifyInstance, options: SignInOptions): void {
+  const { sessions, cookieName, addresses, hashes, log } = options;
+  const cookie = ({ headers }: FastifyRequest) => ({
+    httpOnly: true,
+    sameSite: 'strict' as const,
+    secure: addresses.isSecure(headers.host ?? ''),
+    path: '/',
+  });
+  const show = (reply: FastifyReply, next: string, wrong: boolean): FastifyReply =>
+    reply.type('text/html; charset=utf-8').send(
+      page({
+        title: 'Sign in',
+        viewer: null,
+        notice: wrong ? { tone: 'bad', text: 'That is neither of the two tokens.' } : null,
+        body: form(next),
+      }),
+    );
+
+  app.get<{ Querystring: { next?: unknown } }>(
+    '/sign-in',
+    { config: { who: 'anyone' } },
+    (request, reply) => {
+      const next = ownPath(request.query.next);
+      return request.session === null ? show(reply, next, false) : reply.redirect(next, 303);
+    },
+  );
+
+  app.post('/sign-in', { config: { who: 'anyone', rateLimit: limited(log) } }, (request, reply) => {
+    const { token = '', next } = formFields(request.body);
+    const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
+    if (allowed === 'nothing') {
+      log.warn({ address: request.ip }, 'somebody tried to sign in with a wrong token');
+      return show(reply.code(401), ownPath(next), true);
+    }
+    // A session that somebody else may have begun in this browser is not taken over.
+    if (request.session !== null) sessions.end(request.session.id);
+    const session = sessions.begin(allowed === 'all');
+    log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
+    return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);
+  });
+
+  app.post('/sign-out', { config: { who: 'viewers' } }, (request, reply) => {
+    if (request.session !== null) sessions.end(request.session.id);
+    return reply.clearCookie(cookieName, cookie(request)).redirect('/sign-in', 303);
+  });
+}
+
+function limited(log: DashboardLog) {
+  return {
+    ...ATTEMPTS,
+    errorResponseBuilder: (request: FastifyRequest, { after }: { readonly after: string }) => {
+      log.warn({ address: request.ip }, 'too many attempts to sign in');
+      return new PageError(429, 'Too many attempts', `Try again in ${after}.`);
+    },
+  };
+}
+
+/** A path of this dashboard, whatever was asked for: a link must not lead elsewhere by way of the sign-in. */
+function ownPath(next: unknown): string {
+  const here = 'http://dashboard.invalid';
+  if (typeof next !== 'string' || !next.startsWith('/') || !URL.canParse(next, here)) return '/';
+  const { origin, pathname, search } = new URL(next, here);
+  return origin === here && !pathname.startsWith('//') && pathname !== '/sign-in' ? pathname + search : '/';
+}
+
+function form(next: string): Markup {
+  return html`<form class="sign-in" method="post" action="/sign-in">
+<input type="hidden" name="next" value="${next}">
+<p><label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false"></p>
+<p><button type="submit" class="button primary">Sign in</button></p>
+</form>
+<p class="hint">The dashboard printed two tokens when it was started for the first time: with one everything may be done, with the other only looked. New ones: <code>storeferry dashboard --new-token</code></p>`;
+}

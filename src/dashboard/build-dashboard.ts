@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import fastifyMultipart from '@fastify/multipart';
+import fastifyRateLimit from '@fastify/rate-limit';
+import { type FastifyInstance, fastify } from 'fastify';
+import { createSessions } from './access/sessions.ts';
+import { signIn } from './access/sign-in.ts';
+import type { TokenHashes } from './access/token-hash.ts';
+import { serveAssets } from './assets.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import type { DashboardLog } from './dashboard-log.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { readForms } from './form-fields.ts';
+import { guard } from './guard/guard.ts';
+import type { OwnAddresses } from './guard/own-addresses.ts';
+import { SECURITY_HEADERS } from './guard/security-headers.ts';
+import { showErrors } from './guard/show-errors.ts';
+import { eventRoutes } from './live/event-routes.ts';
+import { registerPages } from './pages/register-pages.ts';
+
+/** Headers and body of a request must have arrived by then; a large upload over a slow line takes minutes. */
+const REQUEST_WITHIN_MS = 10 * 60_000;
+/** Of one address; a page with all it loads is five. */
+const REQUESTS_A_MINUTE = 1_500;
+
+/** What the server of a dashboard is built from. */
+export interface DashboardParts {
+  readonly dashboard: DashboardContext;
+  readonly hashes: TokenHashes;
+  readonly addresses: OwnAddresses;
+  /** Whether a proxy of this machine or its network stands in front and says who asks. */
+  readonly behindProxy: boolean;
+  /** Tells this dashboard's cookie from those of others on the same machine: browsers do not tell ports apart. */
+  readonly cookieName: string;
+  readonly log: DashboardLog;
+}
+
+/** Puts the server of the dashboard together; it does not listen yet. */
+export async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
+  const { dashboard, hashes, addresses, behindProxy, cookieName, log } = parts;
+  const app = fastify({
+    forceCloseConnections: true,
+    requestTimeout: REQUEST_WITHIN_MS,
+    trustProxy: behindProxy ? ['loopback', 'linklocal', 'uniquelocal'] : false,
+    genReqId: () => randomUUID(),
+    frameworkErrors: (_error, _request, { raw }) =>
+      void raw
+        .writeHead(404, { ...SECURITY_HEADERS, 'content-type': 'text/plain; charset=utf-8' })
+        .end('Not found.\n'),
+  });
+  const sessions = createSessions(dashboard.context.clock);
+  readForms(app);
+  showErrors(app, dashboard, log);
+  await guard(app, { addresses, sessions, cookieName });
+  await app.register(fastifyRateLimit, {
+    max: REQUESTS_A_MINUTE,
+    timeWindow: 60_000,
+    addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+  });
+  await app.register(fastifyMultipart);
+  signIn(app, { sessions, cookieName, addresses, hashes, log });
+  await serveAssets(app);
+  registerPages(app, dashboard);
+  eventRoutes(app, dashboard, sessions);
+  fileRoutes(app, dashboard);
+  return app;
+}

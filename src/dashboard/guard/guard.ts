@@ -1,0 +1,132 @@
+import fastifyCookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Session, Sessions } from '../access/sessions.ts';
+import { sameText } from '../access/token-hash.ts';
+import { CSRF_FIELD } from '../pages/layout.ts';
+import type { OwnAddresses } from './own-addresses.ts';
+import { notFound, PageError } from './page-error.ts';
+import { HTTPS_ONLY, SECURITY_HEADERS } from './security-headers.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null: has not signed in. */
+    session: Session | null;
+  }
+  interface FastifyContextConfig {
+    /**
+     * Who may ask. Left out: whoever has signed in for what only shows (GET), those who may act for all else.
+     * `anyone` need not have signed in.
+     */
+    who?: 'anyone' | 'viewers' | 'actors';
+    /** The form is a stream, whose token the handler checks itself (`checkFormToken`). */
+    streamed?: true;
+  }
+}
+
+/** What the guard goes by. */
+export interface GuardOptions {
+  readonly addresses: OwnAddresses;
+  readonly sessions: Sessions;
+  readonly cookieName: string;
+}
+
+/**
+ * Stands before every address, also those where nothing is: the request must be for this dashboard, from its own pages
+ * where it does something, and from somebody who has signed in and may do it. Nothing of the body is read before.
+ */
+export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
+  const { addresses, sessions, cookieName } = options;
+  await app.register(fastifyCookie);
+  app.decorateRequest('session', null);
+  app.decorateRequest('viewer', {
+    getter() {
+      if (this.session === null) throw new Error('Nobody need have signed in to ask for this.');
+      return this.session;
+    },
+  });
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(SECURITY_HEADERS);
+    const { host } = request.headers;
+    if (!addresses.knows(host)) throw foreignHost();
+    if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
+    if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
+    const watches = request.headers.accept === 'text/event-stream';
+    request.session = sessions.find(request.cookies[cookieName], !watches) ?? null;
+    const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
+    if (who === 'anyone') return;
+    if (request.session === null) return askToSignIn(request, reply);
+    if (who === 'actors' && !request.session.canAct) throw onlyLooking();
+    refuseStrangeNames(request);
+  });
+
+  app.addHook('preValidation', async (request) => {
+    const { who, streamed } = request.routeOptions.config;
+    if (isReading(request) || who === 'anyone' || streamed === true) return;
+    const { body } = request;
+    const given = typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : '';
+    checkFormToken(request, given);
+  });
+}
+
+/** Whether a form came from a page of this session; PageError when it did not. */
+export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given: unknown): void {
+  if (typeof given === 'string' && sameText(given, viewer.csrfToken)) return;
+  throw new PageError(
+    403,
+    'The form is out of date',
+    'It belongs to a session that has ended. Go back, load the page again and repeat what you did: nothing was done.',
+  );
+}
+
+function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Browsers say from which page a form comes, and programs of other pages cannot change that. */
+function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
+  const { origin } = headers;
+  const site = headers['sec-fetch-site'];
+  const fromHere = origin === undefined ? site === 'same-origin' : origin === own;
+  if (fromHere && (site === undefined || site === 'same-origin')) return;
+  throw new PageError(
+    403,
+    'From another page',
+    `What was sent does not come from a page of this dashboard at ${own}, so nothing was done. Behind a proxy, say where browsers reach it: storeferry dashboard --url https://...`,
+  );
+}
+
+function foreignHost(): PageError {
+  return new PageError(
+    421,
+    'Another address',
+    'The dashboard is not known by the name in the address. Use localhost or its numeric address, or start it with the name: storeferry dashboard --url https://...',
+  );
+}
+
+function onlyLooking(): PageError {
+  return new PageError(
+    403,
+    'Only looking',
+    'You have signed in with the token for looking only, so nothing was done. Sign out, and sign in with the full one.',
+  );
+}
+
+/** People are led to the sign-in and back again; programs are told. */
+function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { method, url, headers } = request;
+  if (method === 'GET' && headers.accept?.includes('text/html') === true) {
+    return reply.redirect(`/sign-in?next=${encodeURIComponent(url)}`, 303);
+  }
+  throw new PageError(401, 'Not signed in', 'Sign in first: nothing is shown and nothing done without.');
+}
+
+/** The names of jobs and runs in an address: what looks like the way to a file leads nowhere. */
+const NAMES: ReadonlySet<string> = new Set(['job', 'run']);
+
+function refuseStrangeNames({ params }: FastifyRequest): void {
+  if (typeof params !== 'object' || params === null) return;
+  for (const [name, value] of Object.entries(params)) {
+    if (NAMES.has(name) && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
+  }
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ConfigurationError, formatPlace, StoreferryError } from '../../model/errors.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { DashboardLog } from '../dashboard-log.ts';
+import { page } from '../pages/layout.ts';
+import { problemList } from '../pages/problem-list.ts';
+import { PageError } from './page-error.ts';
+
+/** What is shown of an error: never its stack, which is in the log. */
+interface ShownError {
+  readonly status: number;
+  readonly title: string;
+  readonly body: Markup;
+}
+
+/** Shows whatever goes wrong as a page that says what to do; bugs are logged, and found there by a reference. */
+export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
+  const show = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { status, title, body } = shown(error, dashboard, (reference) =>
+      log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
+    );
+    reply.code(status).type('text/html; charset=utf-8');
+    // What has not been read of the body is not waited for.
+    if (!request.raw.complete) reply.header('connection', 'close');
+    const { session } = request;
+    return reply.send(
+      page({
+        title,
+        viewer: session,
+        ...(session === null
+          ? {}
+          : { workspace: dashboard.workspaceName, queues: dashboard.redisUrl !== undefined }),
+        body,
+      }),
+    );
+  };
+  app.setErrorHandler(show);
+  app.setNotFoundHandler((request, reply) =>
+    show(new PageError(404, 'Not found', 'Nothing is at this address.'), request, reply),
+  );
+}
+
+function shown(
+  error: unknown,
+  { program, retell }: DashboardContext,
+  logBug: (reference: string) => void,
+): ShownError {
+  if (error instanceof PageError) {
+    return { status: error.statusCode, title: error.title, body: html`<p>${retell(error.message)}</p>` };
+  }
+  if (error instanceof ConfigurationError) {
+    return {
+      status: 422,
+      title: 'The files of the workspace need a correction',
+      body: html`${problemList(error.problems)}<p>Correct them and load the page again; <code>${program} check</code> checks all files.</p>`,
+    };
+  }
+  if (error instanceof StoreferryError) {
+    const { place, message, hint = '' } = error;
+    const where = place === undefined ? '' : `${formatPlace(place)}: `;
+    return {
+      status: STATUS_OF[error.code] ?? 500,
+      title: 'This cannot be done',
+      body: html`<p>${retell(where + message)}</p>${hint !== '' && html`<p>${retell(hint)}</p>`}`,
+    };
+  }
+  const status = statusOf(error);
+  if (status < 500)
+    return { status, title: 'A request that cannot be read', body: html`<p>${wordsFor(status)}</p>` };
+  const reference = randomUUID().slice(0, 8);
+  logBug(reference);
+  return {
+    status: 500,
+    title: 'Something went wrong in the dashboard',
+    body: html`<p>This is a bug in Storeferry. The log of the dashboard tells more, under the reference <code>${reference}</code>; please report it.</p>`,
+  };
+}
+
+/** By the code of an error of ours. */
+const STATUS_OF: Readonly<Record<string, number>> = { usage: 409, locked: 409, state: 503 };
+
+function statusOf(error: unknown): number {
+  const isObject = typeof error === 'object' && error !== null;
+  const status = isObject && 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' && status >= 400 ? status : 500;
+}
+
+function wordsFor(status: FastifyError['statusCode']): string {
+  switch (status) {
+    case 413:
+      return 'It is larger than the dashboard takes.';
+    case 415:
+      return 'It is not of a kind that the forms of the dashboard send.';
+    case 408:
+      return 'It took too long to arrive. Try again.';
+    default:
+      return 'Go back and try again.';
+  }
+}

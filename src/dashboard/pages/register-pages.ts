@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { explainError, StoreferryError } from '../../model/errors.ts';
+import { didYouMean } from '../../model/nearest.ts';
+import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
+import { html } from '../../report/html/markup.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { frameOf } from './frame.ts';
+import { inspectJob } from './inspect-job.ts';
+import { jobHref } from './job-card.ts';
+import { jobPage } from './job-page.ts';
+import { keepsHistory } from './job-words.ts';
+import { jobsPage } from './jobs-page.ts';
+import { page } from './layout.ts';
+import { listPage } from './list-page.ts';
+import { listsPage } from './lists-page.ts';
+import { type Missing, missingPage } from './missing-page.ts';
+import { readJob, readJobs } from './read-jobs.ts';
+import { historyJobs, readLists } from './read-lists.ts';
+import { readRun } from './read-run.ts';
+import { readRuns } from './read-runs.ts';
+import { runPage } from './run-page.ts';
+import { runsPage } from './runs-page.ts';
+
+interface Query {
+  readonly job?: unknown;
+  readonly status?: unknown;
+  readonly page?: unknown;
+}
+
+/** The pages to look at, all of them GET and without effect. Whoever asks has signed in by then. */
+export function registerPages(app: FastifyInstance, dashboard: DashboardContext): void {
+  const frame = (request: FastifyRequest) => frameOf(dashboard, request);
+  const show = (reply: FastifyReply, document: string) =>
+    reply.type('text/html; charset=utf-8').send(document);
+  const missing = (request: FastifyRequest, reply: FastifyReply, what: Missing) =>
+    show(reply.code(404), missingPage(what, frame(request)));
+
+  app.get('/', async (request, reply) => show(reply, jobsPage(await readJobs(dashboard), frame(request))));
+
+  app.get<{ Params: { job: string } }>('/jobs/:job', async (request, reply) => {
+    const { job } = request.params;
+    const facts = await readJob(dashboard, job);
+    if (facts !== undefined) return show(reply, jobPage(facts, frame(request)));
+    return missing(request, reply, noJob(job, dashboard.openWorkspace().jobNames()));
+  });
+
+  app.get<{ Querystring: Query }>('/runs', async (request, reply) => {
+    const { job, status, page: number } = request.query;
+    const filter = { job: typeof job === 'string' && job !== '' ? job : null, status: statusOf(status) };
+    return show(reply, runsPage(await readRuns(dashboard, filter, number), frame(request)));
+  });
+
+  app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
+    const { run } = request.params;
+    const facts = await readRun(dashboard, run);
+    if (facts !== undefined) return show(reply, runPage(facts, frame(request)));
+    return missing(request, reply, {
+      title: `There is no run ${run}`,
+      advice: html`The latest 20 runs of each job are kept; this one may have been older. <a href="/runs">All runs that are kept</a>`,
+      section: 'runs',
+    });
+  });
+
+  app.get('/lists', async (request, reply) => {
+    const jobs = historyJobs(dashboard.openWorkspace());
+    const only = jobs.length === 1 ? jobs[0] : undefined;
+    if (only !== undefined) return reply.redirect(`/lists/${encodeURIComponent(only.name)}`);
+    return show(reply, listsPage(jobs, frame(request)));
+  });
+
+  app.get<{ Params: { job: string }; Querystring: Query }>('/lists/:job', async (request, reply) => {
+    const workspace = dashboard.openWorkspace();
+    const name = request.params.job;
+    const { job } = inspectJob(workspace, name);
+    if (!keepsHistory(job)) {
+      if (!workspace.jobNames().includes(name))
+        return missing(request, reply, noJob(name, workspace.jobNames()));
+      return missing(request, reply, {
+        title: `${name} collects no history`,
+        advice: html`Trends are drawn of jobs with <code>export: subscriber-lists</code> and <code>mode: append</code>. <a href="${jobHref(name)}">What ${name} does</a>`,
+        section: 'lists',
+      });
+    }
+    try {
+      const facts = await readLists(dashboard, workspace, job, request.query.page);
+      return show(reply, listPage(facts, frame(request)));
+    } catch (error) {
+      if (!(error instanceof StoreferryError)) throw error;
+      return show(reply, unreadableHistory(job.name, dashboard.retell(explainError(error)), request));
+    }
+  });
+
+  function unreadableHistory(job: string, why: string, request: FastifyRequest): string {
+    return page({
+      ...frame(request),
+      title: `Lists of ${job}`,
+      section: 'lists',
+      body: html`<section class="empty"><h2>Nothing to draw</h2><p>${why}</p><p><a href="${jobHref(job)}">What ${job} does</a></p></section>`,
+    });
+  }
+}
+
+function noJob(name: string, names: readonly string[]): Missing {
+  return {
+    title: `There is no job ${name}`,
+    advice: html`Jobs are the files in <code>jobs/</code>${didYouMean(name, names) || '.'} <a href="/">All jobs</a>`,
+    section: 'jobs',
+  };
+}
+
+function statusOf(text: unknown): RunStatus | null {
+  return RUN_STATUSES.find((status) => status === text) ?? null;
+}
