@@ -2,6 +2,7 @@ import type { SafetyLimitError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
+import type { OnEnded } from '../storefront/send.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { groupCommit } from './group-commit.ts';
 import { sendOperation } from './send-operation.ts';
@@ -37,6 +38,8 @@ export interface ApplyOptions<Op extends Operation> {
   readonly signal: AbortSignal;
   /** Called after each record. */
   readonly onProgress?: (tally: ApplyTally) => void;
+  /** Called for each request that has ended. */
+  readonly onEnded?: OnEnded;
   /** What is applied, such as the id of a run: requests are told with it. */
   readonly about?: string;
   readonly graceMs?: number;
@@ -71,7 +74,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     requests++;
   };
   const about = options.about === undefined ? {} : { about: options.about };
-  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, ...about };
+  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, onEnded: options.onEnded, ...about };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;

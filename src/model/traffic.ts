@@ -10,16 +10,19 @@ export interface TrafficSample {
   readonly failed: number;
   /** Attempts that were not the first of their operation. */
   readonly retries: number;
-  /** Half of the attempts, and nineteen of twenty, took no longer; in milliseconds, null where none ended. */
+  /** Half of the attempts, and nineteen of twenty, took no longer; in milliseconds, at most 5 % wrong; null where none ended. */
   readonly p50: number | null;
   readonly p95: number | null;
   /** How many requests at once the limiter allowed, at most; over all processes that sent. */
   readonly concurrency: number;
-  /** How much of it nothing was sent, since the store failed (breaker) or asked to wait; at most `ms`. */
+  /** How much of it nothing was sent, since the store failed (breaker) or asked to wait; to a quarter of a second. */
   readonly pausedMs: number;
 }
 
-/** The traffic of a run over time, in order; stretches in which nothing happened are left out. */
+/**
+ * The traffic of a run over time, in order, continuations included: a second each at first, longer ones in a long run,
+ * 300 at most. Times in which nobody was at work on it are left out.
+ */
 export interface Traffic {
   readonly samples: readonly TrafficSample[];
 }

@@ -18,6 +18,9 @@ export interface Slot {
   regain(): Promise<void>;
 }
 
+/** An attempt has ended that was not called off: after so many milliseconds, to be tried again, not the first. */
+export type OnEnded = (ms: number, failed: boolean, retry: boolean) => void;
+
 export interface SendOptions {
   /** Ends waiting and requests at once; the call rejects with the signal's reason. */
   readonly signal: AbortSignal;
@@ -25,6 +28,8 @@ export interface SendOptions {
   readonly stopping?: AbortSignal;
   /** Called for each request that is sent. */
   readonly onRequest?: () => void;
+  /** Called for each request that has ended. */
+  readonly onEnded?: OnEnded | undefined;
   readonly slot?: Slot;
   /** What the request is about, such as the id of a run: told with its attempts. */
   readonly about?: string;
@@ -141,9 +146,11 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     let end: AttemptEnd = { kind: 'abandoned' };
     try {
       const verdict = await asked(request, options, progress);
+      const ms = clock.monotonic() - sentAt;
+      options.onEnded?.(ms, verdict.kind === 'failed', progress.retry);
       if (verdict.kind !== 'failed') {
         end = { kind: 'answered' };
-        work.answeredIn(clock.monotonic() - sentAt);
+        work.answeredIn(ms);
         return verdict;
       }
       const { failure } = verdict;

@@ -6,7 +6,9 @@ import { readingNotes } from '../../export/reading/reading-notes.ts';
 import type { Run } from '../../model/run.ts';
 import { NO_TOTALS } from '../../report/run-totals.ts';
 import type { SendOptions } from '../../storefront/send.ts';
+import type { Storefront } from '../../storefront/storefront.ts';
 import type { RunContext } from '../context.ts';
+import { RunTraffic } from '../traffic/run-traffic.ts';
 import type { ExportRequest } from './export-request.ts';
 
 /** A run that has read the store, and what a person should know about that. */
@@ -26,8 +28,11 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
   let requests = 0;
   let records = 0;
   const notes: string[] = [];
+  const storefront = await context.openStorefront(request.store);
+  const traffic = new RunTraffic(folder, context.clock);
   const options: SendOptions = {
     signal: context.signal,
+    onEnded: traffic.onEnded,
     onRequest: () => {
       requests++;
     },
@@ -36,7 +41,8 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
     notes.push(...readingNotes(all));
   };
   try {
-    records = await saveReading(folder, itemsOf(context, request, options, onAllRead));
+    const items = itemsOf(context, request, { storefront, options, onAllRead });
+    records = await traffic.during(storefront, () => saveReading(folder, items));
   } catch (error) {
     await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
     throw error;
@@ -56,14 +62,18 @@ async function* told<Batch, End>(
   onEnd(yield* batches);
 }
 
+interface Reading {
+  readonly storefront: Storefront;
+  readonly options: SendOptions;
+  readonly onAllRead: (all: AllRead) => void;
+}
+
 /** The items that the job asks for, as JSON, in batches. */
 async function* itemsOf(
   context: RunContext,
   { job, store }: ExportRequest,
-  options: SendOptions,
-  onAllRead: (all: AllRead) => void,
+  { storefront, options, onAllRead }: Reading,
 ): AsyncGenerator<readonly string[]> {
-  const storefront = await context.openStorefront(store);
   switch (job.export) {
     case 'subscriber-lists': {
       const lists = await readLists(storefront, options);

@@ -1,4 +1,4 @@
-import { applyOperations } from '../../apply/apply-operations.ts';
+import { type ApplyOptions, applyOperations } from '../../apply/apply-operations.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 import { LockedError, SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { Operation } from '../../model/operation.ts';
@@ -11,6 +11,7 @@ import type { OperationResult } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import type { RunContext } from '../context.ts';
 import { type DeliverShards, type Delivery, operationsIn } from '../delivery.ts';
+import { RunTraffic } from '../traffic/run-traffic.ts';
 import { spareSharedIds } from './spare-shared-ids.ts';
 
 /** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
@@ -61,6 +62,19 @@ export function judgeRejected({ run, plan, job }: Delivery, refused: number): Sa
 
 /** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
 export const deliverHere: DeliverShards = async (context, delivery, shards) => {
+  await deliverNoting(newTraffic(context, delivery.run), context, delivery, shards);
+};
+
+function newTraffic({ artifacts, clock }: RunContext, { id }: Run): RunTraffic {
+  return new RunTraffic(artifacts.run(id), clock);
+}
+
+async function deliverNoting(
+  traffic: RunTraffic,
+  context: RunContext,
+  delivery: Delivery,
+  shards: readonly PlannedShard[],
+): Promise<void> {
   const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
   const before = await runs.tally(run.id);
@@ -68,11 +82,13 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   const done = before.applied + before.rejected + before.deleted;
   const first = shards[0]?.number ?? 0;
   const storefront = await context.openStorefront(store);
-  const applied = applyOperations({
-    operations: openOperations(context, run, shards),
+  const operations = openOperations(context, run, shards);
+  const options: ApplyOptions<ShardOperation> = {
+    operations,
     storefront,
     concurrency: store.limits.concurrency,
     about: run.id,
+    onEnded: traffic.onEnded,
     record: async (results, requests) => {
       const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
       if (byShard.size === 0) byShard.set(first, []);
@@ -105,14 +121,14 @@ export const deliverHere: DeliverShards = async (context, delivery, shards) => {
           rejected: plan.counts.rejected.records + before.rejected + tally.rejected,
         },
       }),
-  });
+  };
   try {
-    await applied;
+    await traffic.during(storefront, () => applyOperations(options));
   } finally {
     // Only told to people: whatever ended the run is not to be hidden by it.
     if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
   }
-};
+}
 
 function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimits {
   const { limit: concurrency, because, requestsPerSecond } = storefront.stats();
@@ -122,9 +138,21 @@ function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimi
   return { concurrency, because, rate: { requestsPerSecond, because: why } };
 }
 
+/** Runs whose traffic is noted on in the same file when another shard comes; beyond that in a further one. */
+const RUNS_REMEMBERED = 8;
+
 /** Sends single shards of runs that other processes planned and wait for; a run's plan is read once. */
 export function shardDeliverer() {
   let known: { readonly run: string; readonly plan: Plan } | null = null;
+  const traffics = new Map<string, RunTraffic>();
+  const trafficOf = (context: RunContext, run: Run): RunTraffic => {
+    const traffic = traffics.get(run.id) ?? newTraffic(context, run);
+    traffics.set(run.id, traffic);
+    for (const [id, { isOpen }] of traffics) {
+      if (traffics.size > RUNS_REMEMBERED && !isOpen && id !== run.id) traffics.delete(id);
+    }
+    return traffic;
+  };
   return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
     const { id } = delivery.run;
     const folder = context.artifacts.run(id);
@@ -136,6 +164,6 @@ export function shardDeliverer() {
       });
     }
     known = { run: id, plan };
-    await deliverHere(context, { ...delivery, plan }, [shard]);
+    await deliverNoting(trafficOf(context, delivery.run), context, { ...delivery, plan }, [shard]);
   };
 }

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { RunFolder } from '../../state/artifacts.ts';
+import type { OnEnded } from '../../storefront/send.ts';
+import type { Storefront } from '../../storefront/storefront.ts';
+import { writeTrafficLog } from './traffic-file.ts';
+import { TrafficLog } from './traffic-log.ts';
+
+/** How often limits and pauses are looked at: what is told of pauses is as exact as that. */
+const LOOK_EVERY_MS = 250;
+/** So much is lost when the process is killed. */
+const WRITE_EVERY_MS = 10_000;
+
+/**
+ * Notes what this process sends for one run. An attempt costs a few counters; what is noted stands in the run's
+ * folder when the last of those who send has ended.
+ */
+export class RunTraffic {
+  readonly #folder: RunFolder;
+  /** Tells this process from the others at work on the run. */
+  readonly #writer = randomUUID().slice(0, 8);
+  readonly #clock: () => number;
+  readonly #log = new TrafficLog();
+  #current: ReturnType<TrafficLog['at']>;
+  #seenAt: number;
+  #writtenAt: number;
+  #writing: Promise<void> = Promise.resolve();
+  #senders = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(folder: RunFolder, clock: () => number) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#seenAt = clock();
+    this.#writtenAt = this.#seenAt;
+    this.#current = this.#log.at(this.#seenAt, this.#seenAt);
+  }
+
+  /** For the options of each request. */
+  readonly onEnded: OnEnded = (ms, failed, retry) => {
+    const stretch = this.#current;
+    stretch.requests++;
+    if (failed) stretch.failed++;
+    if (retry) stretch.retries++;
+    stretch.latencies.add(ms);
+  };
+
+  /** Whether anybody sends at the moment. */
+  get isOpen(): boolean {
+    return this.#senders > 0;
+  }
+
+  /** Notes while `send` is at work; several may be at the same time. Fails with nothing but what `send` fails with. */
+  async during<Result>(storefront: Pick<Storefront, 'stats'>, send: () => Promise<Result>): Promise<Result> {
+    this.#begin(storefront);
+    try {
+      return await send();
+    } finally {
+      this.#look(storefront);
+      if (--this.#senders === 0) {
+        clearInterval(this.#timer);
+        await this.#write();
+      }
+    }
+  }
+
+  #begin(storefront: Pick<Storefront, 'stats'>): void {
+    if (this.#senders++ > 0) return;
+    this.#seenAt = this.#clock();
+    this.#look(storefront);
+    this.#timer = setInterval(() => {
+      this.#look(storefront);
+      if (this.#seenAt - this.#writtenAt >= WRITE_EVERY_MS) void this.#write();
+    }, LOOK_EVERY_MS).unref();
+  }
+
+  #look(storefront: Pick<Storefront, 'stats'>): void {
+    const now = this.#clock();
+    const { limit, pausedForMs, breakerOpen } = storefront.stats();
+    const stretch = this.#log.at(now, this.#seenAt);
+    stretch.to = Math.max(stretch.to, now);
+    stretch.concurrency = Math.max(stretch.concurrency, limit);
+    if (breakerOpen || pausedForMs > 0) stretch.pausedMs += Math.max(0, now - this.#seenAt);
+    this.#current = stretch;
+    this.#seenAt = now;
+  }
+
+  /** One after the other. What cannot be written is not worth failing for: it is for people to look at. */
+  #write(): Promise<void> {
+    this.#writtenAt = this.#clock();
+    if (this.#log.isSilent) return this.#writing;
+    this.#writing = this.#writing
+      .then(() => writeTrafficLog(this.#folder, this.#writer, this.#log))
+      .catch(() => {});
+    return this.#writing;
+  }
+}

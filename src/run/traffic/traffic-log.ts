@@ -1,0 +1,155 @@
+import type { Traffic } from '../../model/traffic.ts';
+import { Latencies } from './latencies.ts';
+
+/** How long a stretch is at first. */
+const FINEST_MS = 1_000;
+/** When there are more stretches, two by two become one. */
+const MOST_STRETCHES = 300;
+
+/** What happened in one stretch of time; `from` and `to` are what of it was seen, in milliseconds since the epoch. */
+export interface Stretch {
+  from: number;
+  to: number;
+  requests: number;
+  failed: number;
+  retries: number;
+  concurrency: number;
+  pausedMs: number;
+  readonly latencies: Latencies;
+}
+
+/**
+ * Traffic in stretches of equal length, each beginning at a multiple of that length: logs of several processes and of
+ * several mornings fit each other. The length doubles when there are too many.
+ */
+export class TrafficLog {
+  #lengthMs: number;
+  #stretches: Map<number, Stretch>;
+
+  /** `lengthMs`: a second, times a power of two. `stretches`: as they were written down. */
+  constructor(lengthMs: number = FINEST_MS, stretches: readonly Stretch[] = []) {
+    this.#lengthMs = lengthMs;
+    this.#stretches = new Map();
+    for (const stretch of stretches) this.#put(this.#stretches, stretch, followedBy);
+    this.#bound();
+  }
+
+  get lengthMs(): number {
+    return this.#lengthMs;
+  }
+
+  /** In order. */
+  get stretches(): readonly Stretch[] {
+    return [...this.#stretches.values()].sort((one, other) => one.from - other.from);
+  }
+
+  /** Whether nothing was sent, and nothing kept from sending. */
+  get isSilent(): boolean {
+    return this.#stretches.values().every(({ requests, pausedMs }) => requests + pausedMs === 0);
+  }
+
+  /** The stretch of a moment. A new one is seen from `since` on, when the last one was seen for the last time. */
+  at(now: number, since: number): Stretch {
+    const place = this.#placeOf(now);
+    const known = this.#stretches.get(place);
+    if (known !== undefined) return known;
+    this.#stretches.set(place, emptyStretch(since, now));
+    this.#bound();
+    return this.at(now, since);
+  }
+
+  /** Adds what another process did at the same time. */
+  joinedBy(other: TrafficLog): TrafficLog {
+    const joined = new TrafficLog(Math.max(this.#lengthMs, other.#lengthMs));
+    const ours = new TrafficLog(joined.#lengthMs, this.stretches);
+    const theirs = new TrafficLog(joined.#lengthMs, other.stretches);
+    joined.#lengthMs = Math.max(ours.#lengthMs, theirs.#lengthMs);
+    for (const { stretches } of [ours, theirs]) {
+      for (const stretch of stretches) joined.#put(joined.#stretches, stretch, besides);
+    }
+    joined.#bound();
+    return joined;
+  }
+
+  #placeOf(moment: number): number {
+    return Math.floor(moment / this.#lengthMs);
+  }
+
+  #put(places: Map<number, Stretch>, stretch: Stretch, merge: Merge): void {
+    // By its middle: it may have been seen from a moment before its place begins.
+    const place = this.#placeOf((stretch.from + stretch.to) / 2);
+    const known = places.get(place);
+    places.set(place, known === undefined ? copyOf(stretch) : merge(known, stretch));
+  }
+
+  #bound(): void {
+    while (this.#stretches.size > MOST_STRETCHES) {
+      this.#lengthMs *= 2;
+      const halved = new Map<number, Stretch>();
+      for (const stretch of this.stretches) this.#put(halved, stretch, followedBy);
+      this.#stretches = halved;
+    }
+  }
+}
+
+type Merge = (one: Stretch, other: Stretch) => Stretch;
+
+function emptyStretch(from: number, to: number): Stretch {
+  return {
+    ...{ from, to, requests: 0, failed: 0, retries: 0, concurrency: 0, pausedMs: 0 },
+    latencies: new Latencies(),
+  };
+}
+
+function copyOf(stretch: Stretch): Stretch {
+  return { ...stretch, latencies: new Latencies(stretch.latencies.counts()) };
+}
+
+/** Two stretches of one process, one after the other. */
+const followedBy: Merge = (one, other) => ({
+  ...summed(one, other),
+  concurrency: Math.max(one.concurrency, other.concurrency),
+  pausedMs: one.pausedMs + other.pausedMs,
+});
+
+/** The same stretch of two processes: a pause is meant for both, so it counts once. */
+const besides: Merge = (one, other) => ({
+  ...summed(one, other),
+  concurrency: one.concurrency + other.concurrency,
+  pausedMs: Math.max(one.pausedMs, other.pausedMs),
+});
+
+function summed(one: Stretch, other: Stretch) {
+  const latencies = new Latencies(one.latencies.counts());
+  latencies.addAll(other.latencies);
+  return {
+    from: Math.min(one.from, other.from),
+    to: Math.max(one.to, other.to),
+    requests: one.requests + other.requests,
+    failed: one.failed + other.failed,
+    retries: one.retries + other.retries,
+    latencies,
+  };
+}
+
+/** The log for people. What was seen of a stretch for less than half of its length goes to its neighbour. */
+export function trafficOf(log: TrafficLog): Traffic {
+  const samples: Stretch[] = [];
+  for (const stretch of log.stretches) {
+    const last = samples.at(-1);
+    const isNext = last !== undefined && stretch.from - last.to < log.lengthMs;
+    const isSliver = [stretch, last].some((one) => one !== undefined && one.to - one.from < log.lengthMs / 2);
+    if (last !== undefined && isNext && isSliver) samples[samples.length - 1] = followedBy(last, stretch);
+    else samples.push(stretch);
+  }
+  return {
+    samples: samples.map(({ from, to, latencies, pausedMs, ...counts }) => ({
+      at: from,
+      ms: Math.max(1, to - from),
+      ...counts,
+      p50: latencies.percentile(0.5),
+      p95: latencies.percentile(0.95),
+      pausedMs: Math.min(pausedMs, Math.max(1, to - from)),
+    })),
+  };
+}

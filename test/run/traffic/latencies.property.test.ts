@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Latencies } from '../../../src/run/traffic/latencies.ts';
+
+const times = fc.array(fc.double({ min: 0.1, max: 120_000, noNaN: true }), { minLength: 1, maxLength: 200 });
+const share = fc.constantFrom(0.01, 0.5, 0.95, 1);
+
+function noted(all: readonly number[]): Latencies {
+  const latencies = new Latencies();
+  for (const ms of all) latencies.add(ms);
+  return latencies;
+}
+
+/** The smallest of them that so many are no larger than. */
+function exactly(all: readonly number[], wanted: number): number {
+  const sorted = all.toSorted((one, other) => one - other);
+  return sorted[Math.max(1, Math.ceil(wanted * sorted.length)) - 1] ?? Number.NaN;
+}
+
+describe('percentiles of latencies', () => {
+  it('are at most 5 % away from the exact ones', () => {
+    fc.assert(
+      fc.property(times, share, (all, wanted) => {
+        const exact = exactly(all, wanted);
+        const read = noted(all).percentile(wanted) ?? Number.NaN;
+        expect(Math.abs(read - exact) / exact).toBeLessThanOrEqual(0.05);
+      }),
+    );
+  });
+
+  it('are the same whether counted together or apart, and written down in between', () => {
+    fc.assert(
+      fc.property(times, times, (some, others) => {
+        const apart = new Latencies(noted(some).counts());
+        apart.addAll(new Latencies(noted(others).counts()));
+        expect(apart.counts()).toEqual(noted([...some, ...others]).counts());
+      }),
+    );
+  });
+
+  it('are none of nothing, and stay within bounds for what is beyond them', () => {
+    expect(new Latencies().percentile(0.5)).toBeNull();
+    expect(noted([0]).percentile(0.5)).toBe(0.1);
+    expect(noted([10 ** 9]).percentile(0.5)).toBeGreaterThan(120_000);
+    expect(noted([10 ** 9]).percentile(0.5)).toBeLessThan(200_000);
+  });
+});
