@@ -7,7 +7,6 @@ import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
 import { keepsHistory, whatItMoves } from './job-words.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
-import { problemList } from './problem-list.ts';
 import { scheduleWords } from './schedule-words.ts';
 import { statusBadge } from './status-badge.ts';
 
@@ -35,7 +34,7 @@ export function jobCard({ facts, job, problems, history, timezone }: JobCardFact
   return html`<article class="card job">
 <div class="job-head"><h2><a href="${jobHref(name)}">${name}</a></h2>${last !== undefined && statusBadge(last.status)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
-${problems.length > 0 && html`<div class="job-problems"><p><b>This file cannot be used as it stands:</b></p>${problemList(problems)}</div>`}
+${problems.length > 0 && html`<p class="job-problems">Its file cannot be used as it stands; what is wrong is said above.</p>`}
 <div class="job-body"><dl class="facts">${scheduleFacts(facts, reading)}${lastFact(last, job, reading)}</dl>
 ${history !== null && html`<div class="job-history">${history}</div>`}</div>
 ${jobActions(name, job, view.viewer)}

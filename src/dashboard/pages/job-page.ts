@@ -32,7 +32,7 @@ export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, fram
     title: facts.job,
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && statusBadge(last.status)}`,
-    body: html`${job !== undefined && html`<p class="lead">${whatItMoves(job)}.</p>`}
+    body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
 ${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run as its file stands</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 <dl class="facts wide">${scheduleFacts(facts, reading)}</dl>

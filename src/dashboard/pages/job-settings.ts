@@ -86,7 +86,8 @@ function duplicatesWords({ duplicates }: ImportJob): string {
   }
 }
 
-function limitWords({ maxDeletes, maxRejects, minRows, maxChanges }: ImportJob['safety']): string[] {
+/** The safety limits of a job, a sentence each. */
+export function limitWords({ maxDeletes, maxRejects, minRows, maxChanges }: ImportJob['safety']): string[] {
   return [
     maxDeletes.kind === 'off'
       ? 'any number of deletes'

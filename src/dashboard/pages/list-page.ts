@@ -52,7 +52,7 @@ function trends(facts: ListPageFacts): Markup {
     moments.length === 1
       ? html`taken ${relative(last, reading)}`
       : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relative(last, reading)})</span>`;
-  return html`<p class="lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
+  return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
 ${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.</p>`}
 ${moments.length === 1 && html`<p class="notice good">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
 ${latestTable(lists, reading)}

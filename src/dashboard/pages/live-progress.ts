@@ -27,7 +27,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
   const share = progress?.total ? Math.min(1, progress.done / progress.total) : null;
   return html`<section class="live panel" aria-labelledby="under-way" data-events="/runs/${id}/events">
 <h2 id="under-way">Under way <span class="quiet">begun ${relative(run.startedAt, reading)}</span></h2>
-<ol class="steps">${stepsOf(run).map(
+<ol class="live-steps">${stepsOf(run).map(
     ([name, words]) =>
       html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
   )}</ol>

@@ -26,7 +26,7 @@ export function runPage({ report, sections, reading }: RunPageFacts, frame: Fram
     section: 'runs',
     heading: html`<span class="run-id">Run ${run.id}</span> ${statusBadge(run.status)}`,
     live: running,
-    body: html`<p class="lead">${kindWords(report)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, ${momentAndDistance(run.startedAt, reading)}.</p>
+    body: html`<p class="page-lead">${kindWords(report)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, ${momentAndDistance(run.startedAt, reading)}.</p>
 ${running && liveProgress(run, reading)}
 ${frame.viewer.canAct && runActions(report)}
 ${sections}

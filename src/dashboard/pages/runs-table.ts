@@ -24,7 +24,7 @@ export function runsTable(runs: readonly Run[], { caption, ofOneJob, reading }: 
 ${!ofOneJob && html`<td><a href="${jobHref(run.job)}">${run.job}</a></td>`}
 <td>${statusBadge(run.status)}</td>
 <td>${totalsWords(run)}</td>
-<td class="when">${moment(run.startedAt, reading)} <span class="quiet">${relative(run.startedAt, reading)}</span></td>
+<td class="begun">${moment(run.startedAt, reading)} <span class="quiet">${relative(run.startedAt, reading)}</span></td>
 <td class="figure">${formatDuration((run.finishedAt ?? reading.now) - run.startedAt)}</td>
 </tr>`,
   )}</tbody>

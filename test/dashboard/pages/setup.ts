@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { type FastifyInstance, fastify } from 'fastify';
+import { parseHTML } from 'linkedom';
+import { nextTick, readSchedules } from '../../../src/config/job/schedules.ts';
+import { openWorkspace } from '../../../src/config/workspace.ts';
+import type { DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
+import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
+import type { Viewer } from '../../../src/dashboard/viewer.ts';
+import type { ClockKeeper } from '../../../src/report/jobs-text.ts';
+import { asItStands } from '../../../src/run/as-it-stands.ts';
+import type { RunContext } from '../../../src/run/context.ts';
+import { folderArtifacts } from '../../../src/state/artifacts-folder.ts';
+import { openSqliteState } from '../../../src/state/sqlite.ts';
+import type { State } from '../../../src/state/state.ts';
+import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
+
+/** Who may do everything, and who may only look. */
+export const ACTING: Viewer = { canAct: true, csrfToken: 'token-of-the-session' };
+export const LOOKING: Viewer = { canAct: false, csrfToken: 'token-of-the-session' };
+
+export interface ShownPage {
+  readonly status: number;
+  readonly text: string;
+  readonly document: ReturnType<typeof parseHTML>['document'];
+}
+
+/** The pages of a workspace, without the server's sign-in around them. */
+export interface PagesScene extends AsyncDisposable {
+  readonly app: FastifyInstance;
+  readonly workspace: Workspace;
+  readonly state: State;
+  readonly context: RunContext;
+  get(url: string, viewer?: Viewer): Promise<ShownPage>;
+}
+
+export interface SceneOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly keeper?: ClockKeeper;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  readonly redisUrl?: string;
+}
+
+/** Opens the pages over a workspace of these files, with SQLite state. */
+export async function setupPages(
+  files: Readonly<Record<string, string>>,
+  options: SceneOptions = {},
+): Promise<PagesScene> {
+  const workspace = await makeWorkspace(files, options.env);
+  return await pagesOf(workspace, options);
+}
+
+/** Opens the pages over a workspace that is there. */
+export async function pagesOf(
+  workspace: Workspace,
+  { env = {}, keeper = 'worker', now = Date.now, redisUrl }: SceneOptions = {},
+): Promise<PagesScene> {
+  const home = join(workspace.dir, '.storeferry');
+  const state = await openSqliteState(home);
+  const context: RunContext = {
+    workspaceDir: workspace.dir,
+    state,
+    artifacts: folderArtifacts(join(home, 'artifacts')),
+    version: '1.2.3',
+    clock: now,
+    newRunId: () => 'abcdefgh',
+    openStorefront: () => Promise.reject(new Error('Pages ask no store.')),
+    onEvent: () => {},
+    signal: new AbortController().signal,
+  };
+  const refuse = () => Promise.reject(new Error('Pages do nothing.'));
+  const dashboard: DashboardContext = {
+    context,
+    openWorkspace: () => openWorkspace(workspace.dir, env),
+    workspaceName: 'shop',
+    redisUrl,
+    program: 'storeferry -C shop',
+    listJobs: async (only) => ({ jobs: await listJobs(only), keeper }),
+    actions: { begin: refuse, look: refuse },
+    retell: (text) => text,
+  };
+
+  async function listJobs(only: string | undefined) {
+    const opened = dashboard.openWorkspace();
+    const { scheduled, broken } = readSchedules(opened);
+    return await Promise.all(
+      opened
+        .jobNames()
+        .filter((name) => only === undefined || name === only)
+        .map(async (job) => {
+          const schedule = scheduled.find((entry) => entry.job === job) ?? null;
+          const last = (await state.runs.list({ job, limit: 20 })).find(({ kind }) => kind !== 'plan');
+          return {
+            job,
+            schedule,
+            next: schedule === null ? null : nextTick(schedule, now()),
+            broken: broken.some((entry) => entry.job === job),
+            last: last && (await asItStands(context, last)),
+          };
+        }),
+    );
+  }
+
+  const app = fastify();
+  app.decorateRequest('viewer', { getter: () => LOOKING });
+  const byName: Readonly<Record<string, Viewer>> = { acting: ACTING, looking: LOOKING };
+  app.addHook('onRequest', async (request) => {
+    Object.defineProperty(request, 'viewer', {
+      value: byName[String(request.headers['x-viewer'])] ?? ACTING,
+    });
+  });
+  registerPages(app, dashboard);
+  return {
+    app,
+    workspace,
+    state,
+    context,
+    async get(url, viewer = ACTING) {
+      const headers = { 'x-viewer': viewer.canAct ? 'acting' : 'looking' };
+      const { statusCode, body } = await app.inject({ method: 'GET', url, headers });
+      return { status: statusCode, text: body, document: parseHTML(body).document };
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close();
+      await state[Symbol.asyncDispose]();
+      await workspace[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What is read there: runs of white space are one space. */
+export function textOf(element: { readonly textContent: string | null } | null): string {
+  if (element === null) throw new Error('There is no such element.');
+  return (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
+}
