@@ -1,3 +1,4 @@
+import { sep } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
@@ -86,7 +87,14 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       return show(reply, listPage(facts, frame(request)));
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
-      return show(reply, unreadableHistory(job.name, dashboard.retell(explainError(error)), request));
+      return show(
+        reply,
+        unreadableHistory(
+          job.name,
+          dashboard.retell(inWorkspace(explainError(error), workspace.dir)),
+          request,
+        ),
+      );
     }
   });
 
@@ -98,6 +106,11 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       body: html`<section class="empty"><h2>Nothing to draw</h2><p>${why}</p><p><a href="${jobHref(job)}">What ${job} does</a></p></section>`,
     });
   }
+}
+
+/** The text with the paths of the workspace as its people know them. */
+function inWorkspace(text: string, dir: string): string {
+  return text.replaceAll(`${dir}${sep}`, '');
 }
 
 function noJob(name: string, names: readonly string[]): Missing {

@@ -76,7 +76,7 @@ export async function pagesOf(
     redisUrl,
     program: 'storeferry -C shop',
     listJobs: async (only) => ({ jobs: await listJobs(only), keeper }),
-    actions: { begin: refuse, look: refuse },
+    actions: { begin: refuse, look: refuse, hasWorkers: refuse },
     retell: (text) => text,
   };
 
