@@ -27,7 +27,7 @@ export async function check(
   const colors = pc.createColors(terminal.colors);
   const workspace = openWorkspace(directory, process.env);
   const checked = checkWorkspace(workspace);
-  const mappings = await checkMappings(checked.mappings);
+  const mappings = await checkMappings(checked.mappings, checked.jobs);
   const problems = [...checked.problems, ...mappings.problems];
   const print = (label: string, { place, message }: ConfigurationProblem) =>
     terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);

@@ -1,21 +1,21 @@
-/** The most that one CSV file may hold: what protects memory from a damaged or hostile file. */
-export interface CsvLimits {
-  /** Bytes of one row in UTF-8, quoted line breaks included. */
-  readonly rowBytes: number;
-  /** Bytes of one cell in UTF-8. */
-  readonly cellBytes: number;
-  /** Rows of one file, the header not counted. */
-  readonly rows: number;
-  /** Cells of one row. */
-  readonly columns: number;
+import { CsvError, type Place } from '../model/errors.ts';
+import { beyondLimit, DEFAULT_LIMITS, type InputLimits, raiseLimit } from '../model/input-limits.ts';
+
+/** The most that one CSV file may hold. */
+export type CsvLimits = Pick<InputLimits, 'rowBytes' | 'cellBytes' | 'rows' | 'columns' | 'headerBytes'>;
+
+/** The limits where none are set. */
+export const DEFAULT_CSV_LIMITS: CsvLimits = DEFAULT_LIMITS;
+
+/** The error for a file beyond one of its limits, with how to raise it; `found` fills the message. */
+export function csvLimitError(
+  limits: CsvLimits,
+  limit: keyof CsvLimits,
+  place: Place,
+  found?: Readonly<Record<string, number>>,
+): CsvError {
+  return new CsvError(`The file is ${beyondLimit(limit, limits[limit], found)}`, {
+    place,
+    hint: raiseLimit(limit),
+  });
 }
-
-const MIB = 1024 * 1024;
-
-/** The limits where the job sets none. */
-export const DEFAULT_CSV_LIMITS: CsvLimits = {
-  rowBytes: 32 * MIB,
-  cellBytes: 16 * MIB,
-  rows: 50_000_000,
-  columns: 16_384,
-};

@@ -5,7 +5,7 @@ import type { Row } from '../model/row.ts';
 import type { Dialect, Table } from '../model/table.ts';
 import { ByteWindow } from './byte-window.ts';
 import { decideCharset } from './charset.ts';
-import { type CsvLimits, DEFAULT_CSV_LIMITS } from './csv-limits.ts';
+import { type CsvLimits, csvLimitError, DEFAULT_CSV_LIMITS } from './csv-limits.ts';
 import { detectDelimiter } from './detect-delimiter.ts';
 import { byteOrderMark } from './encodings.ts';
 import { type Reading, readRows } from './read-rows.ts';
@@ -99,6 +99,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     first = value;
   }
   const [header, ...firstRows] = first;
+  if (header !== undefined) refuseLongNames(header, name, limits);
 
   const counts = { rows: 0 };
   return {
@@ -121,7 +122,10 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       try {
         for (let batch: readonly Row[] = firstRows; ; ) {
           counts.rows += batch.length;
-          if (counts.rows > limits.rows) throw tooManyRows(name, limits.rows);
+          if (counts.rows > limits.rows) {
+            const { line = 1 } = batch[batch.length - (counts.rows - limits.rows)] ?? {};
+            throw csvLimitError(limits, 'rows', { file: name, line });
+          }
           if (batch.length > 0) yield batch;
           const { done, value } = await batches.next();
           if (done === true) return;
@@ -191,9 +195,11 @@ async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits
   }
 }
 
-function tooManyRows(name: string, most: number): CsvError {
-  return new CsvError(`The file exceeds the limit rows (${most}).`, {
-    place: { file: name },
-    hint: 'If the file is right, set a higher `limits: { rows: … }` in the source of the job.',
-  });
+function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits): void {
+  for (const [index, cell] of cells.entries()) {
+    const bytes = Buffer.byteLength(cell);
+    if (bytes > limits.headerBytes) {
+      throw csvLimitError(limits, 'headerBytes', { file, line }, { column: index + 1, bytes });
+    }
+  }
 }

@@ -3,12 +3,14 @@ import { CsvError } from '../model/errors.ts';
 import type { Row } from '../model/row.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { notUtf8 } from './charset.ts';
-import type { CsvLimits } from './csv-limits.ts';
+import { type CsvLimits, csvLimitError } from './csv-limits.ts';
 import { evenNewlines } from './even-newlines.ts';
 import { parseBlock } from './parse-block.ts';
 import { lineAt, newlineOf, type RowScan, scanRows } from './scan-rows.ts';
 import { columnOf, structureError } from './structure-error.ts';
 
+const LF = 0x0a;
+const CR = 0x0d;
 const BATCH_ROWS = 1000;
 
 /** One file being read: how, and how far. */
@@ -102,11 +104,10 @@ function toRows(block: Uint8Array, scan: RowScan, decoder: TextDecoder, reading:
       continue;
     }
     if (cells.length > limits.columns) {
-      throw limitError(reading, line, 'columns', limits.columns, `has ${cells.length} cells`);
+      const place = { file: reading.name, line };
+      throw csvLimitError(limits, 'columns', place, { cells: cells.length });
     }
-    if (measure && cells.some((cell) => Buffer.byteLength(cell) > limits.cellBytes)) {
-      throw limitError(reading, line, 'cellBytes', limits.cellBytes, 'has a longer cell');
-    }
+    if (measure) refuseLongCell(cells, line, reading);
     rows.push({ file, line, cells });
   }
   return rows;
@@ -118,40 +119,56 @@ function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell === '' || cell.trim() === '');
 }
 
+function refuseLongCell(cells: readonly string[], line: number, { name, limits }: Reading): void {
+  const long = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.cellBytes);
+  if (long >= 0) throw csvLimitError(limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
+}
+
+/** Refuses what need not be read to its end: a cell that stays open, a row without end, and rows that are too long. */
 function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void {
-  const { limits, line, name } = reading;
-  if (scan.openCell >= 0 && bytes.length - scan.openCell > limits.cellBytes) {
-    throw limitError(
-      { name },
-      lineAt(bytes, 0, line, scan.openCell),
-      'cellBytes',
-      limits.cellBytes,
-      'begins a quoted cell that is longer; perhaps its quote is never closed',
-    );
+  const { limits, line, name: file } = reading;
+  const { openCell, end, nextLine } = scan;
+  // Every character of the cell may be a quote, which is written as two.
+  if (openCell >= 0 && bytes.length - openCell > limits.cellBytes * 2 + 1) {
+    const place = { file, line: lineAt(bytes, 0, line, openCell), column: columnOf(bytes, openCell) };
+    const cell = cellsBefore(bytes.subarray(end, openCell), reading) + 1;
+    throw csvLimitError(limits, 'cellBytes', place, { cell });
   }
-  if (Math.max(bytes.length - scan.end, scan.longestRow) > limits.rowBytes) {
-    const at = scan.longestRow > limits.rowBytes ? line : scan.nextLine;
-    throw limitError(
-      { name },
-      at,
-      'rowBytes',
-      limits.rowBytes,
-      'or one after it, begins a row that is longer; perhaps this is no CSV file',
-    );
+  if (scan.longestRow > limits.rowBytes) {
+    throw csvLimitError(limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
+  }
+  // What follows the last whole row may end in the first half of a line end.
+  if (bytes.length - end > limits.rowBytes + 1) {
+    throw csvLimitError(limits, 'rowBytes', { file, line: nextLine });
   }
 }
 
-function limitError(
-  reading: { readonly name: string },
-  line: number,
-  limit: keyof CsvLimits,
-  most: number,
-  what: string,
-): CsvError {
-  return new CsvError(`The file exceeds the limit ${limit} (${most}): line ${line} ${what}.`, {
-    place: { file: reading.name, line },
-    hint: `If the file is right, set a higher \`limits: { ${limit}: … }\` in the source of the job.`,
-  });
+/** How many cells stand before one; the bytes are those of its row, up to where it begins. */
+function cellsBefore(bytes: Uint8Array, { delimiter, quotes }: Reading): number {
+  const text = `${new TextDecoder().decode(bytes)}\n`;
+  const rows = parseBlock(text, 1, { delimiter, newline: '\n', quotes });
+  return (rows?.[0]?.length ?? 1) - 1;
+}
+
+/** Where rows are was not kept, since only a message asks for it. */
+function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
+  let longest = { line, bytes: 0 };
+  let at = 0;
+  let reached = line;
+  for (const [index, begins] of lines.entries()) {
+    const from = at;
+    const next = lines[index + 1];
+    if (next === undefined) at = end;
+    else for (; reached < next; reached += 1) at = behindLineEnd(bytes, at);
+    if (at - from > longest.bytes) longest = { line: begins, bytes: at - from };
+  }
+  return longest.line;
+}
+
+function behindLineEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at += 1;
+  return at + (bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1);
 }
 
 function refuseNul(block: Uint8Array, reading: Reading): void {

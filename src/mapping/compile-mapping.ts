@@ -1,5 +1,6 @@
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
+import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
 import { type Binding, bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';
@@ -11,13 +12,14 @@ import { compileExpectations, compileShifted, type Expectations } from './expect
 import { compileField } from './field.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
+import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Built, RecordMapper } from './map-record.ts';
 import { paramsOf } from './params.ts';
 import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
 import { requiredColumns } from './required-columns.ts';
-import type { Param, Scope } from './scope.ts';
+import type { MappingLimits, Param, Scope } from './scope.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
 import type { WeightUnit } from './weight.ts';
@@ -34,6 +36,10 @@ export interface MappingContext {
   readonly now: number;
   /** Contacts only: how the store's id is found where the source does not have it. */
   readonly crosswalk?: Crosswalk | undefined;
+  /** The job's; left out: the usual ones. */
+  readonly limits?: MappingLimits | undefined;
+  /** What the job lets through of HTML; left out: whatever the mapping does. */
+  readonly html?: HtmlPolicy | undefined;
 }
 
 /**
@@ -88,11 +94,14 @@ export function compileMapping(spec: MappingSpec, context: MappingContext): Comp
 }
 
 /** Everything wrong in a mapping that its schema cannot tell, with the path to each. */
-export function checkMapping(spec: MappingSpec): readonly MappingProblem[] {
+export function checkMapping(
+  spec: MappingSpec,
+  limits: MappingLimits = DEFAULT_LIMITS,
+): readonly MappingProblem[] {
   const problems = new Problems();
   const params = paramsOf(spec, undefined, problems);
   const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
-  compile(spec, { params, lookups, weightUnit: 'kg', now: 0, problems });
+  compile(spec, { params, lookups, weightUnit: 'kg', now: 0, limits, problems });
   return problems.found;
 }
 
@@ -102,6 +111,8 @@ interface CompileContext {
   readonly weightUnit: WeightUnit;
   readonly now: number;
   readonly crosswalk?: Crosswalk | undefined;
+  readonly limits?: MappingLimits | undefined;
+  readonly html?: HtmlPolicy | undefined;
   readonly problems: Problems;
 }
 
@@ -110,6 +121,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const contacts = spec.import === 'contacts';
   const scope: Scope = {
     problems: context.problems,
+    limits: context.limits ?? DEFAULT_LIMITS,
     columns,
     params: context.params,
     lookups: context.lookups,
@@ -147,7 +159,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     expectations,
     shifted,
     grouping,
-    mapper: { key, keyField, skips, notes: scope.notes, build },
+    mapper: withHtmlPolicy(context.html ?? 'keep', { key, keyField, skips, notes: scope.notes, build }),
   };
 }
 

@@ -158,7 +158,7 @@ function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
     return onText((text) => words.some((word) => text.toLowerCase().startsWith(word)));
   }
   if (test.matches !== undefined) {
-    const pattern = compilePattern(test.matches, (message) =>
+    const pattern = compilePattern(test.matches, scope.limits, (message) =>
       scope.problems.add([...path, 'matches'], message),
     );
     return onText((text) => pattern?.testExact(text) ?? false);

@@ -90,7 +90,9 @@ function fitting(
     const words = new Set(expected.map((word) => String(word).toLowerCase()));
     return (text) => words.has(text.toLowerCase());
   }
-  const pattern = compilePattern(expected, (message) => scope.problems.add(['expect', name], message));
+  const pattern = compilePattern(expected, scope.limits, (message) =>
+    scope.problems.add(['expect', name], message),
+  );
   // Rows of a record repeat its key, and columns such as a position have few values: what fitted before still does.
   let last: string | undefined;
   const fitted = new Set<string>();

@@ -8,6 +8,7 @@ import { compileMapping } from './compile-mapping.ts';
 import type { Crosswalk } from './contact/crosswalk.ts';
 import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
+import type { MappingLimits } from './scope.ts';
 import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
 
@@ -31,11 +32,12 @@ export type ParseCsv = (
 export async function runMappingTests(
   spec: MappingSpec,
   parseCsv: ParseCsv,
+  limits?: MappingLimits,
 ): Promise<readonly MappingTestResult[]> {
   const results: MappingTestResult[] = [];
   for (const [index, test] of spec.tests.entries()) {
     const path = ['tests', index];
-    results.push({ name: test.name, problems: await runTest(spec, test, path, parseCsv) });
+    results.push({ name: test.name, problems: await runTest(spec, test, path, parseCsv, limits) });
   }
   return results;
 }
@@ -48,6 +50,7 @@ async function runTest(
   test: MappingTest,
   path: Path,
   parseCsv: ParseCsv,
+  limits: MappingLimits | undefined,
 ): Promise<readonly TestProblem[]> {
   const now = Date.parse(test.now ?? '2026-01-01T00:00:00Z');
   if (Number.isNaN(now)) {
@@ -61,6 +64,7 @@ async function runTest(
       crosswalk: test.crosswalk && crosswalkOf(test.crosswalk),
       weightUnit: test.weightUnit ?? 'kg',
       now,
+      limits,
     });
     const mapped: Mapped[] = [];
     for await (const batch of mapTables(mapping, [{ header, file: 0, batches: once(rows) }])) {

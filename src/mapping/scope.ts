@@ -1,3 +1,4 @@
+import type { InputLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import type { Columns, Family } from './columns.ts';
 import type { LookupTable } from './lookup-table.ts';
@@ -6,9 +7,13 @@ import type { Path, Problems } from './problems.ts';
 /** A value that a job sets, or its default. */
 export type Param = string | number | boolean;
 
+/** The limits that a mapping holds to. */
+export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | 'combinations'>;
+
 /** What the expressions of a mapping are compiled against. */
 export interface Scope {
   readonly problems: Problems;
+  readonly limits: MappingLimits;
   readonly columns: Columns;
   readonly params: ReadonlyMap<string, Param>;
   /** Absent tables are undefined: `check` has none, and complains of none. */

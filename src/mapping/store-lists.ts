@@ -1,4 +1,5 @@
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
+import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import { Columns } from './columns.ts';
 import { compileCondition } from './condition.ts';
 import { type LookupTable, lookupKey } from './lookup-table.ts';
@@ -58,6 +59,8 @@ export function lookupsOfStoreLists(
   const problems = new Problems();
   const scope = {
     problems,
+    // Whoever compiles the mapping complains of its patterns.
+    limits: { ...DEFAULT_LIMITS, patternLength: Number.POSITIVE_INFINITY },
     columns: new Columns({}),
     params: paramsOf(spec, params, problems),
     lookups: new Map(),

@@ -1,3 +1,4 @@
+import { beyondLimit, raiseLimit } from '../model/input-limits.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
@@ -16,17 +17,30 @@ export type CopyReasonCode =
 export interface CopiesOfKey {
   readonly resource: Resource;
   readonly copies: number;
+  /** The most that are merged. */
+  readonly mostMerged: number;
   /** The rows of the first few copies. */
   readonly firstSpans: readonly RowSpan[];
 }
 
 /** The reason for leaving out a copy, with the lines on which the copies stand. */
-export function copyReason(code: CopyReasonCode, { resource, copies, firstSpans }: CopiesOfKey): Reason {
+export function copyReason(code: CopyReasonCode, found: CopiesOfKey): Reason {
+  const { resource, copies, mostMerged, firstSpans } = found;
   const field = resource === 'products' ? 'url' : 'id';
-  return { code, field, message: sentence(code, field, copies, placesOf(firstSpans, copies)) };
+  const places = placesOf(firstSpans, copies);
+  if (code === 'too-many-copies') {
+    const beyond = beyondLimit('mergedCopies', mostMerged, { copies });
+    return { code, field, message: `${beyond} They begin in ${places}. ${raiseLimit('mergedCopies')}` };
+  }
+  return { code, field, message: sentence(code, field, copies, places) };
 }
 
-function sentence(code: CopyReasonCode, field: string, copies: number, places: string): string {
+function sentence(
+  code: Exclude<CopyReasonCode, 'too-many-copies'>,
+  field: string,
+  copies: number,
+  places: string,
+): string {
   switch (code) {
     case 'duplicate-key':
       return `the same ${field} stands ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
@@ -34,8 +48,6 @@ function sentence(code: CopyReasonCode, field: string, copies: number, places: s
       return `rows of one product stand apart, in ${places}; sort the file so that they follow each other`;
     case 'copy-rejected':
       return `the same ${field} stands ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
-    case 'too-many-copies':
-      return `the same ${field} stands ${copies} times, beginning in ${places}: more than can be merged; is the mapping of \`${field}\` right?`;
     case 'identical-copy':
       return `an identical copy of another record, as in ${places}`;
     case 'earlier-copy-kept':

@@ -17,6 +17,8 @@ export interface DraftPlanOptions extends DraftOptions {
   /** Reads the source anew from its beginning; the same each time. */
   readonly openMapped: () => AsyncIterable<readonly Mapped[]>;
   readonly duplicates: DuplicatesPolicy;
+  /** The most copies of one key that are merged. */
+  readonly mostMerged: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
   readonly hashKey?: HashKey | undefined;

@@ -1,4 +1,5 @@
 import type { ImportJob } from '../config/job/import-job.ts';
+import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';
 import type { Mapped } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -14,7 +15,9 @@ import { judgeSafety, type SafetyFigures } from './safety-limits.ts';
 export interface PlanOptions {
   /** The run's id, named in messages that ask for its approval. */
   readonly run: string;
-  readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'duplicates' | 'safety'>;
+  readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'duplicates' | 'safety'> & {
+    readonly limits?: Pick<InputLimits, 'mergedCopies'>;
+  };
   /** Reads the snapshot through the mapping from its beginning; asked a second time when keys repeat. */
   readonly openMapped: () => AsyncIterable<readonly Mapped[]>;
   /** Asked when the source has been read to its end. */
@@ -46,6 +49,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     job: job.name,
     resource: job.import,
     duplicates: job.duplicates,
+    mostMerged: (job.limits ?? DEFAULT_LIMITS).mergedCopies,
     hashKey: options.hashKey,
   });
   const upserts = await full.draft.finish();

@@ -1,3 +1,4 @@
+import { TOO_MANY_ROWS } from '../model/input-limits.ts';
 import type { DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Mapped, Resource } from '../model/record.ts';
@@ -5,8 +6,6 @@ import { type CopyReasonCode, copyReason } from './copy-reasons.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
 import { mergeContacts } from './merge-contacts.ts';
 
-/** More copies of one contact than this are a wrong mapping, not a list with repetitions. */
-const MERGED_AT_MOST = 1000;
 /** How many copies a message names by their lines. */
 const COPIES_NAMED = 3;
 
@@ -16,6 +15,14 @@ export interface ResolvedCopy {
   readonly records: 0 | 1;
 }
 
+/** What decides about copies. */
+export interface CopyRules {
+  readonly duplicates: DuplicatesPolicy;
+  readonly resource: Resource;
+  /** More copies of one contact are a wrong mapping, not a list with repetitions. */
+  readonly mostMerged: number;
+}
+
 /**
  * What becomes of the copies of one key. Identical copies are harmless: one is sent. Copies that may be parts of one
  * record are all rejected. Else the policy decides: it chooses among all copies, those that cannot be mapped
@@ -23,13 +30,13 @@ export interface ResolvedCopy {
  */
 export function* resolveCopies(
   group: CopyGroup,
-  policy: DuplicatesPolicy,
-  resource: Resource,
+  { duplicates: policy, resource, mostMerged }: CopyRules,
 ): Generator<ResolvedCopy> {
   const reason = (code: CopyReasonCode) =>
     copyReason(code, {
       resource,
       copies: group.copies,
+      mostMerged,
       firstSpans: Iterator.from(group.read())
         .take(COPIES_NAMED)
         .flatMap((copy) => copy.spans.slice(0, 1))
@@ -53,7 +60,7 @@ export function* resolveCopies(
         yield* keepOne(group, group.copies - 1, reason('later-copy-kept'));
         break;
       case 'merge':
-        yield* merge(group, reason);
+        yield* merge(group, reason, mostMerged);
         break;
       default:
         policy satisfies never;
@@ -75,14 +82,19 @@ function* keepOne(group: CopyGroup, kept: number, reason: Reason): Generator<Res
 function* rejectAll(group: CopyGroup, reason: Reason, explainsAll = false): Generator<ResolvedCopy> {
   let records: 0 | 1 = 1;
   for (const copy of group.read()) {
-    const own = copy.kind === 'rejected' && !explainsAll ? copy.reason : reason;
+    const keepsOwn = copy.kind === 'rejected' && (!explainsAll || copy.reason.code === TOO_MANY_ROWS);
+    const own = keepsOwn ? copy.reason : reason;
     yield { item: { ...rowsOf(copy), kind: 'rejected', reason: own }, records };
     records = 0;
   }
 }
 
-function* merge(group: CopyGroup, reason: (code: CopyReasonCode) => Reason): Generator<ResolvedCopy> {
-  if (group.copies > MERGED_AT_MOST) {
+function* merge(
+  group: CopyGroup,
+  reason: (code: CopyReasonCode) => Reason,
+  mostMerged: number,
+): Generator<ResolvedCopy> {
+  if (group.copies > mostMerged) {
     yield* rejectAll(group, reason('too-many-copies'));
   } else if (group.anyRejected) {
     yield* rejectAll(group, reason('copy-rejected'));

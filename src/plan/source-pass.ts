@@ -11,6 +11,7 @@ const EXAMPLES_KEPT = 5;
 interface PassOptions {
   readonly resource: Resource;
   readonly duplicates: DuplicatesPolicy;
+  readonly mostMerged: number;
   readonly hashKey?: HashKey | undefined;
 }
 
@@ -63,7 +64,7 @@ export class SourcePass implements Disposable {
     if (this.#heldBack === null) return;
     for (const group of this.#heldBack.spool.groups()) {
       if (group.copies > 1) this.#countGroup(group);
-      yield* resolveCopies(group, this.#options.duplicates, this.#options.resource);
+      yield* resolveCopies(group, this.#options);
     }
   }
 

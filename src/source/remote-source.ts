@@ -6,13 +6,13 @@ import { openRemote } from '../remote/open-remote.ts';
 import type { FoundFile } from '../remote/remote-client.ts';
 import { RemoteFailure } from '../remote/remote-failure.ts';
 import { type Patience, retrying } from '../remote/retrying.ts';
-import { limitError } from './source-limits.ts';
+import { limitError, type SourceLimits } from './source-limits.ts';
 
 export interface FetchSourceOptions {
   readonly signal: AbortSignal;
   /** The version of the whole source that need not be read again. */
   readonly unless: string | null;
-  readonly limitBytes: number;
+  readonly limits: SourceLimits;
   readonly patience?: Patience | undefined;
   readonly onProgress: (file: string, bytes: number) => void;
 }
@@ -43,6 +43,7 @@ export async function fetchSource(
     telling(file.location, options, () =>
       fetchFile(client, file, {
         ...options,
+        limitBytes: options.limits.bytes,
         unless,
         onProgress: (bytes) => options.onProgress(file.location, bytes),
       }),
@@ -126,13 +127,13 @@ function identityOf(remote: RemoteAddress): readonly (string | number | null)[] 
 
 async function telling<T>(
   location: string,
-  { limitBytes, signal }: FetchSourceOptions,
+  { limits, signal }: FetchSourceOptions,
   action: () => Promise<T>,
 ): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    if (error instanceof TooLarge) throw limitError(location, 'bytes', limitBytes, 'it is larger');
+    if (error instanceof TooLarge) throw limitError(location, limits, 'bytes');
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
       hint: error.hint ?? hintOf(error),

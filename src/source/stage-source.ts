@@ -11,7 +11,7 @@ import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { fetchSource } from './remote-source.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
-import { DEFAULT_SOURCE_LIMITS, limitError, RATIO_FREE_BYTES, type SourceLimits } from './source-limits.ts';
+import { DEFAULT_SOURCE_LIMITS, limitError, refuseTooMuch, type SourceLimits } from './source-limits.ts';
 import { openZip } from './unzip.ts';
 import { writeCopy } from './write-copy.ts';
 
@@ -93,11 +93,10 @@ async function stageRemote(
   staging: Staging,
 ): Promise<string | null | undefined> {
   const { signal = NEVER, patience, onProgress } = staging.options;
-  const limitBytes = staging.limits.bytes;
   return await fetchSource(
     remote,
     {
-      ...{ signal, unless, limitBytes, patience },
+      ...{ signal, unless, limits: staging.limits, patience },
       onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
     },
     (name, { spool }) => stageFile(name, spool.handle, staging),
@@ -133,7 +132,7 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   const { beginning, whole } = await peek(contentOf(handle), RECOGNISED_BYTES);
   if (recognise(beginning).kind === 'zip') {
     await whole.close();
-    for (const { label, content } of await openZip(handle, path, staging.limits.fileCount)) {
+    for (const { label, content } of await openZip(handle, path, staging.limits)) {
       await store(`${path}/${label}`, content(), archive, staging);
     }
   } else {
@@ -177,14 +176,14 @@ async function store(
   }
 
   const { files, limits, options } = staging;
-  if (files.length >= limits.fileCount)
-    throw limitError(name, 'fileCount', limits.fileCount, 'it has more files');
+  if (files.length >= limits.fileCount) throw limitError(name, limits, 'fileCount');
   async function* watched(): AsyncGenerator<Uint8Array> {
     for await (const chunk of whole) {
       options.signal?.throwIfAborted();
       staging.bytes += chunk.length;
       archive.unpacked += chunk.length;
-      refuseTooMuch(name, archive, staging);
+      const { bytes: packedBytes, unpacked: unpackedBytes } = archive;
+      refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: staging.bytes }, limits);
       yield chunk;
       options.onProgress?.({ file: name, bytes: staging.bytes });
     }
@@ -216,13 +215,6 @@ function mistaken(name: string, recognised: ReturnType<typeof recognise>): Sourc
       });
     default:
       return recognised satisfies never;
-  }
-}
-
-function refuseTooMuch(name: string, archive: Archive, { bytes, limits }: Staging): void {
-  if (bytes > limits.bytes) throw limitError(name, 'bytes', limits.bytes, 'unpacked, it is larger');
-  if (archive.unpacked > RATIO_FREE_BYTES && archive.unpacked > archive.bytes * limits.ratio) {
-    throw limitError(name, 'ratio', limits.ratio, 'its content is more times larger than the archive');
   }
 }
 

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { SourceError } from '../model/errors.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
+import { limitError, type SourceLimits } from './source-limits.ts';
 
 /** What macOS and Windows put into folders, and with them into zips. */
 const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;
@@ -23,12 +24,12 @@ export interface ZippedFile {
  * The files within a zip, sorted by name; folders and litter are left out. Names are labels only: nothing is ever
  * written to where they point. SourceError for what cannot be read whole and certain: encrypted, damaged, a document.
  */
-export async function openZip(handle: FileHandle, name: string, mostFiles: number): Promise<ZippedFile[]> {
+export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<ZippedFile[]> {
   // Names are left undecoded, since yauzl would refuse whole archives for a `../` that harms nobody here.
   const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
     throw unreadable(name, cause);
   });
-  const entries = await entriesOf(zip, name, mostFiles);
+  const entries = await entriesOf(zip, name, limits);
 
   const document = recogniseDocument(entries.map(({ label }) => label));
   if (document !== undefined) {
@@ -53,7 +54,10 @@ export async function openZip(handle: FileHandle, name: string, mostFiles: numbe
     }));
 }
 
-async function entriesOf(zip: ZipFile, name: string, most: number) {
+/** Folders and litter are entries as well, which nobody counts: so many are read for each file that may be there. */
+const ENTRIES_A_FILE = 10;
+
+async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
   const entries: { readonly label: string; readonly entry: Entry }[] = [];
   try {
     for await (const entry of zip.eachEntry()) {
@@ -62,11 +66,14 @@ async function entriesOf(zip: ZipFile, name: string, most: number) {
         label: getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false),
         entry,
       });
-      // Folders and litter are counted generously; what is left is held to the limit by whoever stages it.
-      if (entries.length > most * 10) throw new Error(`it lists more than ${most * 10} entries`);
+      if (entries.length > limits.fileCount * ENTRIES_A_FILE) throw limitError(name, limits, 'fileCount');
+      const bytes = fileNameRaw.length;
+      if (bytes > limits.pathBytes) {
+        throw limitError(name, limits, 'pathBytes', { entry: entries.length, bytes });
+      }
     }
   } catch (cause) {
-    throw unreadable(name, cause);
+    throw cause instanceof SourceError ? cause : unreadable(name, cause);
   }
   return entries;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
 import { JOB, problemsOf, VARIABLES, workspace } from './support.ts';
 
 const job = (text: string, variables: Readonly<Record<string, string>> = VARIABLES) =>
@@ -27,6 +28,8 @@ describe('an import job', () => {
         minRows: { kind: 'percent', percent: 80 },
         maxChanges: { kind: 'off' },
       },
+      html: 'keep',
+      limits: DEFAULT_LIMITS,
     });
   });
 

@@ -144,19 +144,31 @@ describe('the newline of the dialect', () => {
 
 describe('limits', () => {
   it.each([
-    ['cellBytes', `a,b\n1,"${'x\n'.repeat(400)}"\n`, { cellBytes: 500 }, 2],
-    ['cellBytes', `a,b\n1,${'x'.repeat(600)}\n`, { cellBytes: 500 }, 2],
-    ['rowBytes', `a,b\n1,2\n${'x,'.repeat(400)}\n`, { rowBytes: 500 }, undefined],
-    ['columns', `a,b\n1,2\n${'x,'.repeat(40)}\n`, { columns: 30 }, 3],
-    ['rows', `a,b\n${'1,2\n'.repeat(20)}`, { rows: 10 }, undefined],
-  ])('%s is refused by its name, with the setting to change', async (limit, content, limits, line) => {
-    for (const blockBytes of [1, 100, 100_000]) {
-      const error = await refusal(content, { limits, blockBytes });
-      expect(error.message).toContain(`limit ${limit} (`);
-      expect(error.hint).toContain(`${limit}: `);
-      if (line !== undefined) expect(error.place?.line).toBe(line);
-    }
-  });
+    ['cellBytes', (more: string) => `a,b\n1,"${'x\n'.repeat(250)}${more}"\n`, { cellBytes: 500 }, 2],
+    ['cellBytes', (more: string) => `a,b\n1,"${'""'.repeat(500)}${more}"\n`, { cellBytes: 500 }, 2],
+    ['cellBytes', (more: string) => `a,b\n1,${'é'.repeat(250)}${more}\n`, { cellBytes: 500 }, 2],
+    [
+      'rowBytes',
+      (more: string) => `a,b\n1,2\n"x\n",2\n1,${'x'.repeat(498)}${more}\r\n3,4\n`,
+      { rowBytes: 500 },
+      5,
+    ],
+    ['rowBytes', (more: string) => `a,b\n"\n",${'x'.repeat(496)}${more}`, { rowBytes: 500 }, 2],
+    ['columns', (more: string) => `a,b\n1,2\n${'x,'.repeat(29)}x${more && ',y'}\n`, { columns: 30 }, 3],
+    ['rows', (more: string) => `a,b\n${'1,2\n'.repeat(10)}\n${more}`, { rows: 10 }, 13],
+    ['headerBytes', (more: string) => `\na,"${'é\n'.repeat(5)}${more}"\n1,2\n`, { headerBytes: 15 }, 2],
+  ])(
+    '%s lets through what is just within it, and refuses one more by its name, line and setting',
+    async (limit, content, limits, line) => {
+      for (const blockBytes of [1, 100, 100_000]) {
+        await expect(open(content(''), { limits, blockBytes }).then(allRows)).resolves.toBeDefined();
+        const error = await refusal(content('y'), { limits, blockBytes });
+        expect(error.message).toContain(`beyond the limit ${limit} (`);
+        expect(error.hint).toContain(`limits: { ${limit}: `);
+        expect(error.place).toMatchObject({ file: 'sample.csv', line });
+      }
+    },
+  );
 
   it('trips on a gigabyte in one cell long before memory does', async () => {
     const piece = Buffer.alloc(1024 * 1024, 'x');
@@ -167,7 +179,10 @@ describe('limits', () => {
     }
     const input = Readable.from(endless(), { objectMode: false });
     const table = await readCsv(input, { name: 'big.csv', delimiter: ',' });
-    await expect(allRows(table)).rejects.toThrow(/limit cellBytes.*line 2/);
+    await expect(allRows(table)).rejects.toMatchObject({
+      message: expect.stringContaining('limit cellBytes (16777216): cell 2 '),
+      place: { line: 2, column: 3 },
+    });
     expect(sent).toBeLessThan(70);
   });
 });

@@ -1,19 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/reference/json-schema.ts';
-import { referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
+import { type ReferenceName, referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Which document holds which reference, between `<!-- reference:NAME -->` and `<!-- end -->`. */
 export const REFERENCES: readonly {
   readonly file: string;
-  readonly name: Parameters<typeof referenceMarkdown>[0];
+  readonly name: ReferenceName;
 }[] = [
   { file: 'docs/reference.md', name: 'environment' },
   { file: 'docs/reference.md', name: 'stores' },
   { file: 'docs/reference.md', name: 'job' },
   { file: 'docs/mappings.md', name: 'mapping' },
+  { file: 'docs/limits.md', name: 'limits' },
 ];
 
 export function readDocument(file: string): string {
@@ -21,7 +22,7 @@ export function readDocument(file: string): string {
 }
 
 /** The document with its reference made anew from the schema. */
-export function withReference(document: string, name: Parameters<typeof referenceMarkdown>[0]): string {
+export function withReference(document: string, name: ReferenceName): string {
   const begin = `<!-- reference:${name} -->\n`;
   const from = document.indexOf(begin);
   const to = document.indexOf('<!-- end -->', from);

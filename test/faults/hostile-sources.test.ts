@@ -62,7 +62,7 @@ const SOURCES: readonly Hostile[] = [
   {
     fault: `a cell of ${SCALE.cellMib} MiB`,
     file: 'catalog.csv.gz',
-    limits: 'limits: { ratio: 1000000 }',
+    limits: 'limits: { ratio: 1000000 }\n',
     source: () => packed([`${HEADER}mug,Mug,"`, 1], ['a'.repeat(MIB), SCALE.cellMib], ['",9.50\n', 1]),
     expected: ({ stderr }) => expect(stderr).toContain('limit'),
   },
@@ -90,7 +90,7 @@ describe('a source that could exhaust the process', { concurrent: !SCALE.isSoak 
     { timeout: SCALE.patienceMs },
     async (hostile, context) => {
       const { fault, source, file = 'catalog.csv', mapping, limits = '', expected } = hostile;
-      const job = `import: products\nstore: main\nsource: { path: ${file}, ${limits} }\nmapping: ${mapping === undefined ? 'shopify-products' : 'own'}\n`;
+      const job = `import: products\nstore: main\nsource: { path: ${file} }\n${limits}mapping: ${mapping === undefined ? 'shopify-products' : 'own'}\n`;
       const { ended, watched } = await watchedCommand(
         {
           ...catalogWorkspace('http://127.0.0.1:9', ''),

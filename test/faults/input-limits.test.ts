@@ -1,83 +1,135 @@
-import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_CSV_LIMITS } from '../../src/csv/csv-limits.ts';
-import { DEFAULT_SOURCE_LIMITS } from '../../src/source/source-limits.ts';
+import { LIMIT_WORDS, type LimitName, raiseLimit } from '../../src/model/input-limits.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
-import { makeWorkspace } from '../support/workspace.ts';
+import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
 import { SCALE } from './scale.ts';
 
 const CSV = shopifyCatalog(manyProducts(20));
 const LARGE = `${CSV}${'mug,Mug,,,,,,,,,1.00,,,,\n'.repeat(3_000_000)}`;
+const ZIP = makeZip(['a.csv', 'bb.csv'].map((name) => ({ name, content: CSV })));
+const MUGS = 'Name,Size,Option1,Values1\nmug,S,Size,S;M\nmug,M,,\n';
+const IDS = 'id,email\n7,ann@mail.example\n8,bob@mail.example\n';
+const PATTERN = '[xyz]{1,9}';
 
-/** For each limit a value that the source exceeds; all are far below their defaults but `ratio`. */
-const LIMITS: Readonly<Record<string, { readonly most: number; readonly source?: () => Uint8Array }>> = {
-  rowBytes: { most: 150 },
-  cellBytes: { most: 20 },
-  rows: { most: 10 },
-  columns: { most: 5 },
-  bytes: { most: 1_000 },
-  ratio: { most: 10, source: () => gzipSync(LARGE) },
-  fileCount: {
-    most: 1,
-    source: () => makeZip(['a.csv', 'b.csv'].map((name) => ({ name, content: CSV }))),
+const PRICED = 'variants: { pricing: { price: { const: 1 } } }\n';
+const MAPPINGS: Readonly<Record<string, string>> = {
+  grouped: `import: products\ncolumns: { name: Name, size: Size }\ngroup: { by: name, rows: adjacent }\nproduct: { url: name, title: name }\noptions: { columns: { Size: size } }\n${PRICED}`,
+  combined: `import: products\ncolumns: { name: Name, 'option{n}': 'Option{n}', 'values{n}': 'Values{n}' }\nproduct: { url: name, title: name }\noptions: { names: 'option{n}', values: 'values{n}', listed: ['values{n}', { split: ; }], combine: true }\nvariants: { rows: { name: blank }, pricing: { price: { const: 1 } } }\n`,
+  patterned: `import: products\ncolumns: { name: Name }\nproduct: { url: name, title: [name, { replace: '${PATTERN}', with: '' }] }\n${PRICED}`,
+  'looked-up': `import: products\ncolumns: { name: Name }\nlookups: { ids: { path: ids.csv, match: email } }\nproduct: { url: name, title: [name, { table: ids, column: id, otherwise: keep }] }\n${PRICED}`,
+  people: 'import: contacts\ncolumns: { email: email, note: note }\ncontact: { email: email, note: note }\n',
+};
+const MERGING = 'duplicates: merge\ncrosswalk: { path: ids.csv, match: email }\n';
+
+/** A file that is beyond a limit of its job. */
+interface Nasty {
+  readonly source?: string | Uint8Array;
+  /** One of MAPPINGS; left out, the source is a catalog of Shopify. */
+  readonly mapping?: keyof typeof MAPPINGS;
+  /** What else the job says. */
+  readonly more?: string;
+  /** The lowest value that lets the file through; null where no round figure is. */
+  readonly enough: number | null;
+  /** The first value below that, where it is not one less. */
+  readonly below?: number;
+  /** Records are rejected, and the run goes on. */
+  readonly rejects?: true;
+}
+
+const people = { mapping: 'people', more: MERGING } as const;
+const longest = (parts: readonly string[]) => Math.max(...parts.map((part) => Buffer.byteLength(part)));
+
+const NASTY: Readonly<Record<LimitName, Nasty>> = {
+  rowBytes: { enough: longest(CSV.split('\n')) },
+  cellBytes: { enough: longest(CSV.split(/[,\n]/)) },
+  rows: { enough: 20 },
+  columns: { enough: longest(CSV.split('\n').map((row) => row.replaceAll(/[^,]/g, ''))) + 1 },
+  headerBytes: { source: MUGS, mapping: 'grouped', enough: 'Option1'.length },
+  bytes: { enough: Buffer.byteLength(CSV) },
+  ratio: { source: gzipSync(LARGE), enough: null, below: 10 },
+  fileCount: { source: ZIP, more: 'duplicates: first\n', enough: 2 },
+  pathBytes: { source: ZIP, more: 'duplicates: first\n', enough: 'bb.csv'.length },
+  crosswalkRows: { ...people, source: 'email,note\nann@mail.example,1\n', enough: 2 },
+  lookupRows: { source: MUGS, mapping: 'looked-up', more: 'duplicates: first\n', enough: 2 },
+  patternLength: { source: MUGS, mapping: 'patterned', more: 'duplicates: first\n', enough: PATTERN.length },
+  recordRows: { source: MUGS, mapping: 'grouped', enough: 2, rejects: true },
+  combinations: { source: MUGS.replace('mug,M,,\n', ''), mapping: 'combined', enough: 2, rejects: true },
+  mergedCopies: {
+    ...people,
+    source: 'email,note\nann@mail.example,1\nann@mail.example,2\n',
+    enough: 2,
+    rejects: true,
   },
 };
 
-const UNITS: Readonly<Record<string, number>> = { MiB: 1024 ** 2, GiB: 1024 ** 3 };
-
-/** `Default 16 MiB.` and the like as a number. */
-function defaultIn(description: string): number {
-  const [, number = '', unit] = /Default ([\d,]+)(?: (MiB|GiB))?/.exec(description) ?? [];
-  return Number(number.replaceAll(',', '')) * (UNITS[unit ?? ''] ?? 1);
+/** What a message says is found, whatever the figures. */
+function wording(limit: LimitName): RegExp {
+  const escaped = LIMIT_WORDS[limit].found.replaceAll(/[.?]/g, '\\$&').replaceAll(/\{\w+\}/g, '\\d+');
+  return new RegExp(escaped);
 }
 
-describe('a limit on what a source may hold', () => {
-  it('has the default that its description names', () => {
-    const schema = readFileSync(join(import.meta.dirname, '../../docs/schemas/job.schema.json'), 'utf8');
-    const named = Object.keys(LIMITS).map((limit) => {
-      const [, description = ''] =
-        new RegExp(`"${limit}": \\{[^{}]*"description": "([^"]*)"`).exec(schema) ?? [];
-      return [limit, defaultIn(description)];
-    });
-    expect(Object.fromEntries(named)).toEqual({ ...DEFAULT_CSV_LIMITS, ...DEFAULT_SOURCE_LIMITS });
-  });
+const NAMES = Object.keys(NASTY).filter((name): name is LimitName => Object.hasOwn(LIMIT_WORDS, name));
 
-  it.concurrent('is set in the job, and named with its value and where to raise it when it stops a run', {
+describe('a limit on what an import takes in', () => {
+  it('lets through what just keeps to it, stops what does not, and says which it was, where, and how to raise it', {
     timeout: SCALE.patienceMs,
   }, async (context) => {
-    await using workspace = await makeWorkspace(catalogWorkspace('http://127.0.0.1:9', CSV), {
-      STORE_API_KEY: 'key',
-    });
-    const unnamed: string[] = [];
-    const silent: string[] = [];
-    const ended = Object.entries(LIMITS).map(async ([limit, { most, source }]) => {
-      const file = `source-${limit}`;
-      await writeFile(join(workspace.dir, file), source?.() ?? CSV);
+    const mappings = Object.entries(MAPPINGS).map(([name, text]) => [`mappings/${name}.yaml`, text]);
+    await using workspace = await makeWorkspace(
+      {
+        ...catalogWorkspace('http://127.0.0.1:9', CSV),
+        ...Object.fromEntries(mappings),
+        'ids.csv': IDS,
+        'mappings/ids.csv': IDS,
+      },
+      { STORE_API_KEY: 'key' },
+    );
+    const plan = async (limit: LimitName, most: number, kind: string) => {
+      const { source, mapping = 'shopify-products', more = '' } = NASTY[limit];
+      const file = `${limit}-${kind}.csv`;
+      await writeFile(join(workspace.dir, file), source ?? CSV);
       await workspace.write(
-        `jobs/${limit}.yaml`,
-        `import: products\nstore: main\nsource: { path: ${file}, limits: { ${limit}: ${most} } }\nmapping: shopify-products\n`,
+        `jobs/${limit}-${kind}.yaml`,
+        `import: ${mapping === 'people' ? 'contacts' : 'products'}\nstore: main\nsource: { path: ${file} }\nmapping: ${mapping}\nlimits: { ${limit}: ${most} }\nsafety: { maxRejects: off }\n${more}`,
       );
-      const { code, stderr } = await workspace.storeferry('plan', limit, '--json');
-      if (code !== 1) silent.push(limit);
-      if (!stderr.includes(`limit ${limit} (${most})`) || !stderr.includes(`limits: { ${limit}: `)) {
-        unnamed.push(`${limit}: ${stderr}`);
+      return await workspace.storeferry('plan', `${limit}-${kind}`, '--json');
+    };
+
+    const rejectsOf = ({ json }: CommandResult) =>
+      readFile(join(workspace.dir, String(json()['rejectsFile'])), 'utf8');
+
+    const silent: string[] = [];
+    const unexplained: string[] = [];
+    const strict: string[] = [];
+    for (const limit of NAMES) {
+      const { enough, below = (enough ?? 0) - 1, rejects } = NASTY[limit];
+      const [beyond, within] = await Promise.all([
+        plan(limit, below, 'beyond'),
+        enough === null ? null : plan(limit, enough, 'within'),
+      ]);
+      if (beyond.code !== (rejects ? 3 : 1)) silent.push(`${limit}: ${beyond.code} ${beyond.stderr}`);
+      const said = rejects === true ? await rejectsOf(beyond) : beyond.stderr;
+      const expected = [`limit ${limit} (${below})`, raiseLimit(limit)];
+      if (!expected.every((text) => said.includes(text)) || !wording(limit).test(said)) {
+        unexplained.push(`${limit}: ${said}`);
       }
-    });
-    await Promise.all(ended);
-    expect(unnamed).toEqual([]);
+      if (within !== null && within.code !== 0) strict.push(`${limit}: ${within.stderr}${within.stdout}`);
+    }
+    expect({ silent, unexplained, strict }).toEqual({ silent: [], unexplained: [], strict: [] });
     figure(context, {
       invariant: 22,
       seed: null,
-      fired: { 'sources beyond a limit of their job': Object.keys(LIMITS).length },
+      fired: { 'sources beyond a limit of their job': NAMES.length },
       measured: [
         none('limits that stopped nothing', silent.length),
-        none('limits not named', unnamed.length),
+        none('limits not explained', unexplained.length),
+        none('limits that stopped what keeps to them', strict.length),
       ],
     });
   });

@@ -65,6 +65,13 @@ variants: { pricing: { price: price } }
         'rejected a too-many-rows (5000 rows)',
         'record b (1 row)',
       ]);
+      expect(mapped[0]).toMatchObject({
+        reason: {
+          message: expect.stringMatching(
+            /^beyond the limit recordRows \(20000\): .*`limits: \{ recordRows: … \}`/,
+          ),
+        },
+      });
     },
   );
 

@@ -72,5 +72,12 @@ describe('copies of a key', () => {
     const mapped = Array.from({ length: 1001 }, (_, n) => record('7', { name: `n${n}` }, { line: n + 2 }));
     const { plan } = await planOf({ mapped, resource: 'contacts', duplicates: 'merge', batchSize: 500 });
     expect(plan.rejections).toMatchObject([{ code: 'too-many-copies', records: 1, rows: 1001 }]);
+    const { plan: within } = await planOf({
+      mapped: mapped.slice(0, 1000),
+      resource: 'contacts',
+      duplicates: 'merge',
+      batchSize: 500,
+    });
+    expect(within.counts).toMatchObject({ records: 1, rows: 1000, new: { records: 1 } });
   });
 });

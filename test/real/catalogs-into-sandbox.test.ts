@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openWorkspace } from '../../src/config/workspace.ts';
+import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
 import { deliverHere } from '../../src/run/import/apply-step.ts';
 import type { ImportRequest } from '../../src/run/import/import-request.ts';
 import { importRun } from '../../src/run/import-run.ts';
@@ -56,6 +57,8 @@ async function setup() {
         minRows: { kind: 'off' },
         maxChanges: { kind: 'off' },
       },
+      html: 'keep',
+      limits: DEFAULT_LIMITS,
     };
     const source = await openMapping(workspace.mapping(mapping), job, folder.dir);
     const context = {

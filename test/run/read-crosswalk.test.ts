@@ -2,12 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
 import { readCrosswalk } from '../../src/run/mapping/read-crosswalk.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {
   await using workspace = await makeWorkspace({ 'ids.csv': content });
-  return await readCrosswalk({ path: 'ids.csv', ...columns }, workspace.dir);
+  return await readCrosswalk({ path: 'ids.csv', ...columns }, workspace.dir, DEFAULT_LIMITS);
 }
 
 describe('a crosswalk', () => {
@@ -77,8 +78,39 @@ describe('a crosswalk', () => {
     await using workspace = await makeWorkspace({});
     await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync('id,email\n7,ann@mail.example\n'));
     const options = { path: 'ids.csv.gz', match: 'email', id: 'id' };
-    const { crosswalk } = await readCrosswalk(options, workspace.dir);
+    const { crosswalk } = await readCrosswalk(options, workspace.dir, DEFAULT_LIMITS);
     expect(crosswalk.find('ann@mail.example')).toBe(7);
+  });
+
+  it.each([
+    ['crosswalkRows', { crosswalkRows: 2 }, { crosswalkRows: 1 }, 3],
+    ['columns', { columns: 2 }, { columns: 1 }, 1],
+    ['bytes', { bytes: 49 }, { bytes: 48 }, undefined],
+    ['cellBytes', { cellBytes: 16 }, { cellBytes: 15 }, 2],
+  ])('is held to the limit %s, packed or not', async (limit, within, below, line) => {
+    const content = 'id,email\n7,ann@mail.example\n8,"bob@mail.example"\n';
+    await using workspace = await makeWorkspace({ 'ids.csv': content });
+    await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync(content));
+    for (const path of ['ids.csv', 'ids.csv.gz']) {
+      const held = (limits: Partial<InputLimits>) =>
+        readCrosswalk({ path, match: 'email', id: 'id' }, workspace.dir, { ...DEFAULT_LIMITS, ...limits });
+      expect((await held(within)).crosswalk.find('bob@mail.example')).toBe(8);
+      await expect(held(below)).rejects.toMatchObject({
+        message: expect.stringContaining(`beyond the limit ${limit} (`),
+        hint: expect.stringContaining(`limits: { ${limit}: `),
+        place: line === undefined ? { file: path } : { file: path, line },
+      });
+    }
+  });
+
+  it('is refused when it is a bomb, long before it is unpacked', async () => {
+    await using workspace = await makeWorkspace({});
+    const bomb = gzipSync(Buffer.alloc(96 * 1024 * 1024, `7,${'x'.repeat(100_000)}\n`), { level: 9 });
+    await writeFile(join(workspace.dir, 'ids.csv.gz'), Buffer.concat([gzipSync('id,email\n'), bomb]));
+    const options = { path: 'ids.csv.gz', match: 'email', id: 'id' };
+    await expect(readCrosswalk(options, workspace.dir, DEFAULT_LIMITS)).rejects.toMatchObject({
+      message: expect.stringContaining('beyond the limit ratio (200)'),
+    });
   });
 
   it('is refused when it is a workbook', async () => {
@@ -90,8 +122,8 @@ describe('a crosswalk', () => {
 
   it('is refused when it is not there', async () => {
     await using workspace = await makeWorkspace({});
-    await expect(readCrosswalk({ path: 'ids.csv', match: 'email', id: 'id' }, workspace.dir)).rejects.toThrow(
-      'ids.csv cannot be read',
-    );
+    await expect(
+      readCrosswalk({ path: 'ids.csv', match: 'email', id: 'id' }, workspace.dir, DEFAULT_LIMITS),
+    ).rejects.toThrow('ids.csv cannot be read');
   });
 });

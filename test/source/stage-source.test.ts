@@ -187,6 +187,35 @@ describe('gzip', () => {
       'limit bytes',
     );
   });
+
+  it('is let through at exactly its limits', async () => {
+    const packed = gzipSync(Buffer.alloc(96 * 1024 * 1024, 'a,b\n'), { level: 9 });
+    const ratio = (96 * 1024 * 1024) / packed.length;
+    const within = { 'a.gz': packed };
+    await stage(within, 'a.gz', { limits: { ratio, bytes: 96 * 1024 * 1024 } });
+    await refusal(within, 'a.gz', { limits: { ratio: ratio - 0.01 } });
+    await refusal(within, 'a.gz', { limits: { ratio, bytes: 96 * 1024 * 1024 - 1 } });
+
+    const zip = makeZip(['b.csv', 'folder/é.csv'].map((name) => ({ name, content: CSV })));
+    const limits = { fileCount: 2, pathBytes: 13, bytes: CSV.length * 2 };
+    const { names } = await stage({ 'a.zip': zip }, 'a.zip', { limits });
+    expect(names).toEqual(['a.zip/b.csv', 'a.zip/folder/é.csv']);
+    const long = await refusal({ 'a.zip': zip }, 'a.zip', { limits: { ...limits, pathBytes: 12 } });
+    expect(long.message).toBe(
+      'The file is beyond the limit pathBytes (12): the path of entry 2 has 13 bytes.',
+    );
+    expect(long.place).toEqual({ file: 'a.zip' });
+    await refusal({ 'a.zip': zip }, 'a.zip', { limits: { ...limits, fileCount: 1 } });
+    const twice = { 'a.csv': CSV, 'b.csv': CSV };
+    await stage(twice, '*.csv', { limits: { fileCount: 2, bytes: CSV.length * 2 } });
+    await refusal(twice, '*.csv', { limits: { fileCount: 1 } });
+  });
+
+  it('is refused when a zip lists far more than it may have files', async () => {
+    const entries = Array.from({ length: 21 }, (_, index) => ({ name: `f${index}/`, content: '' }));
+    const { message } = await refusal({ 'a.zip': makeZip(entries) }, 'a.zip', { limits: { fileCount: 2 } });
+    expect(message).toContain('limit fileCount (2)');
+  });
 });
 
 describe('a zip', () => {

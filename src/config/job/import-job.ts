@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../deep-readonly.ts';
 import { workspacePathSchema } from '../workspace-path.ts';
+import { limitsSchema } from './input-limits.ts';
 import { type Notify, notifySchema } from './notify.ts';
 import { safetySchema } from './safety.ts';
 import { scheduleSchema } from './schedule.ts';
@@ -53,6 +54,17 @@ const fields = z.strictObject({
       'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
     ),
   safety: safetySchema.prefault({}).describe('What stops a run before its first write.'),
+  html: z
+    .enum(['keep', 'strip', 'sanitize'])
+    .default('keep')
+    .describe(
+      'HTML in what is sent, whatever the mapping makes of it. `keep` leaves it to the mapping; `sanitize` lets harmless formatting through in descriptions and none elsewhere; `strip` lets none through.',
+    ),
+  limits: limitsSchema
+    .prefault({})
+    .describe(
+      'What protects memory and disk from a damaged or hostile file: the source, a crosswalk, a lookup.',
+    ),
   schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
   notify: notifySchema.exactOptional().describe('Whom to tell how it went.'),
 });

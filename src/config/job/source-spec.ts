@@ -5,19 +5,6 @@ import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from '../place/remo
 import { workspacePathSchema } from '../workspace-path.ts';
 import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
 
-const most = (what: string) => z.int().min(1).exactOptional().describe(what);
-
-/** Names and defaults are those of csv/ and source/, whose messages name them. */
-const limitsSchema = z.strictObject({
-  rowBytes: most('Most bytes of one row, quoted line breaks included. Default 32 MiB.'),
-  cellBytes: most('Most bytes of one cell. Default 16 MiB.'),
-  rows: most('Most rows of one file. Default 50,000,000.'),
-  columns: most('Most cells of one row. Default 16,384.'),
-  bytes: most('Most bytes of all files together, unpacked. Default 10 GiB.'),
-  ratio: most('How many times larger than its archive the content may be. Default 200.'),
-  fileCount: most('Most files, those within zips counted one by one. Default 1,000.'),
-});
-
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
 export const sourceSchema = z
   .strictObject({
@@ -42,9 +29,6 @@ export const sourceSchema = z
       .enum(['standard', 'none'])
       .default('standard')
       .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
-    limits: limitsSchema
-      .exactOptional()
-      .describe('What protects memory and disk from a damaged or hostile file.'),
   })
   .superRefine(exactlyOnePlace);
 

@@ -1,14 +1,19 @@
 import { type JsonSchema, plainSchemaFor, type SchemaName } from './json-schema.ts';
+import { limitsMarkdown } from './limits-markdown.ts';
 import { rowsOf } from './schema-rows.ts';
 import { branchesOf, code, typeOf } from './schema-type.ts';
+
+/** What there is a reference of. */
+export type ReferenceName = SchemaName | 'environment' | 'limits';
 
 const HEADING = '####';
 
 /**
- * The reference of a kind of file, or of the environment, as Markdown: tables of its keys with type, default and meaning, nested keys by their
- * path. All of it stands in the schemas, so that it says what is read.
+ * The reference of a kind of file, of the environment, or of the limits, as Markdown: tables of its keys with type,
+ * default and meaning, nested keys by their path. All of it stands in the schemas, so that it says what is read.
  */
-export function referenceMarkdown(name: SchemaName | 'environment'): string {
+export function referenceMarkdown(name: ReferenceName): string {
+  if (name === 'limits') return limitsMarkdown();
   const schema = plainSchemaFor(name);
   const definitions = definitionsOf(schema);
   const nameOf = (reference: string) => resolveName(reference, definitions);

@@ -4,7 +4,7 @@ import type { Read } from '../expression.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
-import { keyMissing, MOST_ROWS, neighbourMisaligned, tooManyRows } from './reasons.ts';
+import { keyMissing, neighbourMisaligned, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';
 
 /** More rows than this that cannot be placed are not kept until the next that can. */
@@ -18,6 +18,7 @@ export class AdjacentGrouper implements Grouper {
   readonly #key: Read;
   readonly #trusted: (row: SourceRow) => boolean;
   readonly #head: Test | undefined;
+  readonly #mostRows: number;
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
   #current: Block | undefined;
@@ -29,10 +30,11 @@ export class AdjacentGrouper implements Grouper {
    * @param trusted tells whether the key of a misaligned row can be trusted
    * @param head tells the row that describes a record; a block without one is only a part
    */
-  constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined) {
+  constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined, mostRows: number) {
     this.#key = key;
     this.#trusted = trusted;
     this.#head = head;
+    this.#mostRows = mostRows;
   }
 
   startTable(): void {
@@ -79,10 +81,10 @@ export class AdjacentGrouper implements Grouper {
   /** The block of the key: the current one, or a new one. */
   #blockOf(key: string): Block {
     const current = this.#current;
-    if (current?.key === key && current.size < MOST_ROWS) {
+    if (current?.key === key && current.size < this.#mostRows) {
       return current;
     }
-    const tooMany = current?.key === key ? tooManyRows(current.firstLine) : undefined;
+    const tooMany = current?.key === key ? tooManyRows(current.firstLine, this.#mostRows) : undefined;
     if (tooMany !== undefined) {
       current?.charge(tooMany);
     }

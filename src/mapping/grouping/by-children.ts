@@ -65,6 +65,7 @@ export function byChildren(
                   }),
           };
         },
+        scope.limits.recordRows,
       ),
   };
 }

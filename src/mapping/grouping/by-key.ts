@@ -10,7 +10,8 @@ import { finishKeyed, ScratchGrouper } from './scratch-grouper.ts';
 export function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefined): Grouping {
   return {
     kind: 'adjacent',
-    open: () => new AdjacentGrouper(by.read, inFirstColumn(scope.columns, by.sources), head),
+    open: () =>
+      new AdjacentGrouper(by.read, inFirstColumn(scope.columns, by.sources), head, scope.limits.recordRows),
   };
 }
 
@@ -39,6 +40,7 @@ export function byKeyAnywhere(
             : { ...UNLINKED, belongs: key };
         },
         (gathered) => finishKeyed(gathered, head, keyOf),
+        scope.limits.recordRows,
       ),
   };
 }

@@ -25,6 +25,7 @@ export function byParent(scope: Scope, parent: string, names: readonly Value[]):
             : { ...UNLINKED, names: namesOf(row) };
         },
         finishReferred,
+        scope.limits.recordRows,
       ),
   };
 }

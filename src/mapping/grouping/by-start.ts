@@ -11,11 +11,15 @@ export function byStart(scope: Scope, condition: Condition): Grouping {
   return {
     kind: 'starts',
     open: () =>
-      new StartsGrouper(starts, (row) => {
-        const { firstSlots } = row.table;
-        const fits = row.misaligned?.firstFits !== false;
-        const cells = row.cells.map((cell, slot) => (fits && firstSlots.has(slot) ? cell : undefined));
-        return starts({ ...row, cells }, 0) ? 'starts' : decidedByFirst(row) ? 'continues' : 'unknown';
-      }),
+      new StartsGrouper(
+        starts,
+        (row) => {
+          const { firstSlots } = row.table;
+          const fits = row.misaligned?.firstFits !== false;
+          const cells = row.cells.map((cell, slot) => (fits && firstSlots.has(slot) ? cell : undefined));
+          return starts({ ...row, cells }, 0) ? 'starts' : decidedByFirst(row) ? 'continues' : 'unknown';
+        },
+        scope.limits.recordRows,
+      ),
   };
 }

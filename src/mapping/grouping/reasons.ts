@@ -1,13 +1,11 @@
+import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
 import type { Reason } from '../../model/reason.ts';
 
-/** More rows than this are no product and no contact: the key of the mapping must be wrong. */
-export const MOST_ROWS = 20_000;
-
 /** Why a record is rejected that has more rows than fit. */
-export function tooManyRows(line: number): Reason {
+export function tooManyRows(line: number, most: number): Reason {
   return {
-    code: 'too-many-rows',
-    message: `the record goes on for more than ${MOST_ROWS} rows; is this the column that tells records apart?`,
+    code: TOO_MANY_ROWS,
+    message: `${beyondLimit('recordRows', most)} ${raiseLimit('recordRows')}`,
     line,
   };
 }

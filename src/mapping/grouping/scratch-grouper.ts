@@ -3,7 +3,7 @@ import type { Test } from '../condition.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
-import { MOST_ROWS, tooManyRows } from './reasons.ts';
+import { tooManyRows } from './reasons.ts';
 import { spansOf } from './record.ts';
 import type { Member, RowLinks, RowScratch } from './row-scratch.ts';
 
@@ -14,15 +14,18 @@ export class ScratchGrouper implements Grouper {
   readonly #scratch: RowScratch;
   readonly #linksOf: (row: SourceRow) => RowLinks;
   readonly #finish: (record: GatheredRecord) => RecordRows;
+  readonly #mostRows: number;
 
   constructor(
     scratch: RowScratch,
     linksOf: (row: SourceRow) => RowLinks,
     finish: (record: GatheredRecord) => RecordRows,
+    mostRows: number,
   ) {
     this.#scratch = scratch;
     this.#linksOf = linksOf;
     this.#finish = finish;
+    this.#mostRows = mostRows;
   }
 
   startTable(): void {
@@ -55,8 +58,8 @@ export class ScratchGrouper implements Grouper {
     for (const member of this.#scratch.members()) {
       const [first] = members;
       const next = first !== undefined && first.record !== member.record;
-      if (next || members.length >= MOST_ROWS) {
-        tooMany ??= next ? undefined : tooManyRows(first?.row.line ?? member.row.line);
+      if (next || members.length >= this.#mostRows) {
+        tooMany ??= next ? undefined : tooManyRows(first?.row.line ?? member.row.line, this.#mostRows);
         yield { members, tooMany };
         members = [];
         tooMany = next ? undefined : tooMany;

@@ -3,7 +3,7 @@ import type { Test } from '../condition.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
 import type { Grouper } from './grouper.ts';
-import { MOST_ROWS, neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
+import { neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';
 
 /** What is known of a misaligned row: whether it begins a record. */
@@ -16,14 +16,16 @@ export type Beginning = 'starts' | 'continues' | 'unknown';
 export class StartsGrouper implements Grouper {
   readonly #starts: Test;
   readonly #beginning: (row: SourceRow) => Beginning;
+  readonly #mostRows: number;
   #rows: SourceRow[] = [];
   #all: SourceRow[] = [];
   #fault: Reason | undefined;
   #out: RecordRows[] = [];
 
-  constructor(starts: Test, beginning: (row: SourceRow) => Beginning) {
+  constructor(starts: Test, beginning: (row: SourceRow) => Beginning, mostRows: number) {
     this.#starts = starts;
     this.#beginning = beginning;
+    this.#mostRows = mostRows;
   }
 
   startTable(): void {
@@ -66,8 +68,8 @@ export class StartsGrouper implements Grouper {
 
   /** A record without end is rejected piece by piece, so that it need not be kept whole. */
   #splitWhenFull(): void {
-    if (this.#all.length >= MOST_ROWS) {
-      const fault = tooManyRows(this.#all[0]?.line ?? 0);
+    if (this.#all.length >= this.#mostRows) {
+      const fault = tooManyRows(this.#all[0]?.line ?? 0, this.#mostRows);
       this.#fault ??= fault;
       this.#flush();
       this.#fault = fault;

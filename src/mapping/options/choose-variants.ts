@@ -1,6 +1,7 @@
+import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 import type { ProductOption } from '../../model/product.ts';
 import { Unreadable } from '../cell.ts';
-import { type Choice, MOST_COMBINATIONS, type OptionTable } from './option-table.ts';
+import type { Choice, OptionTable } from './option-table.ts';
 
 /** How a mapping wants its options. */
 export interface OptionRules {
@@ -8,6 +9,8 @@ export interface OptionRules {
   readonly blank: 'reject' | 'any';
   /** Lower-cased name and value of the option that stands for none. */
   readonly none: { readonly name: string; readonly value: string } | undefined;
+  /** The most variants that combinations may give. */
+  readonly mostCombinations: number;
 }
 
 /** The options of a product and its variants, each with one value per option. */
@@ -24,7 +27,8 @@ export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen |
     return { options: [], choices: [{ row: 0, values: [] }] };
   }
   const rows = table.choices.map((choice) => kept.map((option) => choice[option]));
-  const expanded = rules.blank === 'any' ? expandBlanks(table, kept, rows) : complete(table, kept, rows);
+  const expanded =
+    rules.blank === 'any' ? expandBlanks(table, kept, rows, rules) : complete(table, kept, rows);
   if (expanded instanceof Unreadable) {
     return expanded;
   }
@@ -36,21 +40,21 @@ export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen |
 }
 
 /** Each listed value of each option with each of the others, all from one row. */
-export function combine(table: OptionTable): Chosen | Unreadable {
+export function combine(table: OptionTable, { mostCombinations }: OptionRules): Chosen | Unreadable {
   const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
   const lists = kept.map((option) => [...new Set(table.listed[option] ?? [])]);
   const count = lists.reduce((product, list) => product * list.length, 1);
-  if (count > MOST_COMBINATIONS) {
-    return tooMany(count, table.rows[0]?.line);
+  if (count > mostCombinations) {
+    return tooMany(count, mostCombinations, table.rows[0]?.line);
   }
   const choices = combinations(lists).map((values) => ({ row: 0, values }));
   return { options: optionsOf(table, kept, choices), choices };
 }
 
-function tooMany(count: number, line: number | undefined): Unreadable {
+function tooMany(variants: number, most: number, line: number | undefined): Unreadable {
   return new Unreadable(
     'too-many-combinations',
-    `the listed options combine to ${count} variants; at most ${MOST_COMBINATIONS} are made`,
+    `${beyondLimit('combinations', most, { variants })} ${raiseLimit('combinations')}`,
     line,
   );
 }
@@ -112,6 +116,7 @@ function expandBlanks(
   table: OptionTable,
   kept: readonly number[],
   rows: readonly (readonly (string | undefined)[])[],
+  { mostCombinations }: OptionRules,
 ): readonly Choice[] | Unreadable {
   const named = rows.filter(isComplete);
   if (named.length === rows.length) {
@@ -127,8 +132,8 @@ function expandBlanks(
     }
     const lists = chosen.map((value, index) => (value === undefined ? (values[index] ?? []) : [value]));
     const count = lists.reduce((product, list) => product * list.length, 1);
-    if (choices.length + count > MOST_COMBINATIONS) {
-      return tooMany(choices.length + count, table.rows[row]?.line);
+    if (choices.length + count > mostCombinations) {
+      return tooMany(choices.length + count, mostCombinations, table.rows[row]?.line);
     }
     for (const one of combinations(lists)) {
       if (!taken.has(tupleKey(one))) {

@@ -15,6 +15,3 @@ export interface Choice {
   readonly row: number;
   readonly values: readonly string[];
 }
-
-/** The most variants that combinations may give. */
-export const MOST_COMBINATIONS = 200;

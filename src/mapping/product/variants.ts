@@ -98,7 +98,7 @@ function readVariants(
   if (table instanceof Unreadable) {
     return table.reason('options', rows.head?.line);
   }
-  const chosen = alone && combines ? combine(table) : chooseVariants(table, rules);
+  const chosen = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
   if (chosen instanceof Unreadable) {
     return chosen.reason('options', rows.head?.line);
   }
@@ -218,5 +218,6 @@ function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
     keep,
     blank,
     none: pair === undefined ? undefined : { name: pair[0].toLowerCase(), value: pair[1].toLowerCase() },
+    mostCombinations: scope.limits.combinations,
   };
 }

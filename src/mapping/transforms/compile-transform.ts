@@ -68,13 +68,13 @@ function compileObject(scope: Scope, path: Path, transform: TransformObject): St
     });
   }
   if (transform.replace !== undefined) {
-    const pattern = compilePattern(transform.replace, complain('replace'));
+    const pattern = compilePattern(transform.replace, scope.limits, complain('replace'));
     return pattern === undefined
       ? NOTHING
       : replace(pattern, argument(scope, [...path, 'with'], transform.with ?? ''));
   }
   if (transform.extract !== undefined) {
-    const pattern = compilePattern(transform.extract, complain('extract'));
+    const pattern = compilePattern(transform.extract, scope.limits, complain('extract'));
     return pattern === undefined ? NOTHING : extract(pattern);
   }
   if (transform.template !== undefined) {

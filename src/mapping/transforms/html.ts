@@ -4,8 +4,8 @@ import type sanitizeHtml from 'sanitize-html';
 import { textOrBlank } from './text.ts';
 import { type Step, textStep } from './transform.ts';
 
-/** What becomes of HTML in a text. */
-export type HtmlPolicy = 'keep' | 'strip' | 'sanitize' | 'decode' | 'escape';
+/** What becomes of HTML in a text, as a mapping says it. */
+export type HtmlTreatment = 'keep' | 'strip' | 'sanitize' | 'decode' | 'escape';
 
 /** What `sanitize` lets through: text formatting, lists, tables, links and pictures; no scripts, styles or frames. */
 const HARMLESS: sanitizeHtml.IOptions = {
@@ -24,28 +24,61 @@ const HARMLESS: sanitizeHtml.IOptions = {
 };
 
 /** What becomes of the HTML in a text. */
-export function html(policy: HtmlPolicy): Step {
-  switch (policy) {
+export function html(treatment: HtmlTreatment): Step {
+  switch (treatment) {
     case 'keep':
       return textStep((text) => text);
     case 'strip': {
-      const sanitize = loadSanitizer();
-      return textStep((text) => textOrBlank(stripped(text, sanitize)));
+      const { plain } = htmlCleaner();
+      return textStep((text) => textOrBlank(plain(text)));
     }
     case 'sanitize': {
-      const sanitize = loadSanitizer();
-      return textStep((text) => textOrBlank(sanitize(text, HARMLESS).trim()));
+      const { harmless } = htmlCleaner();
+      return textStep((text) => textOrBlank(harmless(text)));
     }
     case 'decode':
       return textStep((text) => textOrBlank(decodeHTML(text).trim()));
     case 'escape':
       return textStep(paragraphs);
     default:
-      return policy satisfies never;
+      return treatment satisfies never;
   }
 }
 
-/** Loaded where a mapping wants it: it would double the time that a small import takes to start. */
+/** Takes from texts what is, or may become, HTML. */
+export interface HtmlCleaner {
+  /** The text alone. What is HTML only once it is decoded is taken out as well, however often it was encoded. */
+  plain(text: string): string;
+  /** HTML of the allow-list, and nothing else. */
+  harmless(text: string): string;
+}
+
+/** What begins a tag or a comment for a browser (HTML Standard, 13.2.5.6); any other `<` is a character. */
+const MARKUP = /<[a-z/!?]/i;
+
+/** Whether a browser would find HTML in the text. */
+export function hasHtml(text: string): boolean {
+  return MARKUP.test(text);
+}
+
+/** Loads the sanitizer. */
+export function htmlCleaner(): HtmlCleaner {
+  const sanitize = loadSanitizer();
+  return {
+    plain(text) {
+      let bare = stripped(text, sanitize);
+      while (hasHtml(bare)) {
+        const barer = stripped(bare, sanitize);
+        // Should the sanitizer ever see text where a browser sees a tag, the tag is broken.
+        bare = barer === bare ? barer.replaceAll(/<(?=[a-z/!?])/gi, '') : barer;
+      }
+      return bare;
+    },
+    harmless: (text) => sanitize(text, HARMLESS).trim(),
+  };
+}
+
+/** Loaded where it is wanted: it would double the time that a small import takes to start. */
 function loadSanitizer(): typeof sanitizeHtml {
   return createRequire(import.meta.url)('sanitize-html');
 }

@@ -1,4 +1,6 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import type { MappingLimits } from '../scope.ts';
 import { textOrBlank } from './text.ts';
 import { type Step, textStep } from './transform.ts';
 
@@ -6,7 +8,17 @@ import { type Step, textStep } from './transform.ts';
  * A pattern of a mapping, on an engine whose time grows with the text only: a pattern from a file must not be able
  * to stop the process. Undefined, with a complaint, when it is no pattern.
  */
-export function compilePattern(written: string, complain: (message: string) => void): RE2JS | undefined {
+export function compilePattern(
+  written: string,
+  { patternLength }: MappingLimits,
+  complain: (message: string) => void,
+): RE2JS | undefined {
+  const characters = written.length;
+  if (characters > patternLength) {
+    const beyond = beyondLimit('patternLength', patternLength, { characters });
+    complain(`${beyond} ${raiseLimit('patternLength')}`);
+    return undefined;
+  }
   try {
     return RE2JS.compile(written);
   } catch (error) {

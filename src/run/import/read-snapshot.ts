@@ -1,4 +1,3 @@
-import type { CsvLimits } from '../../csv/csv-limits.ts';
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { compileMapping } from '../../mapping/compile-mapping.ts';
 import { mapTables } from '../../mapping/map-tables.ts';
@@ -7,7 +6,6 @@ import type { Mapped } from '../../model/record.ts';
 import type { Snapshot, SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { MappingSource } from '../mapping/open-mapping.ts';
-import { definedOnly } from './defined-only.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** A staged source, and how it is to be read. */
@@ -36,14 +34,8 @@ export async function openSnapshotFile(
     encoding: source.encoding ?? csv?.encoding,
     delimiter: source.delimiter ?? csv?.delimiter,
     quotes: snapshot.readAs === undefined ? written.quotes : 'standard',
-    limits: csvLimits(written.limits),
+    limits: request.job.limits,
   });
-}
-
-/** The limits of the job that concern CSV; those left out keep their defaults. */
-function csvLimits(limits: ImportRequest['job']['source']['limits']): Partial<CsvLimits> {
-  const { rowBytes, cellBytes, rows, columns } = limits ?? {};
-  return definedOnly({ rowBytes, cellBytes, rows, columns });
 }
 
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
@@ -66,6 +58,8 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         crosswalk,
         weightUnit: request.store.weightUnit,
         now: stagedAt,
+        limits: request.job.limits,
+        html: request.job.html,
       });
       return mapTables(mapping, openTables(reading, tables), {
         onTable: ({ unused }) => {

@@ -1,10 +1,8 @@
 import type { Run } from '../../model/run.ts';
 import { type Snapshot, saveSnapshot } from '../../source/snapshot.ts';
-import type { SourceLimits } from '../../source/source-limits.ts';
 import { stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { RunContext } from '../context.ts';
-import { definedOnly } from './defined-only.ts';
 import type { ImportRequest } from './import-request.ts';
 import { runDigest } from './run-digest.ts';
 import { stageStoreLists } from './store-lists.ts';
@@ -18,17 +16,12 @@ export type Stage = (
   knownVersion: string | null,
 ) => Promise<Snapshot | undefined>;
 
-function sourceLimits({ source }: ImportRequest['job']): Partial<SourceLimits> {
-  const { bytes, ratio, fileCount } = source.limits ?? {};
-  return definedOnly({ bytes, ratio, fileCount });
-}
-
 /** Stages the job's own source. */
 export const stageJobSource: Stage = (context, { job }, folder, knownVersion) =>
   stageSourceUnless(knownVersion, job.source, {
     workspaceDir: context.workspaceDir,
     folder,
-    limits: sourceLimits(job),
+    limits: job.limits,
     signal: context.signal,
     onProgress: ({ bytes }) =>
       context.onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),

@@ -1,20 +1,39 @@
+import type { Job } from '../../config/job/job.ts';
 import type { MappingFile } from '../../config/mapping/mapping-file.ts';
 import { checkMapping } from '../../mapping/compile-mapping.ts';
 import { runMappingTests } from '../../mapping/run-mapping-tests.ts';
+import type { MappingLimits } from '../../mapping/scope.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
+import { DEFAULT_LIMITS } from '../../model/input-limits.ts';
 import { parseCsvText } from './parse-csv-text.ts';
+
+/** The limits that a mapping is held to by the jobs that use it: the highest of each, so that no run is told of here in vain. */
+function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
+  const users = jobs.flatMap((job) =>
+    job.kind === 'import' && job.mapping === mapping.name ? [job.limits] : [],
+  );
+  const highest = (limit: keyof MappingLimits) =>
+    users.length === 0 ? DEFAULT_LIMITS[limit] : Math.max(...users.map((limits) => limits[limit]));
+  return {
+    patternLength: highest('patternLength'),
+    recordRows: highest('recordRows'),
+    combinations: highest('combinations'),
+  };
+}
 
 /** What is wrong in mappings beyond their schema, their own tests included, and how many of those passed. */
 export async function checkMappings(
   mappings: readonly MappingFile[],
+  jobs: readonly Job[],
 ): Promise<{ readonly problems: readonly ConfigurationProblem[]; readonly passed: number }> {
   const problems: ConfigurationProblem[] = [];
   let passed = 0;
   for (const mapping of mappings) {
-    const wrong = checkMapping(mapping.spec);
+    const limits = limitsFor(mapping, jobs);
+    const wrong = checkMapping(mapping.spec, limits);
     problems.push(...wrong.map(({ path, message }) => ({ place: mapping.placeOf(path), message })));
     if (wrong.length > 0) continue;
-    for (const { name, problems: failures } of await runMappingTests(mapping.spec, parseCsvText)) {
+    for (const { name, problems: failures } of await runMappingTests(mapping.spec, parseCsvText, limits)) {
       if (failures.length === 0) passed++;
       problems.push(
         ...failures.map(({ path, message }) => ({

@@ -34,7 +34,7 @@ export async function openMapping(
   const lookups = new Map<string, LookupTable>();
   for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
     if (path === undefined) continue;
-    const file = await readSideTable(resolve(dir, path), path);
+    const file = await readSideTable(resolve(dir, path), path, { limits: job.limits, rows: 'lookupRows' });
     const rows: (readonly string[])[] = [];
     for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
     const table = lookupTable(file.header, rows, match);
@@ -42,7 +42,7 @@ export async function openMapping(
     lookups.set(name, table);
     digests.push(file.digest());
   }
-  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, workspaceDir));
+  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, workspaceDir, job.limits));
   const tests: MappingSpec['tests'] = [];
   return {
     spec,

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { readCsv } from '../../csv/read-csv.ts';
-import { SourceError, StoreferryError } from '../../model/errors.ts';
+import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
+import { beyondLimit, type InputLimits, raiseLimit } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
 import { gunzip } from '../../source/gunzip.ts';
 import { peek } from '../../source/peek.ts';
 import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise.ts';
+import { refuseTooMuch } from '../../source/source-limits.ts';
 
 /** A CSV file beside the source: a lookup table or a crosswalk. */
 export interface SideTable {
@@ -16,11 +19,22 @@ export interface SideTable {
   rows(): AsyncIterable<readonly Row[]>;
 }
 
+/** What holds for a file beside the source. */
+export interface SideTableLimits {
+  readonly limits: InputLimits;
+  /** The one on its rows, which are held in memory. */
+  readonly rows: 'crosswalkRows' | 'lookupRows';
+}
+
 /**
  * Opens a CSV file, perhaps packed with gzip, that is read beside the source. SourceError when it is not there or is
- * something else, CsvError when it is broken.
+ * something else, CsvError when it is broken; either where it is beyond a limit.
  */
-export async function readSideTable(path: string, name: string): Promise<SideTable> {
+export async function readSideTable(
+  path: string,
+  name: string,
+  { limits, rows }: SideTableLimits,
+): Promise<SideTable> {
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const chunk of createReadStream(path)) {
@@ -28,11 +42,22 @@ export async function readSideTable(path: string, name: string): Promise<SideTab
       yield chunk;
     }
   }
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    const { size: packedBytes } = await stat(path);
+    let unpackedBytes = 0;
+    for await (const chunk of await unpacked(hashed(), name)) {
+      unpackedBytes += chunk.length;
+      refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: unpackedBytes }, limits);
+      yield chunk;
+    }
+  }
   try {
-    const table = await readCsv(Readable.from(await unpacked(hashed(), name), { objectMode: false }), {
-      name,
-    });
-    return { header: table.header, digest: () => hash.copy().digest('hex'), rows: () => table.batches() };
+    const table = await readCsv(Readable.from(watched(), { objectMode: false }), { name, limits });
+    return {
+      header: table.header,
+      digest: () => hash.copy().digest('hex'),
+      rows: () => upTo(limits[rows], table.batches(), (line) => tooMany(name, line, rows, limits)),
+    };
   } catch (cause) {
     if (cause instanceof StoreferryError) throw cause;
     throw new SourceError(`The file ${name} cannot be read.`, {
@@ -41,6 +66,25 @@ export async function readSideTable(path: string, name: string): Promise<SideTab
       hint: 'Is it there, and may this user read it? A lookup is looked for beside its mapping, a crosswalk in the workspace.',
     });
   }
+}
+
+async function* upTo(
+  most: number,
+  batches: AsyncIterable<readonly Row[]>,
+  beyond: (line: number) => CsvError,
+): AsyncGenerator<readonly Row[]> {
+  let left = most;
+  for await (const batch of batches) {
+    const first = batch[left];
+    if (first !== undefined) throw beyond(first.line);
+    left -= batch.length;
+    yield batch;
+  }
+}
+
+function tooMany(file: string, line: number, limit: SideTableLimits['rows'], limits: InputLimits): CsvError {
+  const message = `The file is ${beyondLimit(limit, limits[limit])}`;
+  return new CsvError(message, { place: { file, line }, hint: raiseLimit(limit) });
 }
 
 async function unpacked(bytes: AsyncIterable<Uint8Array>, name: string): Promise<AsyncIterable<Uint8Array>> {

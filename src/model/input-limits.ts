@@ -1,0 +1,121 @@
+const KIB = 1024;
+const MIB = KIB * KIB;
+
+/** The limits on what an import takes in, where the job sets none; their names are those in the job. */
+export const DEFAULT_LIMITS = {
+  rowBytes: 32 * MIB,
+  cellBytes: 16 * MIB,
+  rows: 50_000_000,
+  columns: 16_384,
+  headerBytes: 8 * KIB,
+  bytes: 10 * KIB * MIB,
+  ratio: 200,
+  fileCount: 1_000,
+  pathBytes: KIB,
+  crosswalkRows: 10_000_000,
+  lookupRows: 500_000,
+  patternLength: 1_000,
+  recordRows: 20_000,
+  combinations: 200,
+  mergedCopies: 1_000,
+} as const satisfies Readonly<Record<string, number>>;
+
+/** The name of a limit. */
+export type LimitName = keyof typeof DEFAULT_LIMITS;
+/** A value for each limit. */
+export type InputLimits = Readonly<Record<LimitName, number>>;
+
+/** How a limit is explained. */
+interface LimitWords {
+  /** What is counted, for the reference. */
+  readonly counts: string;
+  /** What a message says was found; `{…}` stands for what differs. */
+  readonly found: string;
+}
+
+/**
+ * Every limit in words: what protects memory and disk from a damaged or hostile file. Schema, messages and reference
+ * are made of this table.
+ */
+export const LIMIT_WORDS = {
+  rowBytes: {
+    counts: 'Most bytes of one row, quoted line breaks included.',
+    found: 'the row that begins here is longer; perhaps a quote is not closed, or this is no CSV file',
+  },
+  cellBytes: {
+    counts: 'Most bytes of one cell.',
+    found: 'cell {cell} of the row is longer; perhaps its quote is not closed',
+  },
+  rows: {
+    counts: 'Most rows of one file.',
+    found: 'this row is one too many',
+  },
+  columns: {
+    counts: 'Most cells of one row.',
+    found: 'the row has {cells} cells',
+  },
+  headerBytes: {
+    counts: 'Most bytes of the name of one column.',
+    found: 'the name of column {column} has {bytes} bytes; is this line the header?',
+  },
+  bytes: {
+    counts: 'Most bytes of all files of the source together, or of another file, unpacked.',
+    found: 'unpacked, it is larger',
+  },
+  ratio: {
+    counts: 'How many times larger than its archive the content may be; judged from 64 MiB on.',
+    found: 'what has been unpacked is more times larger than the archive, as in one made to fill disks',
+  },
+  fileCount: {
+    counts: 'Most files, those within zips counted one by one.',
+    found: 'there are more files',
+  },
+  pathBytes: {
+    counts: 'Most bytes of the path of a file within a zip.',
+    found: 'the path of entry {entry} has {bytes} bytes',
+  },
+  crosswalkRows: {
+    counts: 'Most rows of a crosswalk, which is held in memory.',
+    found: 'this row of the crosswalk is one too many',
+  },
+  lookupRows: {
+    counts: 'Most rows of the file of a lookup, which is held in memory.',
+    found: 'this row of the lookup is one too many',
+  },
+  patternLength: {
+    counts: 'Most characters of a pattern in the mapping.',
+    found: 'the pattern has {characters} characters',
+  },
+  recordRows: {
+    counts: 'Most rows of one record; one with more is rejected.',
+    found: 'the record goes on for more rows; is this the column that tells records apart?',
+  },
+  combinations: {
+    counts: 'Most variants that a product gets by combining options; one with more is rejected.',
+    found: 'the listed options combine to {variants} variants',
+  },
+  mergedCopies: {
+    counts: 'Most copies of a contact that `duplicates: merge` merges; more are rejected.',
+    found: 'the same id stands {copies} times; is the mapping of the id right?',
+  },
+} as const satisfies Readonly<Record<LimitName, LimitWords>>;
+
+/** The code of the reason for which pieces of a record beyond `recordRows` are rejected: that they look like copies explains less. */
+export const TOO_MANY_ROWS = 'too-many-rows';
+
+/** The end of a sentence on what is beyond a limit, with its name and value; `found` fills the `{…}` of its message. */
+export function beyondLimit(
+  limit: LimitName,
+  most: number,
+  found: Readonly<Record<string, number>> = {},
+): string {
+  const filled = LIMIT_WORDS[limit].found.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    String(found[name] ?? '…'),
+  );
+  return `beyond the limit ${limit} (${most}): ${filled}${filled.endsWith('?') ? '' : '.'}`;
+}
+
+/** What to do where a limit is too low for what is right. */
+export function raiseLimit(limit: LimitName): string {
+  return `If that is right, set a higher \`limits: { ${limit}: … }\` in the job.`;
+}
