@@ -34,9 +34,14 @@ export function blocksIn(document: string): Block[] {
   return blocks;
 }
 
-/** The file that a block shows, by the comment in its first line; undefined for other blocks. */
-export function fileOf({ content }: Block): { readonly name: string; readonly content: string } | undefined {
-  const [, name, text] = /^# (\S+\.(?:ya?ml|env)|\.env)\n([\s\S]*)$/.exec(content) ?? [];
+/** The file that a block shows, by the comment in its first line or above it; undefined for other blocks. */
+export function fileOf({
+  content,
+  notes,
+}: Block): { readonly name: string; readonly content: string } | undefined {
+  const above = notes.get('file');
+  if (above !== undefined) return { name: above, content: `${content}\n` };
+  const [, name, text] = /^# (\S+\.(?:yaml|env)|\.env)\n([\s\S]*)$/.exec(content) ?? [];
   return name === undefined || text === undefined ? undefined : { name, content: `${text}\n` };
 }
 

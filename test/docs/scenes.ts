@@ -18,8 +18,10 @@ async function sandbox() {
 
 /** The workspace that the repository ships, with a store and the keys to it. */
 async function shippedWorkspace(storeUrl: string): Promise<Record<string, string>> {
+  const stores = await readFile(join(ROOT, 'stores.yaml'), 'utf8');
   return {
-    'stores.yaml': await readFile(join(ROOT, 'stores.yaml'), 'utf8'),
+    // As shipped, but for the sandbox: 50 requests a second would be seconds of waiting.
+    'stores.yaml': stores.replace('requestsPerSecond: 50', 'requestsPerSecond: 5000'),
     'jobs/nightly-catalog.yaml': await job('nightly-catalog.yaml'),
     'jobs/bulk-contacts.yaml': await job('bulk-contacts.yaml'),
     'jobs/list-statistics.yaml': await job('list-statistics.yaml'),
@@ -33,6 +35,23 @@ async function shippedWorkspace(storeUrl: string): Promise<Record<string, string
 
 const inFolder = (folder: string, files: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
+
+const STORES = `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}" }\n`;
+
+async function fillByAnotherTool(url: string, handles: readonly string[]): Promise<void> {
+  for (const handle of handles) {
+    const answer = await fetch(`${url}/api/site/products`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${KEY}`,
+        'User-Agent': 'another-tool/1',
+        'Content-Type': 'application/json',
+      },
+      body: JSON.stringify({ title: handle, url: handle, variants: [{ options: [], price: 1 }] }),
+    });
+    if (!answer.ok) throw new Error(`the sandbox answers ${answer.status}`);
+  }
+}
 
 /** The scenes that documents name above their commands, `<!-- scene: NAME -->`: each is set up anew. */
 export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
@@ -55,11 +74,26 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
     const { url, close, stands } = await sandbox();
     return { folder: 'shop', files: inFolder('shop', await shippedWorkspace(url)), stands, close };
   },
-  /** The same with a Redis, for workers. */
+  /** An own workspace, before a store that another tool has filled. */
+  moving: async () => {
+    const { url, close, stands } = await sandbox();
+    await fillByAnotherTool(url, ['tideline-mug', 'estuary-jug', 'made-by-hand']);
+    const files = {
+      'stores.yaml': STORES,
+      '.env': `STORE_URL=${url}\nSTORE_API_KEY=${KEY}\n`,
+      'export.csv': await sample('catalog.csv'),
+      'crm-export.csv': await sample('crm-export.csv'),
+      'contact-ids.csv': await sample('contact-ids.csv'),
+    };
+    return { folder: 'shop', files: inFolder('shop', files), stands, close };
+  },
+  /** The shipped workspace with a Redis, for workers. */
   'shared workspace': async () => {
     const { url, close, stands } = await sandbox();
     const redis = await startRedis();
-    const [port, listen] = [await freePort(), await freePort()];
+    const [port, listen, dashboard, behindProxy] = await Promise.all([
+      ...[freePort(), freePort(), freePort(), freePort()],
+    ]);
     const files = await shippedWorkspace(url);
     return {
       folder: 'shop',
@@ -71,6 +105,8 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
         '-p 6380': `-p ${port}`,
         '--listen 9464': `--listen ${listen}`,
         '127.0.0.1:9464': `127.0.0.1:${listen}`,
+        '127.0.0.1:8700': `127.0.0.1:${dashboard}`,
+        '127.0.0.1:8701': `127.0.0.1:${behindProxy}`,
       },
       close: async () => {
         await close();
