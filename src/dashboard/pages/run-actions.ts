@@ -23,7 +23,7 @@ interface RunAction {
 export function runActions(facts: ActionFacts): Markup {
   const actions = fitting(facts);
   if (actions.length === 0) return html``;
-  return html`<section class="next" aria-labelledby="next"><h2 id="next">What you can do</h2><ul class="next-list">${actions.map(
+  return html`<section class="next" aria-labelledby="actions"><h2 id="actions">What you can do</h2><ul class="next-list">${actions.map(
     ({ what, label, href, weight }) =>
       html`<li><p>${what}</p><p><a class="button ${weight}" href="${href}">${label}</a></p></li>`,
   )}</ul></section>`;
