@@ -64,7 +64,7 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
         'my-shop/crm-export.csv': await sample('crm-export.csv'),
         'my-shop/contact-ids.csv': await sample('contact-ids.csv'),
       },
-      stands,
+      stands: { ...stands, '127.0.0.1:8700': `127.0.0.1:${await freePort()}` },
       env: { STORE_API_KEY: KEY },
       close,
     };
