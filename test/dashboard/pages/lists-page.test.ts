@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { htmlFindings } from './html-findings.ts';
 import { setupPages, textOf } from './setup.ts';
 
 const NOW = Date.UTC(2030, 0, 15, 12);
@@ -58,8 +57,7 @@ describe('the page of lists', () => {
     ];
     const lines = hostile.flatMap((name, index) => [line(index, name, 13, 10), line(index, name, 14, 12)]);
     await using pages = await scene(lines);
-    const { text, document } = await pages.get('/lists/stats');
-    expect(htmlFindings(text)).toEqual([]);
+    const { document } = await pages.get('/lists/stats');
     expect(document.querySelector('main script, main img')).toBeNull();
     expect([...document.querySelectorAll('.list h2')].map(textOf).join()).toContain(hostile[0]);
   });

@@ -4,7 +4,6 @@ import { jobLockName } from '../../../src/state/lock-names.ts';
 import { aRun } from '../../report/run-facts.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
-import { htmlFindings } from './html-findings.ts';
 import { LOOKING, type PagesScene, pagesOf, setupPages, textOf } from './setup.ts';
 
 const SCRIPT = '<script>alert(1)</script>';
@@ -76,8 +75,7 @@ describe('the page of a run', () => {
   it('runs nothing that stands in the catalog, and is valid for both viewers', async () => {
     for (const id of Object.values(ids)) {
       for (const viewer of [undefined, LOOKING]) {
-        const { text, document } = await pages.get(`/runs/${id}`, viewer);
-        expect(htmlFindings(text)).toEqual([]);
+        const { document } = await pages.get(`/runs/${id}`, viewer);
         expect(document.querySelector('main script, main img')).toBeNull();
       }
     }
@@ -125,7 +123,7 @@ describe('the page of a run under way', () => {
 
   it('shows how far it is, where to hear more, and how to stop it', async () => {
     const { pages, lock } = await watched();
-    const { text, document } = await pages.get('/runs/underway');
+    const { document } = await pages.get('/runs/underway');
     const live = document.querySelector('[data-events]');
     expect(live?.getAttribute('data-events')).toBe('/runs/underway/events');
     expect(textOf(document.querySelector('[aria-current="step"]'))).toBe('Send it to the store');
@@ -134,7 +132,6 @@ describe('the page of a run under way', () => {
     expect(document.querySelector('script[src="/assets/live.js"]')).not.toBeNull();
     expect(document.querySelector('noscript a')?.getAttribute('href')).toBe('/runs/underway');
     expect(document.querySelector('.next-list a')?.getAttribute('href')).toBe('/runs/underway/interrupt');
-    expect(htmlFindings(text)).toEqual([]);
     await lock.release();
     await pages[Symbol.asyncDispose]();
   });
@@ -160,9 +157,8 @@ describe('the page of a run under way', () => {
 
   it('that is not kept says so', async () => {
     await using pages = await setupPages({ 'stores.yaml': '{}\n' });
-    const { status, text, document } = await pages.get(`/runs/${encodeURIComponent(NAMES)}`);
+    const { status, document } = await pages.get(`/runs/${encodeURIComponent(NAMES)}`);
     expect(status).toBe(404);
-    expect(htmlFindings(text)).toEqual([]);
     expect(textOf(document.querySelector('main'))).toContain('The latest 20 runs of each job are kept');
   });
 });

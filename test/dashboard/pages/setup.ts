@@ -13,6 +13,7 @@ import { folderArtifacts } from '../../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../../src/state/sqlite.ts';
 import type { State } from '../../../src/state/state.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
+import { htmlFindings } from './html-findings.ts';
 
 /** Who may do everything, and who may only look. */
 export const ACTING: Viewer = { canAct: true, csrfToken: 'token-of-the-session' };
@@ -30,6 +31,7 @@ export interface PagesScene extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly state: State;
   readonly context: RunContext;
+  /** Throws when the page is no valid HTML, or lacks what its readers need. */
   get(url: string, viewer?: Viewer): Promise<ShownPage>;
 }
 
@@ -118,6 +120,8 @@ export async function pagesOf(
     async get(url, viewer = ACTING) {
       const headers = { 'x-viewer': viewer.canAct ? 'acting' : 'looking' };
       const { statusCode, body } = await app.inject({ method: 'GET', url, headers });
+      const findings = htmlFindings(body);
+      if (findings.length > 0) throw new Error(`${url}: ${findings.join('; ')}`);
       return { status: statusCode, text: body, document: parseHTML(body).document };
     },
     async [Symbol.asyncDispose]() {
