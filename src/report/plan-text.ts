@@ -3,6 +3,7 @@ import type { Run } from '../model/run.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
 import { type Pace, paceWords } from './pace-words.ts';
 import { sayReasons } from './reason-lines.ts';
+import { sayReportFile } from './report-file-line.ts';
 import { saySource } from './source-lines.ts';
 import { planWarnings } from './warning-lines.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -14,6 +15,8 @@ export interface PlanTextOptions extends PageOptions {
   readonly run: Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'store' | 'retryOf'>;
   /** Null when nobody knows. */
   readonly pace: Pace | null;
+  /** The page that shows the same; null or left out when there is none. */
+  readonly reportFile?: string | null;
 }
 
 const FIELDS_SHOWN = 12;
@@ -26,6 +29,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   const { run, pace } = options;
   page.heading(`Plan of ${run.job} for the store ${run.store} (run ${run.id})`);
   saySource(page, plan.source, plan.counts.rows);
+  sayReportFile(page, options.reportFile ?? null);
   sayCounts(page, plan);
   sayChanges(page, plan.fieldsChanged);
   const files = plan.source.files.map(({ name }) => name);

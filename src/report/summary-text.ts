@@ -6,8 +6,10 @@ import type { ChangedId } from '../state/state.ts';
 import { afterExport, sayExport } from './export-text.ts';
 import { limitsWords } from './limits-words.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
+import { pendingDeletes } from './pending-deletes.ts';
 import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
+import { sayReportFile } from './report-file-line.ts';
 import { changedIdWarnings, planWarnings } from './warning-lines.ts';
 import { formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -26,6 +28,8 @@ export interface RunFacts {
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
   readonly changedIds: readonly ChangedId[];
   readonly rejectsFile: string | null;
+  /** The page written when it ended; null or left out when there is none. */
+  readonly reportFile?: string | null;
   /** What an export wrote; null or left out for imports, and until it is written. */
   readonly exported?: Exported | null;
 }
@@ -49,6 +53,7 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
     page.say('Nothing was sent to the store.', { indent: 2 });
   const limits = limitsWords(facts);
   if (limits !== null) page.say(limits, { indent: 2 });
+  sayReportFile(page, facts.reportFile ?? null);
   if (plan !== null) sayRejections(page, facts, plan);
   if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
   for (const { reason, count } of facts.unsentReasons) {
@@ -79,16 +84,12 @@ function sayUnchanged(page: Page, since: string, totals: RunTotals): void {
 }
 
 function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, string][] {
-  const pending = plan.counts.deletes - totals.deleted;
-  const left = totals.unsent === 0 && run.status !== 'planned' ? 'not deleted' : 'still to be deleted';
   const unsent: [string, string, string][] =
     totals.unsent > 0
       ? [[run.status === 'running' ? 'to be sent' : unsentWord(run), grouped(totals.unsent), '']]
       : [];
   const deleted: [string, string, string][] =
-    totals.removed > 0
-      ? [['deleted', grouped(totals.deleted), pending > 0 ? `${grouped(pending)} ${left}` : '']]
-      : [];
+    totals.removed > 0 ? [['deleted', grouped(totals.deleted), pendingDeletes({ run, totals }, plan)]] : [];
   return [
     ['records', grouped(totals.records), `in ${counted(totals.rows, 'row')}`],
     ['applied', grouped(totals.applied), plannedNote(plan)],

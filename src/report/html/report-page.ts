@@ -1,15 +1,40 @@
-import { nextSteps } from '../next-steps.ts';
-import { summaryText } from '../summary-text.ts';
+import { aboutSection } from './about-section.ts';
+import { exportSection } from './export-section.ts';
+import { fieldsSection } from './fields-section.ts';
+import { headlineSection } from './headline-section.ts';
+import { listsSection } from './lists-section.ts';
 import { html, type Markup } from './markup.ts';
+import { movesSection } from './moves-section.ts';
+import { nextSection } from './next-section.ts';
+import { notesSection } from './notes-section.ts';
+import { rejectionsSection, skipsSection, unsentSection } from './reasons-section.ts';
+import { recordsSection } from './records-section.ts';
 import type { ReportFacts } from './report-facts.ts';
+import { safetySection } from './safety-section.ts';
+import { sourceSection } from './source-section.ts';
+import { trafficSection } from './traffic-section.ts';
 
 /**
- * The report of a run without the document around it: headings begin with h2, so that a page gives the h1. The
- * dashboard shows the same.
+ * The report of a run without the document around it, the most important first. Headings begin with h2, so that a page
+ * gives the h1; the dashboard shows the same.
  */
 export async function reportSections(facts: ReportFacts): Promise<Markup> {
-  const { run, plan, now, program } = facts;
-  const steps = nextSteps(run, plan, program);
-  return html`<section><h2>Summary</h2><pre>${summaryText(facts, { colors: false, width: 100, now, program })}</pre></section>
-${steps.map(({ what, command }) => html`<p>${what}</p><pre><code>${command}</code></pre>`)}`;
+  return html`<div class="report">
+${[
+  headlineSection(facts),
+  nextSection(facts),
+  exportSection(facts),
+  await listsSection(facts),
+  recordsSection(facts),
+  safetySection(facts),
+  movesSection(facts),
+  fieldsSection(facts),
+  rejectionsSection(facts),
+  unsentSection(facts),
+  skipsSection(facts),
+  notesSection(facts),
+  await trafficSection(facts),
+  sourceSection(facts),
+  aboutSection(facts),
+]}</div>`;
 }

@@ -1,4 +1,9 @@
-import { html, type Markup } from '../html/markup.ts';
+import type { Markup } from '../html/markup.ts';
+import { html } from '../html/markup.ts';
+import { printable, shortened } from '../wording/printable.ts';
+import { listed } from '../wording/words.ts';
+import { type Drawing, drawPlot } from './draw-plot.ts';
+import { spreadLabels } from './spread-labels.ts';
 
 /** A figure over time. */
 export interface TrendSeries {
@@ -7,7 +12,101 @@ export interface TrendSeries {
   readonly points: readonly { readonly at: number; readonly value: number }[];
 }
 
-/** Lines over time, each with its name at its end. */
-export async function trendPlot(_series: readonly TrendSeries[]): Promise<Markup> {
-  return html``;
+/** More lines in one plot than anybody can tell apart. */
+const SERIES_SHOWN = 6;
+const LONGEST_NAME = 18;
+const SIZE = { width: 440, height: 150, marginLeft: 48, marginTop: 12, marginBottom: 24 };
+const COLOURS = ['var(--plot-main)', 'var(--plot-second)', 'var(--share-applied)', 'var(--share-skipped)'];
+const DASHES = ['none', '6 3', '2 3'];
+/** Between the names of two lines, so that both can be read; in pixels. */
+const LABEL_HEIGHT = 14;
+
+/** Lines over time, from the lowest to the highest value; where there are several, each has its name at its end. */
+export async function trendPlot(series: readonly TrendSeries[]): Promise<Markup> {
+  const drawn = series.filter(({ points }) => points.length > 0).slice(0, SERIES_SHOWN);
+  if (drawn.length === 0) return html``;
+  const lines = drawn.flatMap(({ points }, index) =>
+    points.map(({ at, value }) => ({ at: new Date(at), value, index })),
+  );
+  const values = lines.map(({ value }) => value);
+  const domain = roomy(Math.min(...values), Math.max(...values));
+  const ends = drawn.map(({ name, points }, index) => {
+    const last = points.at(-1);
+    return {
+      at: new Date(last?.at ?? 0),
+      value: last?.value ?? 0,
+      index,
+      name: shortened(printable(name), LONGEST_NAME),
+    };
+  });
+  const scale = (SIZE.height - SIZE.marginTop - SIZE.marginBottom) / (domain[1] - domain[0]);
+  const moved = spreadLabels(
+    ends.map(({ value }) => -value * scale),
+    LABEL_HEIGHT,
+  );
+  const several = drawn.length > 1;
+  const colour = (index: number) => COLOURS[index % COLOURS.length] ?? 'currentColor';
+  const drawing: Drawing = (plot) => ({
+    ...SIZE,
+    marginRight: several ? 30 + Math.max(...ends.map(({ name }) => name.length)) * 6 : 14,
+    x: { type: 'utc', label: null, ticks: 4, domain: widened(lines.map(({ at }) => at.getTime())) },
+    y: { domain: [...domain], label: null, grid: true, ticks: 4 },
+    marks: [
+      ...drawn.map((_, index) =>
+        plot.line(
+          lines.filter((point) => point.index === index),
+          {
+            x: 'at',
+            y: 'value',
+            stroke: colour(index),
+            strokeWidth: 1.75,
+            strokeDasharray: DASHES[index % DASHES.length] ?? 'none',
+          },
+        ),
+      ),
+      ...ends.flatMap((end, index) => [
+        plot.dot([end], { x: 'at', y: 'value', fill: colour(index), r: 3 }),
+        ...(several
+          ? [
+              plot.text([end], {
+                x: 'at',
+                y: 'value',
+                text: 'name',
+                textAnchor: 'start',
+                dx: 8,
+                dy: moved[index] ?? 0,
+                fill: 'var(--ink)',
+              }),
+            ]
+          : []),
+      ]),
+    ],
+  });
+  return await drawPlot(drawing, described(drawn));
+}
+
+/** With some air above and below; a line that does not move stands in the middle. */
+function roomy(lowest: number, highest: number): readonly [number, number] {
+  const air = highest > lowest ? (highest - lowest) * 0.1 : Math.max(1, Math.abs(highest) * 0.1);
+  return [lowest >= 0 ? Math.max(0, lowest - air) : lowest - air, highest + air];
+}
+
+/** One moment alone has no width: a day around it. */
+function widened(moments: readonly number[]): [Date, Date] {
+  const [from, to] = [Math.min(...moments), Math.max(...moments)];
+  return from < to
+    ? [new Date(from), new Date(to)]
+    : [new Date(from - 43_200_000), new Date(to + 43_200_000)];
+}
+
+function described(series: readonly TrendSeries[]): string {
+  const told = series.map(({ name, points }) => {
+    const [first, last] = [points[0], points.at(-1)];
+    return `${shortened(printable(name), 60)} from ${figure(first?.value ?? 0)} to ${figure(last?.value ?? 0)}`;
+  });
+  return `Over time: ${listed(told)}.`;
+}
+
+function figure(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 1 });
 }

@@ -1,0 +1,42 @@
+import { html, type Markup, type Slot } from './markup.ts';
+
+/** A column of a table: what stands above it, and on a narrow screen before each of its cells. */
+export interface Column {
+  readonly header: string;
+  /** Figures stand to the right, so that they can be compared. */
+  readonly numeric?: boolean;
+}
+
+/** What a table is made of. The first cell of a row names the row. */
+export interface TableParts {
+  readonly caption: Slot;
+  /** The heading above it says the same: only who cannot see it hears the caption. */
+  readonly captionHidden?: boolean;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Slot[])[];
+  /** The sum of the figures above. */
+  readonly sum?: readonly Slot[];
+}
+
+/** A table that becomes a list of cards where there is no room for columns. */
+export function dataTable({ caption, captionHidden = false, columns, rows, sum }: TableParts): Markup {
+  return html`<table class="data">
+<caption${captionHidden && html` class="unseen"`}>${caption}</caption>
+<thead><tr>${columns.map(
+    ({ header, numeric }) => html`<th scope="col"${numeric === true && html` class="num"`}>${header}</th>`,
+  )}</tr></thead>
+<tbody>
+${rows.map((cells) => tableRow(columns, cells))}</tbody>
+${sum !== undefined && html`<tfoot>${tableRow(columns, sum)}</tfoot>\n`}</table>
+`;
+}
+
+function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
+  return html`<tr>${cells.map((cell, index) => {
+    const column = columns[index];
+    const classes = column?.numeric === true && html` class="num"`;
+    if (index === 0) return html`<th scope="row"${classes}>${cell}</th>`;
+    return html`<td${classes} data-label="${column?.header}">${cell}</td>`;
+  })}</tr>
+`;
+}

@@ -1,0 +1,45 @@
+import type { SafetyVerdict } from '../../model/plan.ts';
+import { safetyFound, safetyName, verdictsNow } from '../safety-words.ts';
+import { sentence } from '../wording/words.ts';
+import { dataTable } from './data-table.ts';
+import { html, type Markup } from './markup.ts';
+import type { ReportFacts } from './report-facts.ts';
+import { section } from './section.ts';
+import { badge } from './status-badge.ts';
+
+/** The safety limits of the job, those that stopped it first; null where it has none. */
+export function safetySection(facts: ReportFacts): Markup | null {
+  const verdicts = verdictsNow(facts);
+  if (verdicts.length === 0) return null;
+  const stops = verdicts.some(({ exceeded }) => exceeded);
+  const passed = facts.run.approved ? 'Safety limits: a person said yes' : 'Safety limits: stopped';
+  const table = dataTable({
+    caption: 'What each limit was held against, before the first request',
+    captionHidden: true,
+    columns: [{ header: 'Guards against' }, { header: 'Verdict' }, { header: 'Found' }, { header: 'Limit' }],
+    rows: verdicts.map((verdict) => [
+      html`${safetyName(verdict.limit)} <code class="setting">${verdict.limit}</code>`,
+      verdictMark(verdict),
+      html`${sentence(safetyFound(verdict, facts.run))}${limitMeter(verdict)}`,
+      limitWords(verdict),
+    ]),
+  });
+  return section('safety', stops ? passed : 'Safety limits: all within', table);
+}
+
+function verdictMark({ exceeded }: SafetyVerdict): Markup {
+  return exceeded ? badge('bad', 'beyond the limit') : badge('good', 'within');
+}
+
+function limitWords({ limit, allowed }: SafetyVerdict): string {
+  if (allowed === undefined) return limit === 'key' ? 'must not change' : 'not empty';
+  return `${limit === 'minRows' ? 'at least' : 'at most'} ${allowed.text}`;
+}
+
+/** How far the figure is from its limit, drawn; the words beside it say the same. */
+function limitMeter({ limit, figure, base, allowed, exceeded }: SafetyVerdict): Markup | null {
+  if (allowed === undefined || base === null || base === 0 || limit === 'key') return null;
+  const whole = Math.max(base, figure, allowed.amount);
+  const percent = (value: number) => `${Number(((value / whole) * 100).toFixed(2))}%`;
+  return html`<svg class="meter" aria-hidden="true" width="100%" height="16"><rect class="meter-track" x="0" y="5" width="100%" height="6"/><rect class="${exceeded ? 'meter-bad' : 'meter-good'}" x="0" y="5" width="${percent(figure)}" height="6"/><rect class="meter-limit" x="${percent(Math.min(allowed.amount, whole * 0.996))}" y="0" width="2" height="16"/></svg>`;
+}

@@ -1,0 +1,21 @@
+/** Of fewer nobody can tell what is usual. */
+const FEWEST = 5;
+/** How far from the middle a value must be: so many times the usual distance, and this share of the middle. */
+const DISTANCES = 4;
+const SHARE = 0.5;
+
+/** Which values stand out from the others; none where there are too few, or nothing is usual. */
+export function oddValues(values: readonly number[]): boolean[] {
+  if (values.length < FEWEST) return values.map(() => false);
+  const middle = median(values);
+  const usual = median(values.map((value) => Math.abs(value - middle)));
+  const far = Math.max(usual * DISTANCES, Math.abs(middle) * SHARE, Number.MIN_VALUE);
+  return values.map((value) => Math.abs(value - middle) > far);
+}
+
+function median(values: readonly number[]): number {
+  const rising = values.toSorted((a, b) => a - b);
+  const half = Math.floor(rising.length / 2);
+  const upper = rising[half] ?? 0;
+  return rising.length % 2 === 1 ? upper : ((rising[half - 1] ?? upper) + upper) / 2;
+}

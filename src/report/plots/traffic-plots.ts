@@ -1,0 +1,123 @@
+import type { TrafficSample } from '../../model/traffic.ts';
+import { html, type Markup } from '../html/markup.ts';
+import { formatDuration } from '../wording/durations.ts';
+import { grouped } from '../wording/words.ts';
+import { type Drawing, drawPlot } from './draw-plot.ts';
+import { unitOf } from './elapsed.ts';
+import { plotFigure } from './plot-figure.ts';
+import { AREA, LINE, steps } from './steps.ts';
+
+/** With fewer there is no course to see. */
+const FEWEST_SAMPLES = 3;
+const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
+const Y = { label: null, grid: true, ticks: 4, zero: true };
+
+/** What all plots of a run have in common: its time. */
+interface Course {
+  readonly samples: readonly TrafficSample[];
+  readonly x: (at: number) => number;
+  readonly axis: {
+    readonly domain: readonly [number, number];
+    readonly label: string;
+    readonly ticks: number;
+  };
+}
+
+/** Rate, answer times and requests at once over the time of a run; null of a run too short to have a course. */
+export async function trafficPlots(samples: readonly TrafficSample[]): Promise<Markup | null> {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || samples.length < FEWEST_SAMPLES) return null;
+  const span = Math.max(1, last.at + last.ms - first.at);
+  const unit = unitOf(span);
+  const course: Course = {
+    samples,
+    x: (at) => Number(((at - first.at) / unit.ms).toFixed(4)),
+    axis: { domain: [0, span / unit.ms], label: `${unit.name} since the first request`, ticks: 6 },
+  };
+  return html`<div class="plots">
+${await ratePlot(course)}
+${await answerPlot(course)}
+${await concurrencyPlot(course)}
+</div>
+`;
+}
+
+async function ratePlot({ samples, x, axis }: Course): Promise<Markup> {
+  const rate = (figure: number, ms: number) => Number(((figure / Math.max(1, ms)) * 1000).toFixed(2));
+  const all = steps(samples, x, ({ requests, ms }) => rate(requests, ms), 0);
+  const failed = steps(samples, x, (sample) => rate(sample.failed, sample.ms), 0);
+  const retries = steps(samples, x, (sample) => rate(sample.retries, sample.ms), 0);
+  const most = Math.max(...samples.map(({ requests, ms }) => rate(requests, ms)));
+  const sum = (figure: 'failed' | 'retries') => samples.reduce((whole, sample) => whole + sample[figure], 0);
+  const drawing: Drawing = (plot) => ({
+    ...SIZE,
+    x: axis,
+    y: Y,
+    marks: [
+      plot.areaY(all, { ...AREA, fill: 'var(--plot-main)', fillOpacity: 0.22 }),
+      plot.line(all, { ...LINE, stroke: 'var(--plot-main)', strokeWidth: 1.25 }),
+      plot.areaY(failed, { ...AREA, fill: 'var(--plot-bad)', fillOpacity: 0.8 }),
+      ...(sum('retries') > 0
+        ? [plot.line(retries, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' })]
+        : []),
+      plot.ruleY([0]),
+    ],
+  });
+  const title = 'Requests a second';
+  const text = `At most ${grouped(Math.round(most))} a second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were tries again.`;
+  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+    { kind: 'main', label: 'all' },
+    ...(sum('failed') > 0 ? [{ kind: 'bad', label: 'failed' } as const] : []),
+    ...(sum('retries') > 0 ? [{ kind: 'second', label: 'tried again' } as const] : []),
+  ]);
+}
+
+async function answerPlot({ samples, x, axis }: Course): Promise<Markup> {
+  const slowest = Math.max(0, ...samples.map(({ p95 }) => p95 ?? 0));
+  const inSeconds = slowest >= 2_000;
+  const shown = (ms: number | null) => (ms === null ? null : inSeconds ? ms / 1000 : ms);
+  const half = steps(samples, x, ({ p50 }) => shown(p50), null);
+  const most = steps(samples, x, ({ p95 }) => shown(p95), null);
+  const drawing: Drawing = (plot) => ({
+    ...SIZE,
+    x: axis,
+    y: Y,
+    marks: [
+      plot.areaY(most, { ...AREA, fill: 'var(--plot-second)', fillOpacity: 0.16 }),
+      plot.line(most, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' }),
+      plot.line(half, { ...LINE, stroke: 'var(--plot-main)' }),
+      plot.ruleY([0]),
+    ],
+  });
+  const title = `Time of an answer, in ${inSeconds ? 'seconds' : 'milliseconds'}`;
+  const text = `Half of the answers, and nineteen of twenty, took no longer than drawn; at worst ${formatDuration(slowest)}.`;
+  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+    { kind: 'main', label: 'half took no longer' },
+    { kind: 'second', label: '95% took no longer' },
+  ]);
+}
+
+async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
+  const allowed = steps(samples, x, ({ concurrency }) => concurrency, null);
+  const most = Math.max(1, ...samples.map(({ concurrency }) => concurrency));
+  const pauses = samples
+    .filter(({ pausedMs }) => pausedMs > 0)
+    .map(({ at, ms, pausedMs }) => ({ from: x(at), to: x(at + Math.min(ms, pausedMs)) }));
+  const drawing: Drawing = (plot) => ({
+    ...SIZE,
+    x: axis,
+    y: { ...Y, domain: [0, most], ticks: Math.min(4, most), tickFormat: 'd' },
+    marks: [
+      plot.rectY(pauses, { x1: 'from', x2: 'to', y1: 0, y2: most, fill: 'var(--plot-pause)' }),
+      plot.line(allowed, { ...LINE, stroke: 'var(--plot-main)' }),
+      plot.ruleY([0]),
+    ],
+  });
+  const paused = samples.reduce((sum, { pausedMs }) => sum + pausedMs, 0);
+  const title = 'Requests at once, as the limiter allowed';
+  const text = `At most ${grouped(most)}${paused > 0 ? `; sending paused for ${formatDuration(paused)}` : ''}.`;
+  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+    { kind: 'main', label: 'allowed at once' },
+    ...(paused > 0 ? [{ kind: 'pause', label: 'paused' } as const] : []),
+  ]);
+}
