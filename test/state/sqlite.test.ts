@@ -7,7 +7,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
+import { encodeBody } from '../../src/state/body-codec.ts';
+import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
+import type { State } from '../../src/state/state.ts';
 import { itAgreesWithPlainMaps } from './model-suite.ts';
 import { applied, bodyOf, range, sampleRun, TARGET, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';
@@ -74,8 +77,57 @@ describe('the embedded state', () => {
       }
     }
     const database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
-    expect(database.prepare('SELECT count(*) AS rows FROM bodies').get()?.['rows']).toBe(10);
+    const living = database.prepare('SELECT living FROM bodies').all();
+    const bits = living.map((row) => Number(row['living']).toString(2).replaceAll('0', '').length);
+    expect(bits.reduce((sum, count) => sum + count, 0)).toBe(10);
     database.close();
+  });
+
+  it('packs the bodies anew that outlive their neighbours', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    const record = async (state: State, keys: readonly number[], fingerprint: string) => {
+      const results = keys.map((index) => applied(upsert(index, `key-${index}`, { fingerprint })));
+      await state.runs.record(run, 1, results, keys.length);
+      await state.ledger(TARGET).count('nightly');
+    };
+    await using state = await openSqliteState(folder);
+    await state.runs.create(run);
+    await record(state, range(16), 'first');
+    const size = () => {
+      using database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+      return Number(
+        database.prepare('SELECT length(content) AS size FROM bodies ORDER BY number').get()?.['size'],
+      );
+    };
+    const whole = size();
+    await record(state, range(7), 'second');
+    expect(size()).toBe(whole);
+    await record(state, [7, 8, 9, 10, 11, 12, 13], 'second');
+    expect(size()).toBeLessThan(whole);
+    const fingerprints = range(16).map((index) => (index < 14 ? 'second' : 'first'));
+    expect(await state.ledger(TARGET).bodies(range(16).map((index) => `key-${index}`))).toEqual(
+      fingerprints.map((fingerprint, index) => bodyOf(`key-${index}`, fingerprint)),
+    );
+  });
+
+  it('reads the bodies of a database from before they lay in blocks', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    database.exec(MIGRATIONS[0] ?? '');
+    database.exec('PRAGMA user_version = 1');
+    const { store, baseUrl, resource } = TARGET;
+    database.prepare('INSERT INTO targets VALUES (1, ?, ?, ?)').run(store, baseUrl, resource);
+    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
+    const body = database.prepare('INSERT INTO bodies VALUES (?, ?)');
+    for (const number of [3, 4]) body.run(number, encodeBody(`{"body":${number}}`));
+    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 3)");
+    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 4)");
+    database.close();
+    await using state = await openSqliteState(folder);
+    expect(await state.ledger(TARGET).bodies(['coat', 'shirt'])).toEqual(['{"body":3}', '{"body":4}']);
+    expect(await state.ledger(TARGET).marks(['shirt'])).toMatchObject([{ fingerprint: 'b', id: 8 }]);
   });
 
   it('answers calls that were made before it was closed, and refuses later ones', async () => {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Bodies } from './bodies.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Merges cost little per row when they are large; this many rows take a fraction of a second. */
@@ -10,7 +11,8 @@ export interface Acknowledged {
   readonly mark: {
     readonly fingerprint: string;
     readonly id: number | null;
-    readonly body: Uint8Array;
+    /** The number that `Bodies.add` gave it. */
+    readonly body: number;
   } | null;
 }
 
@@ -30,21 +32,19 @@ export interface Journal {
 }
 
 /** The journal of an open database. */
-export function createJournal(database: DatabaseSync): Journal {
+export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
   const append = database.prepare(
     'INSERT INTO journal (target, key, fingerprint, id, job, body) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  const insertBody = database.prepare('INSERT INTO bodies (content) VALUES (?)');
   const size = database.prepare('SELECT count(*) AS size FROM journal');
   const any = database.prepare('SELECT 1 FROM journal LIMIT 1');
   const mergeSteps = [
     // Only the last word on a key counts.
-    `DELETE FROM bodies WHERE number IN (
-       SELECT body FROM journal WHERE number NOT IN (SELECT max(number) FROM journal GROUP BY target, key))`,
+    `INSERT INTO dead_bodies SELECT body FROM journal
+       WHERE body IS NOT NULL AND number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)`,
     'DELETE FROM journal WHERE number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)',
     // Bodies of marks that are replaced or forgotten.
-    `DELETE FROM bodies WHERE number IN (
-       SELECT marks.body FROM journal CROSS JOIN marks USING (target, key))`,
+    'INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key)',
     'DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL)',
     `INSERT INTO marks (target, key, fingerprint, id, job, body)
        SELECT target, key, fingerprint, id, job, body FROM journal
@@ -57,6 +57,7 @@ export function createJournal(database: DatabaseSync): Journal {
   let appended = Number(size.get()?.['size']);
   const mergeAll = () => {
     for (const step of mergeSteps) step.run();
+    bodies.bury();
     appended = 0;
   };
   return {
@@ -65,8 +66,7 @@ export function createJournal(database: DatabaseSync): Journal {
       if (mark === null) {
         append.run(target, key, null, null, job, null);
       } else {
-        const body = insertBody.run(mark.body).lastInsertRowid;
-        append.run(target, key, mark.fingerprint, mark.id, job, body);
+        append.run(target, key, mark.fingerprint, mark.id, job, mark.body);
       }
     },
     mergeIfLarge() {

@@ -3,7 +3,7 @@
  * that was released; add one.
  *
  * - `marks` is what every record of every night is compared with, so its rows are small and lie in key order; bodies
- *   lie apart, in order of arrival, since only changed records need theirs.
+ *   lie apart, in order of arrival, since only changed records need theirs; both tables refer to them by block and place (see bodies.ts).
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
  *   without fingerprint forgets its key.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent. `detail` is JSON for the last two.
@@ -45,5 +45,12 @@ export const MIGRATIONS: readonly string[] = [
     known_id INTEGER NOT NULL, answered_id INTEGER NOT NULL,
     PRIMARY KEY (run, shard, operation)
   ) STRICT, WITHOUT ROWID;
+  `,
+  // Bodies in blocks (see bodies.ts): each that is there becomes a block of one.
+  `
+  ALTER TABLE bodies ADD COLUMN living INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE bodies ADD COLUMN packed INTEGER NOT NULL DEFAULT 1;
+  UPDATE marks SET body = body * 16;
+  UPDATE journal SET body = body * 16;
   `,
 ];

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
-import { encodeBody } from '../body-codec.ts';
 import type { ChangedId, OutcomeTally, Refusal } from '../state.ts';
+import type { Bodies } from './bodies.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
 import {
@@ -32,7 +32,12 @@ export interface SqliteOutcomes {
 }
 
 /** The outcomes of an open database. */
-export function createSqliteOutcomes(database: DatabaseSync, names: Names, journal: Journal): SqliteOutcomes {
+export function createSqliteOutcomes(
+  database: DatabaseSync,
+  names: Names,
+  journal: Journal,
+  bodies: Bodies,
+): SqliteOutcomes {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(
     `INSERT INTO outcomes (run, shard, operation, kind, rows, detail) VALUES (?, ?, ?, ?, ?, ?)
@@ -72,18 +77,16 @@ export function createSqliteOutcomes(database: DatabaseSync, names: Names, journ
     if (run === 0) throw new StateError(`There is no run ${batch.run} to record outcomes for.`);
     const target = names.target(batch.target);
     const job = names.job(batch.job);
-    const { shard, kinds, rows, keys, fingerprints, ids, bodies, details } = batch;
+    const { shard, kinds, rows, keys, fingerprints, ids, details } = batch;
+    const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
+    let applied = 0;
     for (const [position, operation] of batch.operations.entries()) {
       const kind = kinds[position] ?? UNSENT;
       const key = keys[position] ?? '';
-      const body = bodies[position] ?? null;
       insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
-      if (body !== null) {
-        const mark = {
-          fingerprint: fingerprints[position] ?? '',
-          id: ids[position] ?? null,
-          body: encodeBody(body),
-        };
+      if (kind === APPLIED) {
+        const fingerprint = fingerprints[position] ?? '';
+        const mark = { fingerprint, id: ids[position] ?? null, body: numbers[applied++] ?? 0 };
         journal.append(target, job, { key, mark });
       } else if (kind === DELETED) {
         journal.append(target, job, { key, mark: null });

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
+import { createBodies } from './bodies.ts';
 import { type PlainError, perform, type SqliteAnswer, type SqliteCall } from './calls.ts';
 import { createJournal } from './journal.ts';
 import { createSqliteLedger } from './ledger.ts';
@@ -15,11 +16,12 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
   try {
     const database = await openDatabase(path);
     const names = createNames(database);
-    const journal = createJournal(database);
+    const bodies = createBodies(database);
+    const journal = createJournal(database, bodies);
     const calls = {
-      ...createSqliteLedger(database, names, journal),
+      ...createSqliteLedger(database, names, journal, bodies),
       ...createSqliteRuns(database),
-      ...createSqliteOutcomes(database, names, journal),
+      ...createSqliteOutcomes(database, names, journal, bodies),
     };
     port.on('message', (call: SqliteCall | 'close') => {
       if (call === 'close') {
