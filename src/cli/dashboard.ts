@@ -12,7 +12,7 @@ import { openQueues } from '../queue/open-queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';
 import { commandOf } from './dashboard/command-of.ts';
-import { handOver } from './dashboard/hand-over.ts';
+import { handOver, hasWorkers } from './dashboard/hand-over.ts';
 import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';
@@ -53,11 +53,12 @@ export async function dashboard(
   };
 
   await using ending = new AsyncDisposableStack();
-  const queues = redisUrl === undefined ? null : openQueues({ redisUrl, patient: false, onError: () => {} });
+  const queues = redisUrl === undefined ? null : await openQueues({ redisUrl, patient: false, onError: () => {} });
   if (queues !== null) ending.use(queues);
   const actions = ending.use(
     actionRunner({
       start: (action, onRun) => childCommand(commandOf(action, directory), onRun),
+      hasWorkers: async () => queues !== null && (await hasWorkers(queues)),
       enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
       log,
     }),

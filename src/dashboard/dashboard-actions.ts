@@ -24,6 +24,8 @@ export interface DashboardActions {
    * job goes on at a time.
    */
   readonly begin: (action: Action, once: string) => Promise<ActionResult>;
+  /** Whether runs are handed over to workers at the moment, instead of running beside the dashboard. */
+  readonly hasWorkers: () => Promise<boolean>;
   /** How far the action of a confirmation is; undefined when nobody knows of it any more. */
   readonly look: (
     once: string,

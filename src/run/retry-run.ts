@@ -1,14 +1,9 @@
-import { LEGACY_ENCODINGS } from '../csv/encodings.ts';
-import { formatRow } from '../csv/format-row.ts';
-import { readCsv } from '../csv/read-csv.ts';
-import { UsageError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
-import { readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
-import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
 import { stageContents } from '../source/stage-contents.ts';
 import type { RunContext } from './context.ts';
+import { readCorrections, refuseUnlessLatest } from './corrections.ts';
 import type { DeliverShards } from './delivery.ts';
 import { applyStep } from './import/apply-step.ts';
 import { continueOrBegin } from './import/continue-run.ts';
@@ -57,52 +52,9 @@ export async function retryRun(
   return await finishStep(context, request, run, plan, failure);
 }
 
-const LOOK_BACK = 50;
-
-async function refuseUnlessLatest(context: RunContext, rejected: Run): Promise<void> {
-  if (rejected.kind === 'plan') {
-    throw new UsageError(`${rejected.id} is a plan: nothing of it was sent, so there is nothing to retry.`, {
-      hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
-    });
-  }
-  const runs = await context.state.runs.list({ job: rejected.job, limit: LOOK_BACK });
-  const latest = runs.find(
-    ({ id, kind, digest, status, retryOf }) =>
-      kind !== 'plan' &&
-      digest !== null &&
-      (id === rejected.id ||
-        !(
-          kind === 'retry' &&
-          retryOf === rejected.id &&
-          status !== 'done' &&
-          status !== 'done-with-rejects'
-        )),
-  );
-  if (latest !== undefined && latest.id !== rejected.id) {
-    throw new UsageError(
-      `The run ${rejected.id} is not the latest of ${rejected.job}: that is ${latest.id}.`,
-      {
-        hint: `Correct the rejects of the latest run: storeferry runs ${latest.id}`,
-      },
-    );
-  }
-  if (!(await context.artifacts.run(rejected.id).exists(REJECTS_FILE))) {
-    throw new UsageError(`The run ${rejected.id} has no rejects file.`, {
-      hint: `storeferry runs ${rejected.id} shows what became of it.`,
-    });
-  }
-}
-
 function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => void): Stage {
   return async (context, _request, folder) => {
-    const from = context.artifacts.run(rejected.id);
-    const corrected = await readCorrectedRejects({
-      name: `${from.location}/${REJECTS_FILE}`,
-      corrected: () => from.read(REJECTS_FILE),
-      untouched: () => from.read(UNTOUCHED_FILE),
-      index: await readRejectsIndex(from),
-      csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
-    });
+    const corrected = await readCorrections(context, rejected);
     onEdits(corrected.edits);
     return await stageContents(corrected.files, corrected.readAs, folder);
   };

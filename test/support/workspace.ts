@@ -18,7 +18,8 @@ export interface CommandResult {
 export interface RunningCommand {
   readonly process: ChildProcess;
   readonly ended: Promise<CommandResult>;
-  /** What it has printed to standard error by now. */
+  /** What it has printed by now. */
+  stdout(): string;
   stderr(): string;
   /** Resolves when the text has appeared on either output. */
   printed(text: string): Promise<void>;
@@ -90,7 +91,7 @@ export async function makeWorkspace(
         watch();
         ended.then(() => reject(new Error(`ended before it printed '${text}': ${stdout}${stderr}`)), reject);
       });
-    return { process: child, ended, stderr: () => stderr, printed };
+    return { process: child, ended, stdout: () => stdout, stderr: () => stderr, printed };
   };
 
   return {

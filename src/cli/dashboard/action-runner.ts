@@ -11,6 +11,7 @@ const MOST_REMEMBERED = 1_000;
 export interface ActionRunnerOptions {
   /** Starts the command of an action in a process of its own; `onRun` is told its run. */
   readonly start: (action: Action, onRun: (run: string) => void) => ChildCommand;
+  readonly hasWorkers: () => Promise<boolean>;
   /** Hands a run over to the workers, and gives how to look after it; null when there are none. */
   readonly enqueue: (job: string) => Promise<EnqueuedRun | null>;
   readonly log: DashboardLog;
@@ -36,6 +37,7 @@ interface Errand {
 export function actionRunner({
   start,
   enqueue,
+  hasWorkers,
   log,
 }: ActionRunnerOptions): DashboardActions & AsyncDisposable {
   const remembered = new Map<string, Errand>();
@@ -80,6 +82,7 @@ export function actionRunner({
   };
 
   return {
+    hasWorkers,
     async begin(action, once) {
       const known = remembered.get(once);
       const other = atWork.get(action.job);

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
@@ -36,19 +37,26 @@ export function childCommand(args: readonly string[], onRun: (run: string) => vo
   child.on('message', (message) => {
     if (isChildMessage(message)) onRun(message.run);
   });
-  const ended = new Promise<ChildEnd>((resolve) => {
-    child.once('error', ({ message }) =>
-      resolve({ code: null, words: `It could not be started: ${message}` }),
-    );
-    // After all that it has said and told.
-    child.once('close', (code) => resolve({ code, words }));
-  });
+  const ended = endOf(child).then(
+    (code): ChildEnd => ({ code, words }),
+    (error: Error): ChildEnd => ({ code: null, words: `It could not be started: ${error.message}` }),
+  );
   return {
     ended,
     interrupt: () => {
       if (child.connected) child.disconnect();
     },
   };
+}
+
+/**
+ * Its exit code, after all that it has said and told. `close` would say so too, but never comes for a child whose channel
+ * was closed from this side.
+ */
+async function endOf(child: ChildProcess): Promise<number | null> {
+  const silent = child.stderr === null ? [] : [once(child.stderr, 'close')];
+  const [[code]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect'), ...silent]);
+  return typeof code === 'number' ? code : null;
 }
 
 function isChildMessage(message: unknown): message is ChildMessage {

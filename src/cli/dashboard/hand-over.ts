@@ -15,11 +15,15 @@ export async function handOver(
   openWorkspace: () => Workspace,
   job: string,
 ): Promise<EnqueuedRun | null> {
-  const workers = await queues.runs.getWorkersCount().catch(() => 0);
-  if (workers === 0) return null;
+  if (!(await hasWorkers(queues))) return null;
   await runRequest(openWorkspace(), job, false);
   const { id } = await enqueueRun(queues, { job, resend: false }, newRunId);
   return { look: () => lookAfter(queues, id) };
+}
+
+/** Whether a worker would take a run; false when Redis does not say. */
+export async function hasWorkers(queues: Queues): Promise<boolean> {
+  return (await queues.runs.getWorkersCount().catch(() => 0)) > 0;
 }
 
 async function lookAfter(queues: Queues, id: string): Promise<ActionResult> {

@@ -1,0 +1,48 @@
+import { html, type Slot } from '../../report/html/markup.ts';
+import { planWarnings } from '../../report/warning-lines.ts';
+import { counted, grouped, listed } from '../../report/wording/words.ts';
+import type { RunReport } from '../../run/run-report.ts';
+import { PageError } from '../guard/page-error.ts';
+import { type Reading, relative } from '../pages/moment.ts';
+import { at } from './confirm-run.ts';
+import type { Confirmation } from './confirmation.ts';
+
+/** What approving a plan will do, to the figure. PageError when there is nothing to approve. */
+export function confirmApprove(report: RunReport, reading: Reading): Confirmation {
+  const { run, plan, totals, unsentDeletes } = report;
+  const { id, job, store, baseUrl } = run;
+  if (plan === null || (run.status !== 'planned' && run.status !== 'stopped')) {
+    throw new PageError(
+      409,
+      'Nothing to approve',
+      `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job anew.`,
+    );
+  }
+  const { counts, resource } = plan;
+  const thing = resource === 'products' ? 'product' : 'contact';
+  const upserts = totals.unsent;
+  const parts = [
+    [counts.new.records, 'new'],
+    [counts.changed.records, 'changed'],
+    [counts.resent.records, 'sent again'],
+  ] as const;
+  const named = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
+  const before = totals.applied + totals.deleted;
+  return {
+    title: `Approve the plan of ${job}?`,
+    lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
+    warnings: plan.safety.filter(({ exceeded }) => exceeded).map(({ message }) => message),
+    does: [
+      html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,
+      unsentDeletes > 0
+        ? html`Deletes <b>${counted(unsentDeletes, thing)}</b>, after everything else and only if nothing is left unsent.`
+        : 'Deletes nothing.',
+      html`Leaves ${counted(counts.unchanged.records, `${thing} as it is`, `${thing}s as they are`)}${counts.rejected.records > 0 && `; ${grouped(counts.rejected.records)} rejected ones are not sent`}.`,
+      ...planWarnings(plan).map((warning): Slot => warning),
+    ],
+    label: unsentDeletes > 0 ? `Send and delete` : 'Send this plan',
+    weight: unsentDeletes > 0 || plan.safety.some(({ exceeded }) => exceeded) ? 'danger' : 'primary',
+    action: `/runs/${id}/approve`,
+    back: `/runs/${id}`,
+  };
+}

@@ -1,0 +1,124 @@
+import type { Run } from '../../model/run.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import type { RejectsEdits } from '../../report/rejects/compare-rejects.ts';
+import { shortened } from '../../report/wording/printable.ts';
+import { counted, grouped } from '../../report/wording/words.ts';
+import type { Frame } from '../pages/frame.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { csrfInput, type Notice, page } from '../pages/layout.ts';
+import { at } from './confirm-run.ts';
+import { confirmationForm } from './confirmation.ts';
+
+const CELLS_SHOWN = 20;
+const CELL_LENGTH = 60;
+
+/** What the corrected file of a run changes, as far as it may be shown. */
+export interface Corrections {
+  readonly edits: RejectsEdits;
+  /** Values of contacts stay out of pages; where they were edited does not. */
+  readonly personal: boolean;
+}
+
+/** The page that takes the corrected rejects of a run; `lying` is what was corrected in the run's folder itself. */
+export function uploadPage(
+  { id, job, totals }: Run,
+  { location, limitBytes, lying, notice }: UploadPageFacts,
+  frame: Frame,
+): string {
+  const rejected =
+    totals === null
+      ? ''
+      : `${counted(totals.rejected, 'record')} of it ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
+  return page({
+    ...frame,
+    title: `Retry run ${id}`,
+    section: 'runs',
+    notice,
+    body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${rejected}Correct the rows in a spreadsheet, save them as CSV and upload the file here. You will see what was corrected before anything is sent.</p>
+<ol class="does">
+<li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
+<li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
+<li>Upload the file, at most ${Math.round(limitBytes / 1_000_000)} MB.</li>
+</ol>
+<form class="upload" method="post" action="/runs/${id}/retry/upload" enctype="multipart/form-data">
+${csrfInput(frame.viewer)}
+<p><label for="file">The corrected file</label>
+<input id="file" name="file" type="file" accept=".csv,.txt,.tsv,text/csv" required></p>
+<p class="actions"><button type="submit" class="button primary">Upload and check</button> <a class="button" href="/runs/${id}">Cancel</a></p>
+</form>
+${
+  lying !== null &&
+  html`<section><h2>Or send the file as it lies there</h2>
+<p><code>${location}</code> has been corrected in its place: ${editsWords(lying)}.</p>
+<p><a class="button" href="/runs/${id}/retry?upload=lying">See what was corrected</a></p></section>`
+}`,
+  });
+}
+
+export interface UploadPageFacts {
+  /** Where `retry` reads the file. */
+  readonly location: string;
+  readonly limitBytes: number;
+  /** What was corrected in the run's folder itself; null when nothing was. */
+  readonly lying: RejectsEdits | null;
+  readonly notice: Notice | null;
+}
+
+/** The page that shows what was corrected, and what sending it will do. */
+export function confirmRetryPage(
+  { id, job, store, baseUrl }: Run,
+  upload: string,
+  { edits, personal }: Corrections,
+  frame: Frame,
+): string {
+  const nothing = edits.compared && edits.editedCells + edits.addedRows + edits.deletedRows === 0;
+  return page({
+    ...frame,
+    title: `Retry run ${id} with ${counted(edits.rows, 'row')}?`,
+    section: 'runs',
+    notice: nothing
+      ? {
+          tone: 'warning',
+          text: 'Nothing was corrected in this file: unless the mapping has changed, the same rows are rejected again.',
+        }
+      : null,
+    body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
+${cellsTable(edits, personal)}
+<ul class="does">
+<li>Sends what is right now to the store ${at({ name: store, baseUrl })}, through the mapping as it is now: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
+<li>Deletes nothing; safety limits do not apply. What is still wrong is rejected again.</li>
+<li>It is a run of its own. The source stays the truth: correct it there too, or the next run changes it back.</li>
+</ul>
+${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back: `/runs/${id}/retry` }, frame)}`,
+  });
+}
+
+function editsWords(edits: RejectsEdits): string {
+  if (!edits.compared) {
+    return `${counted(edits.rows, 'row')}; the column storeferry_line is gone, so what was corrected cannot be shown`;
+  }
+  const { editedCells, editedRows, rows, addedRows, deletedRows, restoredCells } = edits;
+  return [
+    `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
+    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} taken out`] : []),
+    ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
+    ...(restoredCells > 0
+      ? [
+          `${counted(restoredCells, 'cell')} taken from before, since saving had put question marks into ${restoredCells === 1 ? 'it' : 'them'}`,
+        ]
+      : []),
+  ].join(', ');
+}
+
+function cellsTable({ cells, editedCells }: RejectsEdits, personal: boolean): Markup | false {
+  if (cells.length === 0) return false;
+  const shown = cells.slice(0, CELLS_SHOWN);
+  return html`<div class="table-scroll"><table>
+<caption>${editedCells > shown.length ? `The first ${shown.length} of ${grouped(editedCells)} corrections` : 'Corrections'}</caption>
+<thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
+<tbody>${shown.map(
+    ({ line, column, old, new: now }) =>
+      html`<tr><td>${line}</td><td>${column}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
+  )}</tbody></table></div>
+${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
+}

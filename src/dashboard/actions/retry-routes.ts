@@ -1,0 +1,148 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { explainError, StoreferryError } from '../../model/errors.ts';
+import type { Run } from '../../model/run.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { shortened } from '../../report/wording/printable.ts';
+import { readCorrections, refuseUnlessLatest } from '../../run/corrections.ts';
+import { shownFile } from '../../run/export/shown-location.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { formFields } from '../form-fields.ts';
+import { checkFormToken } from '../guard/guard.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
+import { frameOf } from '../pages/frame.ts';
+import { CSRF_FIELD, type Notice } from '../pages/layout.ts';
+import { onceOf } from './confirmation.ts';
+import { replaceRejects } from './replace-rejects.ts';
+import { confirmRetryPage, uploadPage } from './retry-pages.ts';
+import { showResult } from './show-result.ts';
+import type { Upload, Uploads } from './uploads.ts';
+
+/** Far more than anybody corrects by hand. */
+const UPLOAD_LIMIT_BYTES = 64_000_000;
+const UPLOAD_LIMITS = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
+/** Names the file that lies in the run's folder, in the place of an uploaded one. */
+const LYING = 'lying';
+const NAME_LENGTH = 80;
+
+interface OfRun {
+  readonly Params: { readonly run: string };
+  readonly Querystring: { readonly upload?: unknown };
+}
+
+/** Takes the corrected rejects of a run, shows what was corrected, and sends them once that is confirmed. */
+export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, uploads: Uploads): void {
+  const { context, actions } = dashboard;
+  const forActors = { config: { who: 'actors' } } as const;
+
+  const rejectedRun = async (id: string): Promise<Run> => {
+    const run = await context.state.runs.get(id);
+    if (run === undefined) throw notFound(`There is no run ${id}.`);
+    await refuseUnlessLatest(context, run);
+    return run;
+  };
+  const editsOf = async (run: Run, upload?: Upload) => {
+    const file = upload && { name: upload.name, open: upload.read };
+    return (await readCorrections(context, run, file)).edits;
+  };
+  const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<string> => {
+    const lying = await editsOf(run).catch(() => null);
+    const edited = lying !== null && lying.editedCells + lying.addedRows + lying.deletedRows > 0;
+    const location = shownFile(
+      context.workspaceDir,
+      `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`,
+    );
+    const facts = { location, limitBytes: UPLOAD_LIMIT_BYTES, lying: edited ? lying : null, notice };
+    return uploadPage(run, facts, frameOf(dashboard, request));
+  };
+
+  app.get<OfRun>('/runs/:run/retry', forActors, async (request, reply) => {
+    const run = await rejectedRun(request.params.run);
+    const { upload: id } = request.query;
+    reply.type('text/html; charset=utf-8');
+    if (typeof id !== 'string') return await askForFile(request, run, null);
+    const upload = uploads.find(id, run.id);
+    if (upload === undefined && id !== LYING) return await askForFile(request, run, GONE);
+    const corrections = { edits: await editsOf(run, upload), personal: run.resource === 'contacts' };
+    return confirmRetryPage(run, id, corrections, frameOf(dashboard, request));
+  });
+
+  app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
+    if (!request.isMultipart()) throw new PageError(415, 'No file', 'Go back and choose the corrected file.');
+    const run = await rejectedRun(request.params.run);
+    const upload = await receive(request, run.id, uploads);
+    try {
+      await editsOf(run, upload);
+    } catch (error) {
+      await uploads.drop(upload);
+      if (!(error instanceof StoreferryError)) throw error;
+      const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
+      return reply
+        .code(422)
+        .type('text/html; charset=utf-8')
+        .send(await askForFile(request, run, notice));
+    }
+    return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
+  });
+
+  app.post<OfRun>('/runs/:run/retry', async (request, reply) => {
+    const fields = formFields(request.body);
+    const once = onceOf(fields);
+    const { run: id } = request.params;
+    const frame = frameOf(dashboard, request);
+    const known = await actions.look(once);
+    if (known !== undefined) return showResult(reply, { ...known, once }, frame, dashboard);
+    const run = await rejectedRun(id);
+    const upload = uploads.find(fields['upload'], id);
+    if (upload === undefined && fields['upload'] !== LYING) {
+      return reply.redirect(
+        `/runs/${id}/retry?upload=${encodeURIComponent(fields['upload'] ?? 'none')}`,
+        303,
+      );
+    }
+    if (upload !== undefined) {
+      await replaceRejects(context, upload);
+      await uploads.drop(upload);
+    }
+    const action = { command: 'retry', job: run.job, run: id } as const;
+    return showResult(reply, { action, result: await actions.begin(action, once), once }, frame, dashboard);
+  });
+}
+
+const GONE: Notice = { tone: 'warning', text: 'The uploaded file is gone: upload it again.' };
+
+/** Streams the file of a form to disk, once its token has shown that the form is ours. */
+async function receive(request: FastifyRequest, run: string, uploads: Uploads): Promise<Upload> {
+  let checked = false;
+  try {
+    for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
+      if (part.type === 'field') {
+        if (part.fieldname !== CSRF_FIELD) continue;
+        checkFormToken(request, part.value);
+        checked = true;
+      } else {
+        if (!checked) checkFormToken(request, undefined);
+        return await uploads.keep(
+          run,
+          shortened(part.filename || 'the uploaded file', NAME_LENGTH),
+          part.file,
+        );
+      }
+    }
+  } catch (error) {
+    if (isTooLarge(error)) throw tooLarge(run);
+    throw error;
+  }
+  throw new PageError(400, 'No file', 'Go back and choose the corrected file.');
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_REQ_FILE_TOO_LARGE';
+}
+
+function tooLarge(run: string): PageError {
+  return new PageError(
+    413,
+    'The file is too large',
+    `At most ${UPLOAD_LIMIT_BYTES / 1_000_000} MB can be uploaded. Put a larger one into the folder of the run, and type: storeferry retry ${run}`,
+  );
+}

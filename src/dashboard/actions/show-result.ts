@@ -1,0 +1,60 @@
+import type { FastifyReply } from 'fastify';
+import { html, type Markup } from '../../report/html/markup.ts';
+import type { Action, ActionResult } from '../dashboard-actions.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { Frame } from '../pages/frame.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { page } from '../pages/layout.ts';
+
+const LOOK_AGAIN_S = 2;
+
+/** Leads to the run that an action has become, or says why there is none, or none yet. */
+export function showResult(
+  reply: FastifyReply,
+  { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
+  frame: Frame,
+  { retell }: Pick<DashboardContext, 'retell'>,
+): FastifyReply {
+  const show = (status: number, title: string, body: Markup) =>
+    reply
+      .code(status)
+      .type('text/html; charset=utf-8')
+      .send(page({ ...frame, title, section: 'jobs', body }));
+  const toJob = html`<p class="actions"><a class="button" href="${jobHref(action.job)}">To the job ${action.job}</a></p>`;
+  switch (result.kind) {
+    case 'begun':
+      return reply.redirect(`/runs/${result.run}`, 303);
+    case 'busy':
+      if (result.run !== null) return reply.redirect(`/runs/${result.run}`, 303);
+      return show(
+        409,
+        `${action.job} is being started already`,
+        html`<p>Wait until it shows on the page of the job: one thing at a time is done for a job.</p>${toJob}`,
+      );
+    case 'starting':
+    case 'enqueued':
+      // The address of the confirmation is left, so that to load the page again asks, and does not do it again.
+      if (reply.request.method === 'POST') return reply.redirect(`/starting/${once}`, 303);
+      reply.header('refresh', LOOK_AGAIN_S);
+      return show(
+        200,
+        `Starting ${action.job}`,
+        html`<p role="status">${waitingFor(result)}</p><p>This page looks again every ${LOOK_AGAIN_S} seconds, and shows the run as soon as there is one. <a href="/starting/${once}">Look again now</a></p>${toJob}`,
+      );
+    case 'refused':
+      return show(
+        409,
+        `It could not begin: ${action.command} ${action.job}`,
+        html`<p>Nothing was sent. The command said:</p><pre>${retell(result.message)}</pre>${toJob}`,
+      );
+    default:
+      return result satisfies never;
+  }
+}
+
+function waitingFor(result: Extract<ActionResult, { kind: 'starting' | 'enqueued' }>): string {
+  if (result.kind === 'starting') return 'It reads its source, or waits for another run to end.';
+  return result.workers
+    ? 'It waits for a worker to take it.'
+    : 'It waits for a worker, and none is there at the moment. Start one: storeferry worker';
+}

@@ -1,0 +1,79 @@
+import type { Readable } from 'node:stream';
+import { LEGACY_ENCODINGS } from '../csv/encodings.ts';
+import { formatRow } from '../csv/format-row.ts';
+import { readCsv } from '../csv/read-csv.ts';
+import { UsageError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
+import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
+import type { RunContext } from './context.ts';
+
+/** A file that may take the place of a run's rejects file. */
+export interface CorrectedFile {
+  /** What messages call it. */
+  readonly name: string;
+  readonly open: () => Promise<Readable>;
+}
+
+/**
+ * The rejects file of a run as it was corrected; by default the one in its folder. CsvError when it is broken,
+ * SourceError when it is no rejects file of this run.
+ */
+export async function readCorrections(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  rejected: Run,
+  file?: CorrectedFile,
+): Promise<CorrectedRejects> {
+  const from = artifacts.run(rejected.id);
+  const { name, open } = file ?? {
+    name: `${from.location}/${REJECTS_FILE}`,
+    open: () => from.read(REJECTS_FILE),
+  };
+  return await readCorrectedRejects({
+    name,
+    corrected: open,
+    untouched: () => from.read(UNTOUCHED_FILE),
+    index: await readRejectsIndex(from),
+    csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
+  });
+}
+
+const LOOK_BACK = 50;
+
+/** UsageError unless the rejects of this run can be retried: a plan sent nothing, and of each job only the latest run counts. */
+export async function refuseUnlessLatest(
+  context: Pick<RunContext, 'state' | 'artifacts'>,
+  rejected: Run,
+): Promise<void> {
+  if (rejected.kind === 'plan') {
+    throw new UsageError(`${rejected.id} is a plan: nothing of it was sent, so there is nothing to retry.`, {
+      hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
+    });
+  }
+  const runs = await context.state.runs.list({ job: rejected.job, limit: LOOK_BACK });
+  const latest = runs.find(
+    ({ id, kind, digest, status, retryOf }) =>
+      kind !== 'plan' &&
+      digest !== null &&
+      (id === rejected.id ||
+        !(
+          kind === 'retry' &&
+          retryOf === rejected.id &&
+          status !== 'done' &&
+          status !== 'done-with-rejects'
+        )),
+  );
+  if (latest !== undefined && latest.id !== rejected.id) {
+    throw new UsageError(
+      `The run ${rejected.id} is not the latest of ${rejected.job}: that is ${latest.id}.`,
+      {
+        hint: `Correct the rejects of the latest run: storeferry runs ${latest.id}`,
+      },
+    );
+  }
+  if (!(await context.artifacts.run(rejected.id).exists(REJECTS_FILE))) {
+    throw new UsageError(`The run ${rejected.id} has no rejects file.`, {
+      hint: `storeferry runs ${rejected.id} shows what became of it.`,
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { setupNightly } from '../../support/nightly.ts';
+import { formOf, type HttpClient } from './http-client.ts';
+import { serveDashboard } from './running-dashboard.ts';
+
+/** Loads the page of a run until it has ended. */
+async function endOf(client: HttpClient, page: string): Promise<string> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { words } = await client.get(page);
+    if (!words.includes('Under way')) return words;
+    await sleep(50);
+  }
+  throw new Error(`${page} did not end`);
+}
+
+describe('what is done from the dashboard', () => {
+  it('plans, tells in figures what approving will do, and does exactly that', async () => {
+    await using nightly = await setupNightly(30);
+    const { store, workspace } = nightly;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+
+    const asked = await client.get('/jobs/nightly/plan');
+    expect(asked.words).toContain('Nothing is sent.');
+    const planned = await client.submit(asked, '/jobs/nightly/plan');
+    expect(planned.words).toMatch(/^Run \w+/);
+    expect(store.requests).toHaveLength(0);
+
+    const [run = ''] = /(?<=Run )\w+/.exec(planned.words) ?? [];
+    await endOf(client, `/runs/${run}`);
+    const approval = await client.get(`/runs/${run}/approve`);
+    expect(approval.words).toContain(`Sends 30 requests to the store main (${store.baseUrl}): 30 new.`);
+    expect(approval.words).toContain('Deletes nothing.');
+    expect(store.requests).toHaveLength(0);
+
+    const approved = await client.submit(approval, `/runs/${run}/approve`);
+    expect(approved.words).toContain(`Run ${run}`);
+    await endOf(client, `/runs/${run}`);
+    expect(store.figures()).toMatchObject({ duplicates: 0 });
+    expect(store.shop.products.size).toBe(30);
+  });
+
+  it('begins one run however often the button is pressed', async () => {
+    await using nightly = await setupNightly(30, {}, { latencyMs: 20 });
+    const { store, workspace } = nightly;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    const { action, fields } = formOf(await client.get('/jobs/nightly/run'), '/jobs/nightly/run');
+    const answers = await Promise.all([1, 2, 3].map(() => client.post(action, fields)));
+    const [first] = answers;
+    expect(first?.headers.location).toMatch(/^\/runs\/\w+$/);
+    expect(answers.map(({ headers }) => headers.location)).toEqual(
+      [1, 2, 3].map(() => first?.headers.location),
+    );
+    await endOf(client, first?.headers.location ?? '');
+    expect(store.requests).toHaveLength(30);
+    await client.follow(await client.post(action, fields));
+    expect(store.requests).toHaveLength(30);
+    expect((await client.get('/runs')).document.querySelectorAll('tbody tr')).toHaveLength(1);
+  });
+
+  it('interrupts a run that is under way, and its own runs when it is told to stop', async () => {
+    await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
+    const { store, workspace } = nightly;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    const begun = await client.submit(await client.get('/jobs/nightly/run'), '/jobs/nightly/run');
+    const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    while (store.requests.length < 20) await sleep(20);
+    const asked = await client.get(`/runs/${run}/interrupt`);
+    expect(asked.words).toContain('The next run of the job goes on where it stopped');
+    await client.submit(asked, `/runs/${run}/interrupt`);
+    expect(await endOf(client, `/runs/${run}`)).toContain('nterrupted');
+
+    const again = await client.submit(await client.get('/jobs/nightly/run'), '/jobs/nightly/run');
+    expect(again.words).toContain(`Run ${run}`);
+    const before = store.requests.length;
+    while (store.requests.length < before + 20) await sleep(20);
+    dashboard.command.process.kill('SIGTERM');
+    expect((await dashboard.command.ended).code).toBe(0);
+    const { stdout } = await workspace.storeferry('runs', run);
+    expect(stdout).toContain('interrupted');
+    expect(store.shop.products.size).toBeLessThan(400);
+  });
+});
