@@ -45,6 +45,12 @@ export function fileOf({
   return name === undefined || text === undefined ? undefined : { name, content: `${text}\n` };
 }
 
+/** The files that a document shows, by their names. */
+export function filesIn(document: string): Record<string, string> {
+  const files = blocksIn(document).flatMap((block) => fileOf(block) ?? []);
+  return Object.fromEntries(files.map(({ name, content }) => [name, content]));
+}
+
 /** The commands of a block as a shell reads them: comments left out, continued lines joined. */
 export function commandsOf({ content }: Block): string[] {
   return content

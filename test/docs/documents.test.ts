@@ -4,14 +4,8 @@ import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SCHEMA_NAMES } from '../../src/config/reference/json-schema.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { blocksIn, fileOf } from './document-blocks.ts';
+import { filesIn } from './document-blocks.ts';
 import { REFERENCES, readDocument, schemaFile, schemaText, withReference } from './reference.ts';
-
-/** The files that a document shows, by their names. */
-function filesIn(document: string): Record<string, string> {
-  const files = blocksIn(document).flatMap((block) => fileOf(block) ?? []);
-  return Object.fromEntries(files.map(({ name, content }) => [name, content]));
-}
 
 describe('the documents', () => {
   it.each(REFERENCES)(

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { columnsOf, compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { filesIn } from '../docs/files-in.ts';
+import { filesIn } from '../docs/document-blocks.ts';
 import { readDocument } from '../docs/reference.ts';
 import { CONTEXT, shippedMapping } from '../mapping/mapping-setup.ts';
 import { crmContact, emptyValuesIn, filled } from '../support/crm-contact.ts';
