@@ -1,5 +1,6 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
+import { isUnmatched } from '../model/unmatched-codes.ts';
 import type { Page } from './wording/page.ts';
 
 /** Something to do after a run, and the command that does it. */
@@ -11,7 +12,7 @@ export interface NextStep {
 /** How a command begins where nothing else was typed. */
 export const PROGRAM = 'storeferry';
 
-type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'>;
+type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> & Partial<Pick<Run, 'totals'>>;
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
@@ -22,7 +23,10 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
   const again = `${program} ${againCommand(run)}`;
   switch (status) {
     case 'planned':
-      if (plan !== null && plan.shards.length === 0) return [];
+      if (plan !== null && plan.shards.length === 0) {
+        if (plan.counts.rejected.records === 0) return [];
+        return [{ what: 'Correct the refused rows in the source, then:', command: `${program} plan ${job}` }];
+      }
       return [
         { what: 'To send exactly this:', command: `${program} approve ${id}` },
         {
@@ -36,7 +40,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
         { what: 'To send exactly this plan all the same:', command: `${program} approve ${id}` },
       ];
     case 'done-with-rejects':
-      return [{ what: 'Correct the rows in the rejects file, then:', command: `${program} retry ${id}` }];
+      return [{ what: correction(run, plan), command: `${program} retry ${id}` }];
     case 'failed':
     case 'interrupted':
       return [{ what: anew(run), command: again }];
@@ -52,6 +56,15 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
     default:
       return status satisfies never;
   }
+}
+
+/** In rows of contacts that only lack a match there is nothing to correct. */
+function correction({ totals }: Ended, plan: Plan | null): string {
+  const unmatched = (plan?.rejections ?? []).filter(({ code }) => isUnmatched(code));
+  const records = unmatched.reduce((sum, group) => sum + group.records, 0);
+  return records > 0 && records === totals?.rejected
+    ? 'Create these contacts in the store or complete the crosswalk, then:'
+    : 'Correct the rows in the rejects file, then:';
 }
 
 function anew({ kind }: Ended): string {

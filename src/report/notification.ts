@@ -1,5 +1,7 @@
+import type { ReasonGroup } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { nextSteps } from './next-steps.ts';
+import { reasonAmount } from './reason-lines.ts';
 import { type RunSummary, runSummary, type SummarisedRun } from './run-summary.ts';
 import { formatDuration } from './wording/durations.ts';
 import { printable, shortened } from './wording/printable.ts';
@@ -48,8 +50,13 @@ export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): Not
 /** Discord takes 2,000 letters; a chat is no place for more than a few lines. */
 const LONGEST_ERROR = 600;
 
+/** A run that has ended, and why records of it were rejected. */
+export interface NotifiedRun extends SummarisedRun {
+  readonly reasons: readonly ReasonGroup[];
+}
+
 /** Tells how a run ended. */
-export function endNotification(end: NotifiedEnd, ended: SummarisedRun, now: number): Notification {
+export function endNotification(end: NotifiedEnd, ended: NotifiedRun, now: number): Notification {
   const { run } = ended;
   const summary = runSummary(ended, now);
   const figures = totalsWords(run);
@@ -57,9 +64,21 @@ export function endNotification(end: NotifiedEnd, ended: SummarisedRun, now: num
   const lines = [
     `${run.job}: ${statusWords(run.status)} after ${formatDuration(summary.durationMs)}${figures === '' ? '' : `. ${figures}`} (store ${run.store}, run ${run.id})`,
     ...(run.error === null ? [] : [run.error]),
+    ...rejectsWords(ended),
     ...(next === undefined ? [] : [`${next.what} ${next.command}`]),
   ];
   return { ...message(lines), id: `${run.id}-${run.status}-${run.finishedAt ?? now}`, end, summary };
+}
+
+/** The reason of most rejections, and where all of them are. */
+function rejectsWords({ reasons, rejectsFile }: NotifiedRun): string[] {
+  const [top] = reasons.toSorted((a, b) => b.rows - a.rows);
+  return [
+    ...(top === undefined
+      ? []
+      : [`${reasons.length > 1 ? 'Mostly: ' : ''}${reasonAmount(top)}: ${top.message}`]),
+    ...(rejectsFile === null ? [] : [`Rejects file: ${rejectsFile}`]),
+  ];
 }
 
 /** Tells that a job could not even begin, which nobody sees when it was the clock that began it. */

@@ -2,12 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { deliverNotification } from '../../src/report/deliver-notification.ts';
 import { beginNotification, endNotification, notifiedEnd } from '../../src/report/notification.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
-import { aRun, facts, NOW } from './run-facts.ts';
+import { aPlan, aRun, facts, NOW } from './run-facts.ts';
 
 const hurried = { retries: 3, firstDelayMs: 5, attemptMs: 1_500, wholeMs: 15_000 };
 const { signal } = new AbortController();
 const { totals } = facts({});
-const ended = { run: aRun({ status: 'done-with-rejects', totals }), totals, rejectsFile: 'a/rejects.csv' };
+const { rejections } = aPlan();
+const ended = {
+  run: aRun({ status: 'done-with-rejects', totals }),
+  totals,
+  rejectsFile: 'a/rejects.csv',
+  reasons: rejections,
+};
 const notification = endNotification('rejects', ended, NOW);
 
 describe('a notification', () => {
@@ -16,6 +22,8 @@ describe('a notification', () => {
       expect.stringMatching(
         /^nightly-catalog: done, with rejects, after 12\.3 s\. .* \(store main, run k3f9\)$/,
       ),
+      '1 record (2 rows): the price is not a number',
+      'Rejects file: a/rejects.csv',
       'Correct the rows in the rejects file, then: storeferry retry k3f9',
     ]);
     expect(notification.content).toBe(notification.text);
@@ -26,9 +34,17 @@ describe('a notification', () => {
     });
   });
 
+  it('names the reason of most rejections', () => {
+    const [group] = rejections;
+    if (group === undefined) throw new Error('no rejections');
+    const refused = { ...group, message: 'SKU is taken', records: 90, rows: 90 };
+    const { text } = endNotification('rejects', { ...ended, reasons: [group, refused] }, NOW);
+    expect(text).toContain('\nMostly: 90 rows: SKU is taken\nRejects file: a/rejects.csv\n');
+  });
+
   it('says why a run failed, and why a job could not begin', () => {
     const run = aRun({ status: 'failed', error: 'The store does not accept the API key (401).' });
-    const { text } = endNotification('failed', { run, totals, rejectsFile: null }, NOW);
+    const { text } = endNotification('failed', { run, totals, rejectsFile: null, reasons: [] }, NOW);
     expect(text).toContain('The store does not accept the API key (401).');
     expect(text).toContain('storeferry run nightly-catalog');
     const begun = beginNotification('nightly', 'jobs/nightly.yaml:3:1: expected a mapping', 'x1');
@@ -40,7 +56,7 @@ describe('a notification', () => {
     const error = `<!channel> @here @everyone <https://evil.example|click> \u001b[31m ${'x'.repeat(5_000)}`;
     const { text, allowed_mentions } = endNotification(
       'failed',
-      { run: aRun({ status: 'failed', error }), totals, rejectsFile: null },
+      { run: aRun({ status: 'failed', error }), totals, rejectsFile: null, reasons: [] },
       NOW,
     );
     expect(text.replaceAll('\n', '')).not.toMatch(/[<>\p{Cc}]|@here|@everyone/u);

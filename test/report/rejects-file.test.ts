@@ -40,9 +40,11 @@ describe('the rejects file', () => {
   it('tells where in a group the cause is, and lets no reason start a formula', async () => {
     const reason = { code: 'x', message: '=cmd() refused', line: 3, column: 'price' };
     await using rejects = await rejectsOf({ 'a.csv': CATALOG }, [
-      { spans: [{ file: 0, from: 2, to: 2 }], reason },
+      { spans: [{ file: 0, from: 2, to: 3 }], reason },
     ]);
     expect(rejects.text).toContain(`'=cmd() refused (line 3, column price)`);
+    // In the row that is the cause, storeferry_line says the line.
+    expect(rejects.text).toContain(`'=cmd() refused (column price);3\n`);
   });
 
   it('keeps reasons aligned: short rows are filled up, surplus cells have columns of their own', async () => {

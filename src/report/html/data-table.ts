@@ -5,6 +5,10 @@ export interface Column {
   readonly header: string;
   /** Figures stand to the right, so that they can be compared. */
   readonly numeric?: boolean;
+  /** A word or two: on a narrow screen several stand on a line, as figures do. */
+  readonly short?: boolean;
+  /** Speaks for itself: on a narrow screen the header is not said again before it. */
+  readonly bare?: boolean;
 }
 
 /** What a table is made of. The first cell of a row names the row. */
@@ -34,9 +38,18 @@ ${sum !== undefined && html`<tfoot>${tableRow(columns, sum)}</tfoot>\n`}</table>
 function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
   return html`<tr>${cells.map((cell, index) => {
     const column = columns[index];
-    const classes = column?.numeric === true && html` class="num"`;
+    const classes = classesOf(column);
     if (index === 0) return html`<th scope="row"${classes}>${cell}</th>`;
-    return html`<td${classes} data-label="${column?.header}">${cell}</td>`;
+    const label = column?.bare !== true && html` data-label="${column?.header}"`;
+    return html`<td${classes}${label}>${cell}</td>`;
   })}</tr>
 `;
+}
+
+function classesOf(column: Column | undefined): Markup | false {
+  const classes = [
+    ...(column?.numeric === true ? ['num'] : []),
+    ...(column?.numeric === true || column?.short === true ? ['short'] : []),
+  ];
+  return classes.length > 0 && html` class="${classes.join(' ')}"`;
 }

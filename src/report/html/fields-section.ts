@@ -23,7 +23,7 @@ export function fieldsSection({ plan }: ReportFacts): Markup | null {
     columns: [
       { header: 'Field' },
       { header: sentence(resource), numeric: true },
-      { header: 'Samples: old → new' },
+      { header: 'Samples: old → new', bare: true },
     ],
     rows: fields
       .slice(0, FIELDS_SHOWN)

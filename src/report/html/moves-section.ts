@@ -27,18 +27,18 @@ function movesTable(moves: readonly Move[], arePrices: boolean): Markup {
     caption: 'The largest change for its size comes first; at most twenty are shown.',
     columns: [
       { header: 'Product' },
-      ...(withVariants ? [{ header: 'Variant' }] : []),
-      { header: 'Field' },
+      ...(withVariants ? [{ header: 'Variant', short: true, bare: true }] : []),
+      { header: 'Field', short: true, bare: true },
       { header: 'From', numeric: true },
       { header: 'To', numeric: true },
       { header: 'Change', numeric: true },
-      { header: 'Drawn' },
+      { header: 'Drawn', bare: true },
     ],
     rows: moves.map((move) => {
       const unusual = arePrices && isUnusual(move);
       return [
         foreign(move.key, LONGEST_NAME),
-        ...(withVariants ? [move.what === null ? '–' : foreign(move.what, LONGEST_NAME)] : []),
+        ...(withVariants ? [move.what === null ? '' : foreign(move.what, LONGEST_NAME)] : []),
         moveFieldWords(move),
         formatNumber(move, move.old),
         html`<strong>${formatNumber(move, move.new)}</strong>`,

@@ -44,7 +44,7 @@ export function unsentSection({ unsentReasons }: ReportFacts): Markup | null {
   const table = dataTable({
     caption: 'Requests that the store never confirmed, by reason',
     captionHidden: true,
-    columns: [{ header: 'Why' }, { header: 'Requests' }],
+    columns: [{ header: 'Why' }, { header: 'Requests', bare: true }],
     rows: unsentReasons
       .slice(0, REASONS_SHOWN)
       .map(({ reason, count }) => [
@@ -58,7 +58,7 @@ export function unsentSection({ unsentReasons }: ReportFacts): Markup | null {
 function reasonsTable(caption: string, groups: readonly ReasonGroup[], files: readonly string[]): Markup {
   const table = dataTable({
     caption,
-    columns: [{ header: 'Why' }, { header: 'How many' }, { header: 'Where' }],
+    columns: [{ header: 'Why' }, { header: 'How many', bare: true }, { header: 'Where', bare: true }],
     rows: groups
       .slice(0, REASONS_SHOWN)
       .map((group) => [

@@ -26,7 +26,7 @@ export function recordsSection(facts: ReportFacts): Markup | null {
       { header: 'Records', numeric: true },
       { header: 'Share', numeric: true },
       { header: 'Rows', numeric: true },
-      { header: 'What it means' },
+      { header: 'What it means', bare: true },
     ],
     rows: outcomes.map((outcome) => [
       html`<span class="swatch share-${outcome.kind}" aria-hidden="true"></span>${outcome.label}`,

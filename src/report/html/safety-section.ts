@@ -16,7 +16,12 @@ export function safetySection(facts: ReportFacts): Markup | null {
   const table = dataTable({
     caption: 'What each limit was held against, before the first request',
     captionHidden: true,
-    columns: [{ header: 'Guards against' }, { header: 'Verdict' }, { header: 'Found' }, { header: 'Limit' }],
+    columns: [
+      { header: 'Guards against' },
+      { header: 'Verdict', bare: true },
+      { header: 'Found', bare: true },
+      { header: 'Limit' },
+    ],
     rows: verdicts.map((verdict) => [
       html`${safetyName(verdict.limit)} <code class="setting">${verdict.limit}</code>`,
       verdictMark(verdict),

@@ -21,8 +21,8 @@ export function sourceSection({ plan }: ReportFacts): Markup | null {
     columns: [
       { header: 'File' },
       { header: 'Rows', numeric: true },
-      { header: 'Separated by' },
-      { header: 'Encoding' },
+      { header: 'Separated by', short: true },
+      { header: 'Encoding', short: true },
       ...(blank ? [{ header: 'Blank lines passed over', numeric: true }] : []),
     ],
     rows: files

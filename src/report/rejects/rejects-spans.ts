@@ -21,11 +21,11 @@ export class RejectedSpans {
   #to = new Float64Array(1024);
   #reason = new Uint32Array(1024);
   #count = 0;
-  readonly #reasons: string[] = [];
+  readonly #reasons: KeptReason[] = [];
   readonly #reasonIds = new Map<string, number>();
 
   add({ spans, reason }: Rejection): void {
-    const id = this.#idOf(reasonText(reason));
+    const id = this.#idOf(reason);
     for (const { file, from, to } of spans) {
       if (this.#count === this.#file.length) this.#double();
       this.#file[this.#count] = file;
@@ -62,23 +62,25 @@ export class RejectedSpans {
           active.push(sorted[next] ?? 0);
         for (const index of active) if ((this.#to[index] ?? 0) < line) expired = true;
         if (expired) active = active.filter((index) => (this.#to[index] ?? 0) >= line);
-        return active.length === 0 ? undefined : this.#joined(active);
+        return active.length === 0 ? undefined : this.#joined(active, line);
       },
     };
   }
 
-  #joined(active: readonly number[]): string {
+  #joined(active: readonly number[], line: number): string {
     const ids = [...new Set(active.map((index) => this.#reason[index] ?? 0))];
-    const texts = ids.slice(0, MOST_REASONS).map((id) => this.#reasons[id] ?? '');
+    const texts = ids.slice(0, MOST_REASONS).map((id) => textAt(this.#reasons[id], line));
     if (ids.length > MOST_REASONS) texts.push(`${ids.length - MOST_REASONS} more`);
     return texts.join(' / ');
   }
 
-  #idOf(text: string): number {
+  #idOf(reason: Reason): number {
+    const text = reasonText(reason);
     const known = this.#reasonIds.get(text);
     if (known !== undefined) return known;
     this.#reasonIds.set(text, this.#reasons.length);
-    return this.#reasons.push(text) - 1;
+    const { line, ...placeless } = reason;
+    return this.#reasons.push({ text, line, atLine: line === undefined ? text : reasonText(placeless) }) - 1;
   }
 
   #double(): void {
@@ -92,6 +94,19 @@ export class RejectedSpans {
     this.#to = grow(this.#to, new Float64Array(size));
     this.#reason = grow(this.#reason, new Uint32Array(size));
   }
+}
+
+interface KeptReason {
+  readonly text: string;
+  /** Where its cause is. */
+  readonly line: number | undefined;
+  /** The text for the row that is the cause: that row's own column says which line it is. */
+  readonly atLine: string;
+}
+
+function textAt(reason: KeptReason | undefined, line: number): string {
+  if (reason === undefined) return '';
+  return reason.line === line ? reason.atLine : reason.text;
 }
 
 /** The rejected rows of one file. */
