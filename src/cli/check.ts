@@ -31,8 +31,13 @@ export async function check(
   const problems = [...checked.problems, ...mappings.problems];
   const print = (label: string, { place, message }: ConfigurationProblem) =>
     terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);
-  for (const problem of problems) print(colors.red('error  '), problem);
-  for (const warning of checked.warnings) print(colors.yellow('warning'), warning);
+  const told = [
+    ...problems.map((problem) => ({ label: colors.red('error  '), problem })),
+    ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), problem })),
+  ];
+  for (const { label, problem } of told.toSorted((a, b) => inFileOrder(a.problem, b.problem))) {
+    print(label, problem);
+  }
 
   const looked = [
     counted(checked.stores.length, 'store'),
@@ -67,6 +72,12 @@ export async function check(
   terminal.out(colors.green('All is well.\n'));
   for (const command of nextCommands(checked, online === true)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
+}
+
+/** A person mends one file after the other, from top to bottom. */
+function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 /** Looks at all that can be looked at, even where the files are not all right. */

@@ -3,6 +3,7 @@ import { withoutInertMark } from '../model/inert-cell.ts';
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
+import { watchBytes } from './writing/last-byte.ts';
 import { textLines } from './writing/text-lines.ts';
 
 /** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
@@ -37,8 +38,9 @@ export async function readHistory(
     }
     return { points, unreadable };
   }
+  const bytes = watchBytes(file.content);
   try {
-    const { header, batches } = await openTable(file.content, { name: destination.location });
+    const { header, batches } = await openTable(bytes.content, { name: destination.location });
     for await (const rows of batches()) {
       for (const { cells } of rows) {
         add((column) => withoutInertMark(cells[header.indexOf(column)] ?? ''));
@@ -46,7 +48,10 @@ export async function readHistory(
     }
     return { points, unreadable };
   } catch (error) {
+    bytes.content.destroy();
     if (!(error instanceof CsvError)) throw error;
+    // A file without a byte in it: `run` begins it anew as well.
+    if (bytes.isEmpty()) return { points, unreadable };
     throw new DestinationError(`The history cannot be read: ${error.message}`, {
       place: error.place,
       hint: 'Mend or remove that line.',

@@ -31,15 +31,15 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
     figures.deletes === null
       ? null
       : judgeMost('maxDeletes', limits.maxDeletes, figures.deletes, figures.keysOfJob, run, {
-          did: `${things} would be deleted`,
+          did: [`${things.slice(0, -1)} would be deleted`, `${things} would be deleted`],
           of: `${things} that this job sent`,
         }),
     judgeMost('maxRejects', limits.maxRejects, figures.rejected, figures.records, run, {
-      did: 'records are rejected',
+      did: ['record is rejected', 'records are rejected'],
       of: 'records',
     }),
     judgeMost('maxChanges', limits.maxChanges, figures.changed, figures.known, run, {
-      did: 'known records change',
+      did: ['known record changes', 'known records change'],
       of: 'known records',
     }),
   ].filter((verdict) => verdict !== null);
@@ -56,7 +56,7 @@ export function judgeRejectsWhileApplying(
   run: string,
 ): SafetyVerdict | null {
   const verdict = judgeMost('maxRejects', limits.maxRejects, figures.rejected, figures.records, run, {
-    did: 'records are rejected',
+    did: ['record is rejected', 'records are rejected'],
     of: 'records',
   });
   return verdict?.exceeded === true ? verdict : null;
@@ -85,12 +85,12 @@ function judgeMost(
   figure: number,
   base: number,
   run: string,
-  words: { readonly did: string; readonly of: string },
+  words: { readonly did: readonly [one: string, more: string]; readonly of: string },
 ): SafetyVerdict | null {
   if (limit.kind === 'off') return null;
   const amount = amountOf(limit, base);
   const exceeded = figure > amount + ROUNDING;
-  const found = `${number(figure)} ${words.did}, of ${number(base)} ${words.of}${share(figure, base)}`;
+  const found = `${number(figure)} ${words.did[figure === 1 ? 0 : 1]}, of ${number(base)} ${words.of}${share(figure, base)}`;
   return {
     limit: name,
     exceeded,

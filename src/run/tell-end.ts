@@ -13,12 +13,12 @@ import type { RunReport } from './run-report.ts';
 export async function tellEnd(
   context: RunContext,
   notify: Notify | undefined,
-  { run, totals, rejectsFile }: RunReport,
+  { run, plan, totals, refusals, rejectsFile }: RunReport,
 ): Promise<void> {
   const end = notifiedEnd(run);
   if (notify === undefined || end === null || !notify.on.includes(end)) return;
   const file = rejectsFile === null ? null : shownFile(context.workspaceDir, rejectsFile);
-  const ended = { run, totals, rejectsFile: file };
+  const ended = { run, totals, rejectsFile: file, reasons: [...(plan?.rejections ?? []), ...refusals] };
   await tell(context, notify, endNotification(end, ended, context.clock()));
 }
 

@@ -79,6 +79,15 @@ function outcomeOf(sent: Sent): Outcome {
   }
 }
 
+/** The API finds contacts by id only, and 'not found' does not say who gave a wrong one. */
+function withAdvice(sent: Sent): Sent {
+  if (sent.kind !== 'refused' || sent.status !== 404) return sent;
+  const { code, message } = sent.reason;
+  const advice =
+    'no contact of the store has this id; correct it in the crosswalk or in the source, then retry';
+  return { ...sent, reason: { code, message: `${message}: ${advice}` } };
+}
+
 /** Connects to nothing yet. Close it when done. */
 export function createStorefront(options: StorefrontOptions): Storefront {
   const { baseUrl, apiKey, userAgent, limits, clock = systemClock, random = Math.random } = options;
@@ -126,7 +135,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;
-      return outcomeOf(await send({ method: 'PUT', path, body }, sendOptions));
+      return outcomeOf(withAdvice(await send({ method: 'PUT', path, body }, sendOptions)));
     },
     async deleteProduct(id, sendOptions) {
       const sent = await send({ method: 'DELETE', path: `${PRODUCTS}/${id}`, body: null }, sendOptions);

@@ -67,6 +67,18 @@ describe('the list statistics', () => {
     );
   });
 
+  it('of a file without a byte are no readings yet, and the next run begins it', async () => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(aList(1, 'News'));
+    await setup.workspace.write('exports/lists.csv', '');
+    const drawn = await setup.workspace.storeferry('stats', 'stats');
+    expect(drawn.stdout).toContain('no readings in exports/lists.csv yet');
+    expect(drawn.stdout).toContain(' run stats\n');
+    expect(drawn.code).toBe(0);
+    expect((await setup.workspace.storeferry('run', 'stats')).code).toBe(0);
+    expect((await setup.read('exports/lists.csv')).split('\n')).toHaveLength(3);
+  });
+
   it('end a whole last line that lost its line end', async () => {
     await using setup = await setupExports(HISTORY);
     setup.store.shop.lists.push(aList(1, 'News'));

@@ -46,7 +46,7 @@ it.concurrent('a run with rejects is told with its --json object; plans and what
   expect(result.code).toBe(3);
   expect(shop.told()).toEqual([{ end: 'rejects', summary: result.json() }]);
   expect(webhook.calls[0]?.body['text']).toMatch(
-    /nightly: done, with rejects.*9 applied, 1 rejected.*\n.*storeferry retry /,
+    /^nightly: done, with rejects.*9 applied, 1 rejected.*\n1 row: .*\nRejects file: \S+rejects\.csv\n.*storeferry retry /,
   );
 
   store.behave();

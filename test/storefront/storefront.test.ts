@@ -46,7 +46,7 @@ describe('the storefront, by the API document', () => {
     });
     expect(await storefront.updateContact('8', '{"name":"Bob"}', { signal })).toEqual({
       kind: 'rejected',
-      reason: { code: 'store-404', message: 'Resource not found' },
+      reason: { code: 'store-404', message: expect.stringMatching(/^Resource not found: .* crosswalk/) },
     });
   });
 

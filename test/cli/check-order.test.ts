@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { memoryTerminal } from '../support/memory-terminal.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const MAPPING = `import: products
+columns: { code: Code, name: Name }
+product: { url: code, title: name }
+variants: { pricing: { price: code } }
+tests:
+  - { name: one, rows: "Code,Name\\n1,Mug\\n", expect: [{ rejects: never-so }] }
+`;
+
+it('check lists what is wrong file by file, from top to bottom, as one mends it', async () => {
+  await using workspace = await makeWorkspace({
+    'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY_THAT_NOBODY_SET}" }\n`,
+    'jobs/b.yaml': 'import: products\nstore: main\nsource: { path: not-there.csv }\nmapping: list\n',
+    'jobs/a.yaml': 'import: products\nstore: man\nsource: { path: a.csv }\nmapping: list\nduplicates: keep\n',
+    'mappings/list.yaml': MAPPING,
+  });
+  const { terminal, out } = memoryTerminal();
+  expect(await runCommandLine(['-C', workspace.dir, 'check'], terminal)).toBe(2);
+  const places = [...out().matchAll(/^(?:error|warning) +([\w./-]+):(\d+)/gm)].map(
+    ([, file, line]) => [file, Number(line)] as const,
+  );
+  expect(places.map(([file]) => file)).toEqual([
+    ...['jobs/a.yaml', 'jobs/a.yaml', 'jobs/b.yaml', 'mappings/list.yaml', 'stores.yaml'],
+  ]);
+  expect(places[0]?.[1]).toBeLessThan(places[1]?.[1] ?? 0);
+});

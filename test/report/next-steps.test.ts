@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { nextSteps } from '../../src/report/next-steps.ts';
+import { aPlan, aRun, COUNTS, facts } from './run-facts.ts';
+
+const { totals } = facts({});
+const REJECTED = totals.rejected;
+const unmatched = (records: number) =>
+  aPlan({
+    rejections: [
+      {
+        ...{ code: 'crosswalk-no-match', message: 'no contact has this email', field: 'id', column: null },
+        ...{ records, rows: records, lines: [] },
+      },
+    ],
+  });
+const whats = (...args: Parameters<typeof nextSteps>) => nextSteps(...args).map(({ what }) => what);
+
+describe('the next steps', () => {
+  it('after a plan that sends nothing lead to its refused rows, and nowhere where all is well', () => {
+    const planned = aRun({ kind: 'plan', status: 'planned' });
+    expect(nextSteps(planned, aPlan({ shards: [] }))).toEqual([
+      { what: 'Correct the refused rows in the source, then:', command: 'storeferry plan nightly-catalog' },
+    ]);
+    const clean = aPlan({ shards: [], counts: { ...COUNTS, rejected: { records: 0, rows: 0 } } });
+    expect(nextSteps(planned, clean)).toEqual([]);
+  });
+
+  it('ask for contacts where rows lack nothing but a match, and for corrections otherwise', () => {
+    const ended = aRun({ status: 'done-with-rejects', totals });
+    expect(REJECTED).toBeGreaterThan(0);
+    expect(whats(ended, unmatched(REJECTED))).toEqual([
+      'Create these contacts in the store or complete the crosswalk, then:',
+    ]);
+    const correct = ['Correct the rows in the rejects file, then:'];
+    const more = aRun({ status: 'done-with-rejects', totals: { ...totals, rejected: REJECTED + 1 } });
+    expect(whats(more, unmatched(REJECTED))).toEqual(correct);
+    expect(whats(ended, aPlan())).toEqual(correct);
+    expect(whats(ended, null)).toEqual(correct);
+  });
+});
