@@ -41,7 +41,7 @@ export async function enqueue(
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   await using open = await openContext(directory, watch.onEvent, signal);
   await runRequest(open.workspace, job, resend === true);
-  await using queues = openQueues({ redisUrl, patient: false, onError: () => {} });
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
   terminal.err(enqueued.added ? `Enqueued ${job}.\n` : `${job} is waiting or running already.\n`);
   if (!enqueued.workers) terminal.err(`No worker is there to take it: start one with: ${program} worker\n`);

@@ -42,7 +42,7 @@ export async function listJobs(
 async function askQueues({ redisUrl, queues }: Listing) {
   if (queues != null) return await askOpened(queues);
   if (redisUrl === undefined) return null;
-  await using opened = openQueues({ redisUrl, patient: false, onError: () => {} });
+  await using opened = await openQueues({ redisUrl, patient: false, onError: () => {} });
   return await askOpened(opened);
 }
 

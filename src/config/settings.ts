@@ -1,7 +1,7 @@
-import { unescape as decodePercent } from 'node:querystring';
 import { z } from 'zod';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
+import { parseRedisUrl } from '../model/redis-address.ts';
 import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './artifacts-url.ts';
 import type { Environment } from './environment.ts';
 import { expectation } from './findings/expectation.ts';
@@ -13,12 +13,11 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 export const settingsSchema = z.object({
   REDIS_URL: z
     .string()
-    .refine(
-      (url) => URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol),
-      'expected redis://… or rediss://…',
-    )
+    .refine((url) => parseRedisUrl(url) !== undefined, 'expected redis://… or rediss://…')
     .exactOptional()
-    .describe('Where shared state lives. Unset: in SQLite under `.storeferry/`.'),
+    .describe(
+      'Where shared state lives. Unset: in SQLite under `.storeferry/`. Of a Redis Cluster, any node, or several with commas between them: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
+    ),
   ARTIFACTS_URL: z
     .string()
     .refine(isArtifactsUrl, ARTIFACTS_EXPECTED)
@@ -57,12 +56,12 @@ export function readSettings(environment: Environment, dir: string): Settings {
   const { REDIS_URL, ARTIFACTS_URL, LOG_LEVEL } = parsed.data;
   const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
   if ('problems' in artifacts) throw refused(artifacts.problems);
-  const password = REDIS_URL === undefined ? '' : new URL(REDIS_URL).password;
+  const { password = '' } = (REDIS_URL !== undefined && parseRedisUrl(REDIS_URL)) || {};
   return {
     redisUrl: REDIS_URL,
     artifacts: artifacts.place,
     logLevel: LOG_LEVEL,
-    secrets: [...(password === '' ? [] : [decodePercent(password)]), ...artifacts.secrets],
+    secrets: [...(password === '' ? [] : [password]), ...artifacts.secrets],
   };
 }
 

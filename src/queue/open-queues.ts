@@ -1,4 +1,5 @@
-import { Queue, type QueueOptions, type RedisOptions } from 'bullmq';
+import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
+import { clusterClient } from '../state/redis/cluster-client.ts';
 import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult, TickData } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
@@ -23,13 +24,29 @@ const RECONNECT_MAX_MS = 1_000;
  */
 const SILENT_MS = 15_000;
 
-/** A connection that outlives a restart of Redis; a worker waits for it for as long as it takes. */
-export function patientConnection(redisUrl: string): RedisOptions {
-  return {
-    url: redisUrl,
+/** What BullMQ reaches Redis by. */
+export interface QueueConnection extends AsyncDisposable {
+  readonly connection: ConnectionOptions;
+}
+
+/**
+ * Looks whether the address leads to a server or to a Cluster, since BullMQ wants to be told. The connections outlive a
+ * restart; `patient` ones wait for as long as it takes, the others' commands fail after 10 seconds. StateError when
+ * nothing answers.
+ */
+export async function connectQueues(redisUrl: string, patient: boolean): Promise<QueueConnection> {
+  const manners = {
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
-    retryStrategy: (times) => Math.min(50 * times, RECONNECT_MAX_MS),
+    retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MAX_MS),
+    ...(patient ? {} : { commandTimeout: PATIENCE_MS }),
+  };
+  const cluster = await clusterClient({ url: redisUrl }, manners);
+  return {
+    connection: cluster ?? { url: redisUrl, ...manners },
+    async [Symbol.asyncDispose]() {
+      await cluster?.quit().catch(() => cluster.disconnect());
+    },
   };
 }
 
@@ -47,10 +64,11 @@ export interface QueuesOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** Opens the queues for adding and looking. */
-export function openQueues({ redisUrl, patient, onError }: QueuesOptions): Queues {
+/** Opens the queues for adding and looking. StateError when Redis does not answer. */
+export async function openQueues({ redisUrl, patient, onError }: QueuesOptions): Promise<Queues> {
+  const connected = await connectQueues(redisUrl, patient);
   const options: QueueOptions = {
-    connection: { ...patientConnection(redisUrl), ...(patient ? {} : { commandTimeout: PATIENCE_MS }) },
+    connection: connected.connection,
     prefix: QUEUE_PREFIX,
     defaultJobOptions: { removeOnComplete: KEPT, removeOnFail: KEPT },
     streams: { events: { maxLen: EVENTS_KEPT } },
@@ -80,6 +98,7 @@ export function openQueues({ redisUrl, patient, onError }: QueuesOptions): Queue
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(opened.map((queue) => queue.close()));
+      await connected[Symbol.asyncDispose]();
     },
   };
 }

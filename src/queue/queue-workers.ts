@@ -1,7 +1,7 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { StoreferryError } from '../model/errors.ts';
 import type { WatchedWorker } from './health/watch-progress.ts';
-import { patientConnection, QUEUE_PREFIX } from './open-queues.ts';
+import { QUEUE_PREFIX, type QueueConnection } from './open-queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */
@@ -10,7 +10,7 @@ const MAX_STALLED_COUNT = 1_000;
 const CHECKS_PER_LOCK = 3;
 
 export interface QueueWorkersOptions {
-  readonly redisUrl: string;
+  readonly connection: QueueConnection['connection'];
   /** How long a job stays with a silent worker. */
   readonly lockDurationMs: number;
   readonly log: WorkerLog;
@@ -33,10 +33,15 @@ export interface QueueWorkers {
 }
 
 /** Takes from no queue yet. */
-export function queueWorkers({ redisUrl, lockDurationMs, log, onError }: QueueWorkersOptions): QueueWorkers {
+export function queueWorkers({
+  connection,
+  lockDurationMs,
+  log,
+  onError,
+}: QueueWorkersOptions): QueueWorkers {
   const all: WatchedWorker[] = [];
   const options: WorkerOptions = {
-    connection: patientConnection(redisUrl),
+    connection,
     prefix: QUEUE_PREFIX,
     lockDuration: lockDurationMs,
     stalledInterval: Math.ceil(lockDurationMs / CHECKS_PER_LOCK),

@@ -13,7 +13,7 @@ import { workerHealth } from './health/worker-health.ts';
 import type { RunJobData } from './job-types.ts';
 import { countOutcomes } from './metrics/count-outcomes.ts';
 import { workerMetrics } from './metrics/worker-metrics.ts';
-import { openQueues } from './open-queues.ts';
+import { connectQueues, openQueues } from './open-queues.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { runProcessor } from './run-processor.ts';
 import { keepSchedules } from './schedules/keep-schedules.ts';
@@ -76,7 +76,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   const context: RunContext = { ...settings.context, state: counts.state };
   const { clock, newRunId } = context;
   const onError = errorLogger(log);
-  const queues = openQueues({ redisUrl, patient: true, onError });
+  const queues = await openQueues({ redisUrl, patient: true, onError });
   try {
     await checkArtifacts(context, queues, log);
     const advice = await redisAdvice(queues);
@@ -85,7 +85,9 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
     await queues[Symbol.asyncDispose]();
     throw error;
   }
-  const workers = queueWorkers({ redisUrl, lockDurationMs, log, onError });
+  const connected = await connectQueues(redisUrl, true);
+  const { connection } = connected;
+  const workers = queueWorkers({ connection, lockDurationMs, log, onError });
   const processShard = shardProcessor({ context, configurationOf: files.configurationOf, log });
   const served = new Set<string>();
   const serveStores = (): void => {
@@ -130,6 +132,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
       watch[Symbol.dispose]();
       await Promise.all([keeper.close(), workers.close()]);
       await queues[Symbol.asyncDispose]();
+      await connected[Symbol.asyncDispose]();
     },
   };
 }

@@ -16,7 +16,7 @@ describeWithRedis('a queued run that a worker takes again after its end', () => 
     const first = (await workspace.storeferry('enqueue', 'nightly', '--follow', '--json')).json();
     expect(first).toMatchObject({ status: 'done', applied: PRODUCTS });
 
-    await using queues = openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
+    await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
     const [queued] = await queues.runs.getCompleted();
     if (queued === undefined) throw new Error('The queue does not know the run');
     // As a worker leaves it that dies between the end of the run and saying so.

@@ -16,7 +16,7 @@ import { openShop, type Shop } from './workers-setup.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 /** The queues as the workers see them. */
-function queuesOf({ redis }: Shop): Queues {
+function queuesOf({ redis }: Shop): Promise<Queues> {
   return openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
 }
 
@@ -79,7 +79,7 @@ describeWithRedis('a job with a schedule', () => {
     const { store } = shop;
     const stopChanging = keepChanging(shop, 'catalog.csv', 'mug');
     const workers = await Promise.all([shop.worker(), shop.worker()]);
-    await using queues = queuesOf(shop);
+    await using queues = await queuesOf(shop);
     const backlog: number[] = [];
     const startedAt = performance.now();
     const until = startedAt + 9_000;
@@ -146,7 +146,7 @@ describeWithRedis('a job with a schedule', () => {
       'jobs/lists.yaml',
       `export: subscriber-lists\nstore: main\ndestination: { path: lists.csv }\nschedule: { cron: "${at(due)}" }\n`,
     );
-    await using queues = queuesOf(shop);
+    await using queues = await queuesOf(shop);
     await eventually(async () => (await queues.ticks().getJobSchedulersCount()) === 4);
     first.process.kill('SIGKILL');
     await first.ended;
@@ -177,7 +177,7 @@ describeWithRedis('a job with a schedule', () => {
     const { workspace } = shop;
     const names = ['kept', 'edited', 'broken', 'unscheduled', 'deleted'];
     for (const name of names) await workspace.write(`jobs/${name}.yaml`, jobFile('0 3 1 1 *'));
-    await using queues = queuesOf(shop);
+    await using queues = await queuesOf(shop);
     const ticks = queues.ticks();
     const foreign = new Queue('of-others', { connection: { url: shop.redis.url }, prefix: QUEUE_PREFIX });
     await foreign.upsertJobScheduler('theirs', { pattern: '0 4 1 1 *' });
@@ -222,7 +222,7 @@ describeWithRedis('a job with a schedule', () => {
     const first = await shop.worker();
     first.process.kill('SIGTERM');
     await first.ended;
-    await using queues = queuesOf(shop);
+    await using queues = await queuesOf(shop);
     const ticks = queues.ticks();
     const client = new Redis(shop.redis.url);
     const { next = 0 } = (await ticks.getJobScheduler('nightly')) ?? {};

@@ -29,7 +29,7 @@ describeWithRedis('workers', () => {
     expect(webhook.calls.map(({ body }) => body['summary'])).toEqual([summary]);
 
     await workspace.write('stores.yaml', `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${NOWHERE_SET}\n`);
-    await using queues = openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
+    await using queues = await openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
     await enqueueRun(queues, { job: 'nightly', resend: false }, () => 'k3v9');
     await until(() => webhook.calls.length > 1);
     expect(webhook.calls[1]?.body).toMatchObject({ end: 'failed', summary: null });
@@ -48,7 +48,7 @@ describeWithRedis('a worker that takes over', () => {
     await shop.worker();
     const { run } = (await workspace.storeferry('enqueue', 'nightly', '--follow', '--json')).json();
     store.forget();
-    await using queues = openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
+    await using queues = await openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
     await queues.runs.add('nightly', { job: 'nightly', resend: true, run: String(run) });
     await until(() => webhook.calls.length === 2);
     const [first, second] = webhook.calls.map(({ body }) => body);

@@ -10,7 +10,7 @@ const SILENT_AFTER_MS = 300;
 /** A worker that takes nothing, and a run that waits for it. */
 async function setup() {
   const redis = await startRedis();
-  const queues = openQueues({ redisUrl: redis.url, patient: true, onError: () => {} });
+  const queues = await openQueues({ redisUrl: redis.url, patient: true, onError: () => {} });
   const connection = { url: redis.url, maxRetriesPerRequest: null };
   const worker = new Worker(RUN_QUEUE, null, { connection, prefix: QUEUE_PREFIX, autorun: false });
   const work = { running: 0, takenAt: Number.NEGATIVE_INFINITY };

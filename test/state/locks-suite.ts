@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockedError } from '../../src/model/errors.ts';
+import { targetLockName } from '../../src/state/lock-names.ts';
 import type { Lock, Locks } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';
@@ -137,10 +138,12 @@ export function describeLocks(fresh: () => Promise<Opening>): void {
     it('let a fenced write through while they are held, and nothing afterwards', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);
-      const lock = await taken(processes.state.locks, 'target', HOLDER);
+      // What is written together carries the tag of its target, its lock too.
+      const name = targetLockName(TARGET);
+      const lock = await taken(processes.state.locks, name, HOLDER);
       await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt'))], 1, lock.fence);
       await lock.release();
-      await using _other = await taken(processes.other.locks, 'target', HOLDER);
+      await using _other = await taken(processes.other.locks, name, HOLDER);
       const late = processes.state.runs.record(run, 1, [applied(upsert(1, 'hat'))], 1, lock.fence);
       await expect(late).rejects.toThrow(LockedError);
       expect(await processes.state.runs.tally('run-1')).toMatchObject({ applied: 1, requests: 1 });

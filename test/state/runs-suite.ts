@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
 import type { RunTotals } from '../../src/model/run.ts';
+import { targetLockName } from '../../src/state/lock-names.ts';
 import type { State } from '../../src/state/state.ts';
 import { CHILD_BATCH, type Opening } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
@@ -227,7 +228,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
     });
 
     it('survive SIGKILL once acknowledged, each together with its mark', async () => {
-      const child = startChild(processes.opening, 'record', 'a lock');
+      const child = startChild(processes.opening, 'record', targetLockName(TARGET));
       await child.saying('recorded 20');
       await child.end();
       const last = Number(child.lines.at(-1)?.split(' ')[1]);

@@ -12,7 +12,7 @@ export function workersCheck(redisUrl: string, scheduled: readonly string[]): On
       // Queues wait for Redis as long as it takes: they are opened only when it is there.
       const there = await lookAtRedis({ url: redisUrl, patienceMs: PATIENCE_MS }).catch(() => undefined);
       if (there === undefined) return [{ verdict: 'not-checked', message: 'they are found through Redis' }];
-      await using queues = openQueues({ redisUrl, patient: false, onError: () => {} });
+      await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
       const count = await queues.runs.getWorkersCount();
       if (count > 0) return [{ verdict: 'ok', message: `${count} ${count === 1 ? 'is' : 'are'} there` }];
       return scheduled.length === 0

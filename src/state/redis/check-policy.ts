@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import { connectRedis, type RedisConnectionOptions } from './connect.ts';
 
 /** A setting of Redis under which it may forget what Storeferry relies on. */
@@ -24,9 +25,14 @@ export async function lookAtRedis(options: RedisConnectionOptions): Promise<Redi
     const began = performance.now();
     const server = await ask(client.info('server'));
     const ms = Math.round(performance.now() - began);
-    const info = await ask(Promise.all([client.info('memory'), client.info('persistence')]));
+    const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+    const infos = await ask(
+      Promise.all(nodes.flatMap((node) => [node.info('memory'), node.info('persistence')])),
+    );
     const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
-    return { version, ms, problems: judgeRedisPolicy(info.join('\n')) };
+    const problems = infos.flatMap(judgeRedisPolicy);
+    const distinct = new Map(problems.map((problem) => [problem.message, problem]));
+    return { version, ms, problems: [...distinct.values()] };
   } finally {
     await close();
   }

@@ -1,5 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StateError } from '../../model/errors.ts';
+import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/redis-address.ts';
 
 /** How long a command may wait for an answer, reconnecting meanwhile: a restart passes, a dead server is told. */
 const PATIENCE_MS = 10_000;
@@ -17,42 +18,90 @@ export interface RedisConnection {
 
 /** How to reach Redis; `patienceMs` is how long a call waits while it is away. */
 export interface RedisConnectionOptions {
-  /** `redis://user:password@host:port/db`, or `rediss:` with TLS. */
+  /** `redis://user:password@host:port/db`, or `rediss:` with TLS; several nodes of a Cluster by commas. */
   readonly url: string;
   readonly patienceMs?: number;
 }
 
-/** Connects; StateError at once when the server cannot be reached or refuses. A Cluster is recognised by itself. */
+/**
+ * Connects; StateError at once when no server can be reached, or it refuses. A Cluster is recognised by itself, and
+ * asked for all of its nodes.
+ */
 export async function connectRedis({
   url,
   patienceMs = PATIENCE_MS,
 }: RedisConnectionOptions): Promise<RedisConnection> {
-  const options = { ...parseUrl(url), ...manners(patienceMs) };
-  const address = `${options.host}:${options.port}`;
-  const single = new Redis(options);
-  let lastError: unknown;
-  single.on('error', (error) => {
-    lastError = error;
-  });
-  try {
-    await withPatience(single.connect(), patienceMs);
-    const info = await single.info('cluster');
-    if (!info.includes('cluster_enabled:1')) return connection(single, address, (answer) => answer);
-  } catch (error) {
-    single.disconnect();
-    throw asStateError(lastError ?? error, address);
+  const address = parseRedisUrl(url);
+  if (address === undefined) {
+    throw new StateError(`REDIS_URL is not an address of the form ${REDIS_URL_FORM}.`, {
+      hint: 'rediss:// speaks TLS; several nodes of a Redis Cluster are separated by commas. Special characters of a password are written as %40 and the like.',
+    });
   }
-  single.disconnect();
-  const { host, port, db: _, ...redisOptions } = options;
-  const cluster = new Cluster([{ host, port }], { redisOptions, lazyConnect: true });
+  const { nodes, db } = address;
+  const options = { ...serverOptions(address), ...manners(patienceMs) };
+  const shown = nodes.map(({ host, port }) => `${host}:${port}`).join(',');
+  const single = await firstThatAnswers(nodes, { ...options, db }, patienceMs, shown);
+  if (single !== 'cluster') {
+    if (nodes.length === 1) return connection(single, shown, (answer) => answer);
+    single.disconnect();
+    throw new StateError(
+      `REDIS_URL names several servers, and the one that answers is of no Redis Cluster.`,
+      {
+        hint: 'Let REDIS_URL name one server, or nodes of one Cluster.',
+      },
+    );
+  }
+  if (db !== 0) {
+    throw new StateError(`Redis at ${shown} is a Cluster, which has no database ${db}.`, {
+      hint: 'Leave the number out of REDIS_URL; another workspace needs a Cluster, or a Redis, of its own.',
+    });
+  }
+  const cluster = new Cluster([...nodes], { redisOptions: options, lazyConnect: true });
   cluster.on('error', () => {});
   try {
     await withPatience(cluster.connect(), patienceMs);
-    return connection(cluster, address, (answer) => withPatience(answer, patienceMs));
+    return connection(cluster, shown, (answer) => withPatience(answer, patienceMs));
   } catch (error) {
     cluster.disconnect();
-    throw asStateError(error, address);
+    throw asStateError(error, shown);
   }
+}
+
+/** A client of the first node that answers, or that it is one of a Cluster. StateError when none does. */
+async function firstThatAnswers(
+  nodes: RedisAddress['nodes'],
+  options: ReturnType<typeof manners> & ReturnType<typeof serverOptions> & { readonly db: number },
+  patienceMs: number,
+  shown: string,
+): Promise<Redis | 'cluster'> {
+  let failure: unknown;
+  for (const node of nodes) {
+    const client = new Redis({ ...options, ...node });
+    let lastError: unknown;
+    client.on('error', (error) => {
+      lastError = error;
+    });
+    try {
+      await withPatience(client.connect(), patienceMs);
+      const info = await client.info('cluster');
+      if (!info.includes('cluster_enabled:1')) return client;
+      client.disconnect();
+      return 'cluster';
+    } catch (error) {
+      client.disconnect();
+      failure = lastError ?? error;
+    }
+  }
+  throw asStateError(failure, shown);
+}
+
+/** How to speak to each server of an address. */
+export function serverOptions({ username, password, tls }: RedisAddress) {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+  };
 }
 
 function connection(
@@ -73,38 +122,6 @@ function connection(
       await limited(client.quit()).catch(() => client.disconnect());
     },
   };
-}
-
-function parseUrl(text: string) {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const username = decoded(url?.username);
-  const password = decoded(url?.password);
-  const known = url !== undefined && ['redis:', 'rediss:'].includes(url.protocol);
-  if (!known || !/^\/?\d*$/.test(url.pathname) || username === undefined || password === undefined) {
-    throw new StateError(
-      'REDIS_URL is not an address of the form redis://[user:password@]host[:port][/number].',
-      {
-        hint: 'rediss:// speaks TLS. Special characters of a password are written as %40 and the like.',
-      },
-    );
-  }
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
-    port: Number(url.port || 6379),
-    db: Number(url.pathname.slice(1) || 0),
-    ...(username === '' ? {} : { username }),
-    ...(password === '' ? {} : { password }),
-    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
-  };
-}
-
-/** Undefined when a % stands for nothing. */
-function decoded(part = ''): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
 }
 
 function manners(patienceMs: number) {
