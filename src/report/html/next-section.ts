@@ -9,9 +9,10 @@ import type { ReportFacts } from './report-facts.ts';
 import { section } from './section.ts';
 import { foreign } from './text.ts';
 
-/** What to do, and the commands to type; null where nothing is left to do. */
+/** What to do, and the commands to type unless there are buttons for it; null where nothing is left to do. */
 export function nextSection(facts: ReportFacts): Markup | null {
-  const { run, plan, program, rejectsFile, exported = null } = facts;
+  const { run, plan, program, rejectsFile, exported = null, actions = null } = facts;
+  if (actions !== null) return actions;
   const isExported = exported !== null && run.status === 'done';
   const steps = isExported ? afterExport(exported, run, program) : nextSteps(run, plan, program);
   if (steps.length === 0) return null;

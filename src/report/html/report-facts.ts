@@ -2,6 +2,7 @@ import type { ListHistory } from '../../model/list-history.ts';
 import type { Traffic } from '../../model/traffic.ts';
 import type { Pace } from '../pace-words.ts';
 import type { RunFacts } from '../summary-text.ts';
+import type { Markup } from './markup.ts';
 
 /** Everything that the report page shows of a run, which may still be under way. */
 export interface ReportFacts extends RunFacts {
@@ -17,4 +18,6 @@ export interface ReportFacts extends RunFacts {
   readonly pace?: Pace | null;
   /** The kept history that an export of list statistics adds to; left out for all other runs. */
   readonly history?: ListHistory | null;
+  /** What stands in place of the commands to type: buttons, where there are any. */
+  readonly actions?: Markup | null;
 }

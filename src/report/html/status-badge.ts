@@ -1,6 +1,5 @@
 import type { RunStatus } from '../../model/run.ts';
-import { statusTone, statusWords } from '../wording/status-words.ts';
-import { sentence } from '../wording/words.ts';
+import { statusLabel, statusTone } from '../wording/status-words.ts';
 import { html, type Markup } from './markup.ts';
 
 /** Shapes that differ, for whoever cannot tell the colours apart: check, cross, exclamation mark, dots, line. */
@@ -14,7 +13,7 @@ const SHAPES: Readonly<Record<ReturnType<typeof statusTone>, string>> = {
 
 /** A status with its colour, its shape and its words. */
 export function statusBadge(status: RunStatus): Markup {
-  return badge(statusTone(status), sentence(statusWords(status).replace(/,$/, '')));
+  return badge(statusTone(status), statusLabel(status));
 }
 
 /** A word that is to be seen before it is read. */

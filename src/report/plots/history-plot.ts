@@ -6,7 +6,7 @@ import { formatMoment } from '../wording/moments.ts';
 import { statusTone, statusWords } from '../wording/status-words.ts';
 import { counted, grouped, listed } from '../wording/words.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
-import { oddValues } from './odd-values.ts';
+import { oddValues, plotHeight } from './odd-values.ts';
 import { type LegendEntry, plotFigure } from './plot-figure.ts';
 
 /** A run of a job, as a night among others. */
@@ -37,9 +37,10 @@ export async function historyPlot(nights: readonly Night[]): Promise<Markup> {
 
 async function durationPlot(nights: readonly Night[]): Promise<Markup> {
   const odd = oddValues(nights.map(({ durationMs }) => durationMs));
+  const height = plotHeight(nights.map(({ durationMs }) => durationMs));
   const bars = nights.map((night, index) => ({
     index,
-    value: night.durationMs,
+    value: Math.min(height, night.durationMs),
     fill: colourOf(night),
     opacity: odd[index] === true || !endedWell(night) ? 1 : 0.45,
     label: [
@@ -51,7 +52,7 @@ async function durationPlot(nights: readonly Night[]): Promise<Markup> {
   const most = Math.max(...nights.map(({ durationMs }) => durationMs));
   const drawing: Drawing = (plot) => ({
     ...bands(nights),
-    y: { axis: null, domain: [0, Math.max(1, most)] },
+    y: { axis: null, domain: [0, height] },
     marks: [
       plot.barY(bars, {
         x: 'index',
@@ -82,15 +83,18 @@ async function durationPlot(nights: readonly Night[]): Promise<Markup> {
 
 async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
   const odd = oddValues(nights.map(sent));
+  const height = plotHeight(nights.map(sent));
   const parts = [
     { kind: 'good', label: 'applied', of: (night: Night) => night.applied, fill: 'var(--share-applied)' },
     { kind: 'bad', label: 'rejected', of: (night: Night) => night.rejected, fill: 'var(--share-rejected)' },
     { kind: 'unsent', label: 'unsent', of: (night: Night) => night.unsent, fill: 'var(--share-unsent)' },
   ] as const;
   const bars = nights.flatMap((night, index) => {
+    // A night beyond the height of the plot fills it, its parts in proportion.
+    const scale = Math.min(1, height / Math.max(1, sent(night)));
     let from = 0;
     return parts.flatMap(({ of, fill }) => {
-      const value = of(night);
+      const value = of(night) * scale;
       if (value === 0) return [];
       const bar = {
         index,
@@ -105,12 +109,12 @@ async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
     });
   });
   const labels = nights.flatMap((night, index) =>
-    odd[index] === true ? [{ index, value: sent(night), label: grouped(sent(night)) }] : [],
+    odd[index] === true ? [{ index, value: Math.min(height, sent(night)), label: grouped(sent(night)) }] : [],
   );
-  const most = Math.max(1, ...nights.map(sent));
+  const most = Math.max(0, ...nights.map(sent));
   const drawing: Drawing = (plot) => ({
     ...bands(nights),
-    y: { axis: null, domain: [0, most] },
+    y: { axis: null, domain: [0, height] },
     marks: [
       plot.barY(bars, {
         x: 'index',
@@ -140,8 +144,8 @@ async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
   const last = nights.at(-1);
   const text = `Of the last run ${last === undefined ? 'nothing' : counted(sent(last), 'record')}, at most ${grouped(most)}.`;
   return plotFigure(
-    'Records that were not unchanged',
-    await drawPlot(drawing, `Records that were not unchanged. ${text}`),
+    'Records sent or rejected',
+    await drawPlot(drawing, `Records sent or rejected. ${text}`),
     legend,
   );
 }

@@ -13,6 +13,16 @@ export function oddValues(values: readonly number[]): boolean[] {
   return values.map((value) => Math.abs(value - middle) > far);
 }
 
+/** A value that stands out this far would leave no room for the others in a plot. */
+const TALLEST = 5;
+
+/** How high a plot of values should be, so that the usual ones can be told apart: values beyond it reach its top. */
+export function plotHeight(values: readonly number[]): number {
+  const most = Math.max(1, ...values);
+  const middle = median(values);
+  return middle > 0 ? Math.min(most, middle * TALLEST) : most;
+}
+
 function median(values: readonly number[]): number {
   const rising = values.toSorted((a, b) => a - b);
   const half = Math.floor(rising.length / 2);
