@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
+import { PROGRAM } from '../report/next-steps.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
@@ -33,7 +34,7 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions extends Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
+interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
   /** Is told what happens between this process and its stores. */
   readonly listener?: StoreListener;
 }
@@ -49,7 +50,7 @@ export async function openContext(
   directory: string,
   onEvent: (event: RunEvent) => void,
   signal: AbortSignal,
-  { listener, ...options }: ContextOptions = {},
+  { listener, program = PROGRAM, ...options }: ContextOptions = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
   const { redisUrl, artifacts: place } = workspace.settings();
@@ -68,6 +69,7 @@ export async function openContext(
       state,
       artifacts,
       version,
+      program,
       clock: Date.now,
       newRunId,
       openStorefront: stores.open,

@@ -2,7 +2,7 @@ import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { rejectsLines } from '../report/rejects-lines.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
-import { shownFile } from '../run/export/shown-location.ts';
+import { withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/run-report.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -43,9 +43,8 @@ export interface PrintOptions {
 export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
-  const rejectsFile =
-    report.rejectsFile === null ? null : shownFile(options.workspaceDir, report.rejectsFile);
-  const facts = { ...report, rejectsFile };
+  const facts = withShownFiles(report, options.workspaceDir);
+  const { rejectsFile, reportFile } = facts;
   const now = Date.now();
   if (options.json) {
     if (report.run.error !== null) terminal.err(`${report.run.error}\n`);
@@ -55,7 +54,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const { run, plan } = report;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {
-    terminal.out(planText(plan, { run, pace: options.pace ?? null, colors, width, program }));
+    terminal.out(planText(plan, { run, pace: options.pace ?? null, reportFile, colors, width, program }));
     for (const line of rejectsLines(rejectsFile, plan.rejections)) terminal.out(`${line}\n`);
     return;
   }

@@ -36,6 +36,7 @@ export async function runCommand(
   await using open = await openContext(directory, onEvent, signal, {
     listener: { onEvent: watch.onStoreEvent },
     meanwhile: loadWork,
+    program,
   });
   const work = await loadWork();
   const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());

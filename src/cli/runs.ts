@@ -1,7 +1,7 @@
 import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
-import { shownFile } from '../run/export/shown-location.ts';
+import { withShownFiles } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
@@ -32,7 +32,6 @@ export async function runs(
     return 0;
   }
   const report = await readStoredReport(context, await asItStands(context, await knownRun(context, id)));
-  const rejectsFile = report.rejectsFile === null ? null : shownFile(workspace.dir, report.rejectsFile);
-  terminal.out(runText({ ...report, rejectsFile }, options));
+  terminal.out(runText(withShownFiles(report, workspace.dir), options));
   return 0;
 }

@@ -79,6 +79,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
         case 'not-told':
           line(`Warning: ${event.host} could not be told how the run ended: ${event.problem}.`);
           break;
+        case 'report-not-written':
+          line(`Warning: the report of the run could not be written: ${event.problem}`);
+          break;
         case 'progress':
           progress(event);
           break;

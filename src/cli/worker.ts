@@ -24,7 +24,7 @@ export interface WorkerOptions {
 
 /** Takes runs and shards until it is told to stop; then hands back what is under way and ends with 0. */
 export async function worker(
-  { terminal, directory }: Invocation,
+  { terminal, directory, program }: Invocation,
   { listen }: WorkerOptions,
 ): Promise<number> {
   const secrets = secretRedactor();
@@ -36,6 +36,7 @@ export async function worker(
   const open = await openContext(directory, () => {}, stop, {
     patienceMs: PATIENCE_MS,
     listener: logStoreTraffic(log),
+    program,
   });
   const { workspace, context } = open;
   log.level = workspace.settings().logLevel;

@@ -19,6 +19,8 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
           { run, job, host: event.host, problem: event.problem },
           'nobody could be told of its end',
         );
+      case 'report-not-written':
+        return log.warn({ run, job, problem: event.problem }, 'its report could not be written');
       case 'progress': {
         if (clock() - loggedAt < PROGRESS_EVERY_MS) return;
         loggedAt = clock();

@@ -11,6 +11,8 @@ export interface RunContext {
   readonly artifacts: Artifacts;
   /** The version of Storeferry: part of a run's digest, since another version may plan otherwise. */
   readonly version: string;
+  /** How a command for this workspace begins when it is typed, for reports; `storeferry` when left out. */
+  readonly program?: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** A new run id: short, random, fit for file names. */

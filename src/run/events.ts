@@ -19,4 +19,6 @@ export type RunEvent =
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** Whom the job names could not be told how the run ended; `host` is all of their address that may be shown. */
   | { readonly type: 'not-told'; readonly host: string; readonly problem: string }
+  /** The page that shows how the run ended could not be written. */
+  | { readonly type: 'report-not-written'; readonly problem: string }
   | ProgressEvent;

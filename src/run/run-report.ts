@@ -4,11 +4,15 @@ import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
 import type { Run, RunTotals } from '../model/run.ts';
+import type { Traffic } from '../model/traffic.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
 import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';
+import { readKeptReport } from './kept-report.ts';
+import { reportFileIn } from './report-file.ts';
+import { readTraffic } from './traffic/traffic-file.ts';
 
 /** Everything worth telling about a run, from what the state and its folder remember. */
 export interface RunReport {
@@ -28,12 +32,17 @@ export interface RunReport {
   readonly rejectsFile: string | null;
   /** What an export wrote; null for imports, and until it is written. */
   readonly exported: Exported | null;
+  /** What went over the wire; null when nothing did, or nobody noted it. */
+  readonly traffic: Traffic | null;
+  /** Where the report is that was written when it ended; null when there is none. */
+  readonly reportFile: string | null;
 }
 
 const CHANGED_IDS_SHOWN = 20;
 
 /** The report of an export run that is under way or over. */
 export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunReport> {
+  const folder = artifacts.run(run.id);
   return {
     run,
     plan: null,
@@ -44,13 +53,16 @@ export async function readExportReport({ artifacts }: RunContext, run: Run): Pro
     unsentReasons: [],
     changedIds: [],
     rejectsFile: null,
-    exported: await readExported(artifacts.run(run.id)),
+    exported: await readExported(folder),
+    traffic: await readTraffic(folder),
+    reportFile: await reportFileIn(folder),
   };
 }
 
-/** Collects the report of an import run that is under way or over. */
+/** Collects the report of an import run that is under way or about to end. */
 export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunReport> {
   const { runs } = context.state;
+  const folder = context.artifacts.run(run.id);
   const refusals = new ReasonTally('message');
   for await (const batch of runs.refusals(run.id)) for (const refusal of batch) refusals.add(refusal);
   const tally = await runs.tally(run.id);
@@ -65,6 +77,8 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
     rejectsFile: await rejectsFileOf(context, run),
     exported: null,
+    traffic: await readTraffic(folder),
+    reportFile: await reportFileIn(folder),
   };
 }
 
@@ -74,8 +88,16 @@ export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promis
   return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
 }
 
-/** The report of a run that another process begins or has ended: its plan is read from its folder. */
+/** The report of a run that another process is at work on or has ended: what it has left in its folder, or in the state. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunReport> {
   if (run.kind === 'export') return await readExportReport(context, run);
-  return await readRunReport(context, run, (await readPlan(context.artifacts.run(run.id))) ?? null);
+  const folder = context.artifacts.run(run.id);
+  const plan = (await readPlan(folder)) ?? null;
+  const kept = run.status === 'running' ? undefined : await readKeptReport(folder, run.finishedAt);
+  if (kept === undefined) return await readRunReport(context, run, plan);
+  return {
+    ...{ run, plan, ...kept, exported: null },
+    rejectsFile: await rejectsFileOf(context, run),
+    reportFile: await reportFileIn(folder),
+  };
 }

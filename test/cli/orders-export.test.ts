@@ -106,7 +106,11 @@ describe('exporting orders', () => {
     expect(runs.stdout).toContain('superseded');
     const artifacts = join(workspace.dir, '.storeferry', 'artifacts');
     const kept = await Promise.all((await readdir(artifacts)).map((id) => readdir(join(artifacts, id))));
-    expect(kept.flat()).toEqual(['exported.json']);
+    expect(kept.flat().map((name) => name.replace(/-[0-9a-f]+\./, '-ID.'))).toEqual([
+      'exported.json',
+      'report.html',
+      'traffic-ID.json',
+    ]);
   });
 
   it('ends with 130 when interrupted between pages, the old file whole', async () => {

@@ -1,12 +1,17 @@
 import { EXPORTED_FILE } from '../../export/exported-file.ts';
 import { READING_FILE } from '../../export/reading/reading.ts';
 import { InterruptedError, LockedError } from '../../model/errors.ts';
+import type { ListHistory } from '../../model/list-history.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { pruneRuns, RUNS_KEPT } from '../../state/prune-runs.ts';
 import type { RunContext } from '../context.ts';
+import { REPORT_FILE } from '../report-file.ts';
 import { explainFailure, reportUnlessBug } from '../run-bug.ts';
 import { type RunReport, readExportReport } from '../run-report.ts';
+import { trafficFiles } from '../traffic/traffic-file.ts';
+import { writeReport } from '../write-report.ts';
 import { keepsReading } from './export-digest.ts';
+import { exportHistory } from './export-history.ts';
 import type { ExportRequest } from './export-request.ts';
 import { hasKeptReading, MOST_KEPT_READINGS } from './kept-reading.ts';
 
@@ -27,19 +32,35 @@ export async function finishExport(
 ): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
-  const ended = await context.state.runs.update(run.id, {
-    step: 'finish',
+  const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
+  const end = {
     status: statusOf(failure),
     error: failure === null ? null : explainFailure(failure),
     finishedAt: context.clock(),
-    progress: null,
-  });
+  };
+  const collected = await readExportReport(context, { ...ending, ...end });
+  const history = failure === null ? await historyOf(context, request) : null;
+  // Before the status: whoever sees the end finds its report.
+  const reportFile = await writeReport(context, collected, { store: request.store, history });
+  const ended = await context.state.runs.update(run.id, end);
   const folder = context.artifacts.run(run.id);
-  const kept = failure !== null && keepsReading(request) ? [EXPORTED_FILE, READING_FILE] : [EXPORTED_FILE];
+  const reading = failure !== null && keepsReading(request) ? [READING_FILE] : [];
+  const kept = [EXPORTED_FILE, REPORT_FILE, ...(await trafficFiles(folder)), ...reading];
   await folder.remove((await folder.list()).filter((name) => !kept.includes(name)));
   await pruneRuns(context.state, context.artifacts, ended.job, RUNS_KEPT, {
     isNeeded: (old) => hasKeptReading(context, request, old),
     most: MOST_KEPT_READINGS,
   });
-  return reportUnlessBug(await readExportReport(context, ended), failure);
+  return reportUnlessBug({ ...collected, run: ended, reportFile }, failure);
+}
+
+/** What the job has collected, to be drawn. Of what lies on another machine it would be fetched once more: null. */
+async function historyOf(
+  { workspaceDir, signal }: RunContext,
+  { job }: ExportRequest,
+): Promise<ListHistory | null> {
+  const { mode, remote } = job.destination;
+  if (job.export !== 'subscriber-lists' || mode !== 'append' || remote !== undefined) return null;
+  const read = await exportHistory(workspaceDir, job, signal).catch(() => null);
+  return read?.history ?? null;
 }

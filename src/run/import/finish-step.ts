@@ -3,8 +3,11 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { pruneRuns } from '../../state/prune-runs.ts';
 import type { RunContext } from '../context.ts';
+import { keepReport } from '../kept-report.ts';
 import { explainFailure, reportUnlessBug } from '../run-bug.ts';
 import { type RunReport, readRunReport, rejectsFileOf } from '../run-report.ts';
+import { trafficFiles } from '../traffic/traffic-file.ts';
+import { writeReport } from '../write-report.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
 import { writeRunRejects } from './write-rejects.ts';
@@ -33,7 +36,7 @@ function errorOf(failure: unknown, unsent: number, status: RunStatus): string | 
 }
 
 /**
- * Ends the run: totals, rejects file, status; removes what only an unfinished run needs. May be repeated: a process
+ * Ends the run: totals, rejects file, report, status; removes what only an unfinished run needs. May be repeated: a process
  * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
  * RunBug, when all is written down, if what ended the run is no StoreferryError.
  */
@@ -46,21 +49,30 @@ export async function finishStep(
 ): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
-  const before = await readRunReport(context, { ...run, status: 'running' }, plan);
+  const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
+  const before = await readRunReport(context, ending, plan);
+  const folder = context.artifacts.run(run.id);
   const { rejected } = before.totals;
   const unsent = before.totals.unsent + before.unsentDeletes;
   const status = statusOf(before, failure);
   if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
-  const ended = await context.state.runs.update(run.id, {
-    step: 'finish',
-    status,
-    error: errorOf(failure, unsent, status),
-    finishedAt: context.clock(),
-    progress: null,
-    totals: before.totals,
-  });
-  if (isClosed(status)) await discardPlan(context, ended);
+  const end = {
+    ...{ status, error: errorOf(failure, unsent, status) },
+    ...{ finishedAt: context.clock(), totals: before.totals },
+  };
+  const collected = {
+    ...before,
+    run: { ...ending, ...end },
+    rejectsFile: await rejectsFileOf(context, ending),
+  };
+  // Before the status: whoever sees the end finds its report.
+  const reportFile = await writeReport(context, collected, request);
+  const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
+  const ended = await context.state.runs.update(run.id, end);
+  if (isClosed(status)) {
+    await discardPlan(context, ended);
+    if (kept) await folder.remove(await trafficFiles(folder));
+  }
   await pruneRuns(context.state, context.artifacts, ended.job);
-  const report = { ...before, run: ended, rejectsFile: await rejectsFileOf(context, ended) };
-  return reportUnlessBug(report, failure);
+  return reportUnlessBug({ ...collected, run: ended, reportFile }, failure);
 }

@@ -1,0 +1,46 @@
+import type { StoreConfig } from '../config/stores.ts';
+import type { ListHistory } from '../model/list-history.ts';
+import { PROGRAM } from '../report/next-steps.ts';
+import { withoutPersonalData } from '../report/wording/personal-data.ts';
+import type { RunContext } from './context.ts';
+import { withShownFiles } from './export/shown-location.ts';
+import { REPORT_FILE } from './report-file.ts';
+import type { RunReport } from './run-report.ts';
+
+interface ReportWriting {
+  readonly store: StoreConfig;
+  /** What an export of list statistics has collected, where it can be read at little cost. */
+  readonly history?: ListHistory | null;
+}
+
+/**
+ * Writes the report of a run that ends, over that of an end before, and gives where it is. A report that cannot be
+ * written is told as an event, and given as null: what became of the run does not depend on it.
+ */
+export async function writeReport(
+  context: RunContext,
+  report: RunReport,
+  { store, history = null }: ReportWriting,
+): Promise<string | null> {
+  const folder = context.artifacts.run(report.run.id);
+  try {
+    // Loaded when the work is done: what draws it takes longer to load than a small plan to make.
+    const { reportDocument } = await import('../report/html/report-document.ts');
+    const { requestsPerSecond } = store.limits;
+    const document = await reportDocument({
+      ...withoutPersonalData(withShownFiles(report, context.workspaceDir)),
+      now: context.clock(),
+      program: context.program ?? PROGRAM,
+      version: context.version,
+      pace:
+        requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
+      history,
+    });
+    await folder.write(REPORT_FILE, [document]);
+    return `${folder.location}/${REPORT_FILE}`;
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    context.onEvent({ type: 'report-not-written', problem });
+    return null;
+  }
+}
