@@ -1,5 +1,6 @@
 import type { RunStatus } from '../../model/run.ts';
 import type { Tone } from './page.ts';
+import { sentence } from './words.ts';
 
 /** A status as the beginning of a sentence that goes on with a time. */
 export function statusWords(status: RunStatus): string {
@@ -23,6 +24,11 @@ export function statusWords(status: RunStatus): string {
     default:
       return status satisfies never;
   }
+}
+
+/** A status by itself: `Done, with rejects`. */
+export function statusLabel(status: RunStatus): string {
+  return sentence(statusWords(status).replace(/,$/, ''));
 }
 
 /** How a status stands out. */
