@@ -76,6 +76,14 @@ export interface Gate {
   close(reason: Error): void;
 }
 
+/**
+ * Whether the store itself has said that it is unwell, which concerns everybody. A lost connection, or an answer as of
+ * something in between, may be this process's own trouble: others find out for themselves.
+ */
+function isOfStore({ status }: AttemptEnd & { kind: 'failed' }): boolean {
+  return status !== null && status >= 400;
+}
+
 interface GateOptions extends Surroundings {
   readonly concurrency: number;
   readonly requestsPerSecond?: number | undefined;
@@ -200,11 +208,11 @@ export function gate(options: GateOptions): Gate {
     }
     if (admission.probe) {
       circuit.probeEnded(false);
-      sharedPause?.announce(OTHERS_WAIT_MS);
+      if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
     } else if (circuit.answered(false, now)) {
       openedAt = now;
       limits.restart('starting again after the store failed');
-      sharedPause?.announce(OTHERS_WAIT_MS);
+      if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }
   };

@@ -15,7 +15,7 @@ function fixed(store: Store, concurrency: number, seconds: number): number {
   let now = 0;
   let done = 0;
   let open = 0;
-  const underWay: { at: number; status: number }[] = [];
+  const underWay: { at: number; status: number | null }[] = [];
   const ask = () => {
     const { afterMs, status } = store({ open: ++open, now });
     underWay.push({ at: now + afterMs, status });

@@ -200,6 +200,27 @@ describe('a pause that workers share', () => {
     expect(announced.at(-1)).toBeGreaterThan(outageMs);
     expect(announced.at(-1)).toBeLessThan(outageMs + 2_000);
   });
+
+  it.each([null, 302, 200])(
+    'is not announced where the trouble may be this process alone (status %j)',
+    async (status) => {
+      const announced: number[] = [];
+      const events: string[] = [];
+      const outageMs = 60_000;
+      const { clock, sender } = virtualStore({
+        answer: ({ now }) => (now < outageMs ? { afterMs: 1, status, body: '<html>' } : ok),
+        sharedPause: { announce: (forMs) => announced.push(forMs), listen: () => () => {} },
+        onEvent: ({ kind }) => events.push(kind),
+      });
+      const { signal } = new AbortController();
+      const sent = Array.from({ length: 30 }, () =>
+        sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }),
+      );
+      await clock.runUntil(Promise.all(sent));
+      expect(events).toContain('breaker-opened');
+      expect(announced).toEqual([]);
+    },
+  );
 });
 
 describe('a rate that workers share', () => {

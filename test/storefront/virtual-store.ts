@@ -1,7 +1,7 @@
 import { abortListeners } from '../../src/storefront/abort-listeners.ts';
 import { sleep } from '../../src/storefront/clock.ts';
 import type { OnStorefrontEvent, SharedPause, SharedRate } from '../../src/storefront/events.ts';
-import type { Exchange, RawAnswer } from '../../src/storefront/exchange.ts';
+import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
 import { type Gate, gate } from '../../src/storefront/gate.ts';
 import { type Sender, sender } from '../../src/storefront/send.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
@@ -10,8 +10,10 @@ import { seededRandom } from '../support/store/random.ts';
 /** What the virtual store makes of a request: how long it takes, and what it answers. */
 export interface VirtualAnswer {
   readonly afterMs: number;
-  readonly status: number;
+  /** Null: the connection is lost instead. */
+  readonly status: number | null;
   readonly retryAfter?: string;
+  readonly body?: string;
 }
 
 /** A request as the virtual store saw it, in milliseconds of the fake clock. */
@@ -59,7 +61,12 @@ export function virtualStore(options: VirtualOptions): Virtual {
       const request: VirtualRequest = { path, at: clock.monotonic(), status: null };
       requests.push(request);
       open++;
-      const { afterMs, status, retryAfter } = answer({
+      const {
+        afterMs,
+        status,
+        retryAfter,
+        body: said,
+      } = answer({
         open,
         now: request.at,
         number: requests.length,
@@ -71,7 +78,8 @@ export function virtualStore(options: VirtualOptions): Virtual {
         open--;
       }
       request.status = status;
-      const body = status < 300 ? '{"id":1}' : '{"success":false,"message":"no"}';
+      if (status === null) throw new NoAnswer('connection-lost', 'the connection was lost', true, undefined);
+      const body = said ?? (status < 300 ? '{"id":1}' : '{"success":false,"message":"no"}');
       return { status, body, retryAfter, location: undefined } satisfies RawAnswer;
     },
     close: async () => {},
