@@ -35,6 +35,9 @@ const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'mapping', 'pla
 const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['remote'],
   '@aws-sdk/lib-storage': ['remote'],
+  '@bull-board/api': ['queue'],
+  '@bull-board/api/bullMQAdapter': ['queue'],
+  '@bull-board/fastify': ['queue'],
   '@fastify/cookie': ['dashboard'],
   '@fastify/multipart': ['dashboard'],
   '@fastify/rate-limit': ['dashboard'],

@@ -6,9 +6,11 @@ import {
   type Tokens,
   writeTokenHashes,
 } from '../dashboard/access/access-file.ts';
+import type { DashboardLog } from '../dashboard/dashboard-log.ts';
+import { QUEUES_PATH, type QueueBoard } from '../dashboard/queues/queue-routes.ts';
 import { startDashboard } from '../dashboard/start-dashboard.ts';
 import { UsageError } from '../model/errors.ts';
-import { openQueues } from '../queue/open-queues.ts';
+import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';
 import { commandOf } from './dashboard/command-of.ts';
@@ -48,12 +50,15 @@ export async function dashboard(
   for (const secret of allSecrets(open.workspace)) secrets.add(secret);
   const reopen = () => openWorkspace(directory, process.env);
   const retell = (text: string) => {
-    for (const secret of allSecrets(reopen())) secrets.add(secret);
+    // What is wrong with the workspace may be the very thing that is to be told.
+    const workspace = attempt(reopen);
+    for (const secret of workspace === undefined ? [] : allSecrets(workspace)) secrets.add(secret);
     return withProgram(secrets.redact(text), program);
   };
 
   await using ending = new AsyncDisposableStack();
-  const queues = redisUrl === undefined ? null : await openQueues({ redisUrl, patient: false, onError: () => {} });
+  const queues =
+    redisUrl === undefined ? null : await openQueues({ redisUrl, patient: false, onError: () => {} });
   if (queues !== null) ending.use(queues);
   const actions = ending.use(
     actionRunner({
@@ -68,6 +73,7 @@ export async function dashboard(
   const known = options.newToken === true ? undefined : readTokenHashes(file);
   const made = newTokens();
   const { hashes, tokens } = known === undefined ? made : { hashes: known, tokens: null };
+  const queueBoard = queues === null ? null : await openBoard(queues, log);
   const running = await startDashboard({
     dashboard: {
       context,
@@ -80,7 +86,7 @@ export async function dashboard(
       retell,
     },
     hashes,
-    ...{ listen, publicUrl, log },
+    ...{ listen, publicUrl, queueBoard, log },
   });
   ending.defer(running.close);
   // Not before it listens: tokens that nobody was told would take the place of those that people have.
@@ -93,6 +99,20 @@ export async function dashboard(
   await ending.disposeAsync();
   log.info('stopped');
   return 0;
+}
+
+/** Loaded where there are queues to look into. */
+async function openBoard(queues: Queues, log: DashboardLog): Promise<QueueBoard> {
+  const { queueBoard } = await import('../queue/queue-board.ts');
+  return queueBoard(queues, QUEUES_PATH, (err) => log.error({ err }, 'the queues cannot be shown'));
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** What of a workspace must be shown nowhere, as far as its files can be read. */

@@ -19,6 +19,7 @@ import { SECURITY_HEADERS } from './guard/security-headers.ts';
 import { showErrors } from './guard/show-errors.ts';
 import { eventRoutes } from './live/event-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
+import { type QueueBoard, queueRoutes } from './queues/queue-routes.ts';
 
 /** Headers and body of a request must have arrived by then; a large upload over a slow line takes minutes. */
 const REQUEST_WITHIN_MS = 10 * 60_000;
@@ -34,12 +35,14 @@ export interface DashboardParts {
   readonly behindProxy: boolean;
   /** Tells this dashboard's cookie from those of others on the same machine: browsers do not tell ports apart. */
   readonly cookieName: string;
+  /** Null without Redis: then there are no queues. */
+  readonly queueBoard: QueueBoard | null;
   readonly log: DashboardLog;
 }
 
 /** Puts the server of the dashboard together; it does not listen yet. */
 export async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, hashes, addresses, behindProxy, cookieName, log } = parts;
+  const { dashboard, hashes, addresses, behindProxy, cookieName, queueBoard, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -52,8 +55,8 @@ export async function buildDashboard(parts: DashboardParts): Promise<FastifyInst
   });
   const sessions = createSessions(dashboard.context.clock);
   readForms(app);
-  showErrors(app, dashboard, log);
-  await guard(app, { addresses, sessions, cookieName });
+  const refuse = showErrors(app, dashboard, log);
+  await guard(app, { addresses, sessions, cookieName, refuse });
   await app.register(fastifyRateLimit, {
     max: REQUESTS_A_MINUTE,
     timeWindow: 60_000,
@@ -69,5 +72,6 @@ export async function buildDashboard(parts: DashboardParts): Promise<FastifyInst
   retryRoutes(app, dashboard, uploads);
   eventRoutes(app, dashboard, sessions);
   fileRoutes(app, dashboard);
+  if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);
   return app;
 }

@@ -3,7 +3,8 @@ import { UsageError } from '../model/errors.ts';
 import { buildDashboard, type DashboardParts } from './build-dashboard.ts';
 import { type Listen, ownAddresses } from './guard/own-addresses.ts';
 
-export interface DashboardOptions extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'log'> {
+export interface DashboardOptions
+  extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
   readonly listen: Listen;
   /** Where browsers reach it through a proxy; undefined without one. */
   readonly publicUrl: URL | undefined;
@@ -19,11 +20,12 @@ export interface RunningDashboard {
 
 /** Serves the dashboard until it is closed. UsageError when it cannot listen there. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { dashboard, listen, publicUrl, hashes, log } = options;
+  const { dashboard, listen, publicUrl, hashes, queueBoard, log } = options;
   const workspace = createHash('sha256').update(dashboard.context.workspaceDir).digest('hex').slice(0, 8);
   const app = await buildDashboard({
     dashboard,
     hashes,
+    queueBoard,
     log,
     addresses: ownAddresses(listen, publicUrl),
     behindProxy: publicUrl !== undefined,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { formatDuration } from '../../report/wording/durations.ts';
 import type { DashboardLog } from '../dashboard-log.ts';
 import { formFields } from '../form-fields.ts';
 import type { OwnAddresses } from '../guard/own-addresses.ts';
@@ -8,6 +9,7 @@ import { page } from '../pages/layout.ts';
 import type { Sessions } from './sessions.ts';
 import { allowedBy, type TokenHashes } from './token-hash.ts';
 
+/** With wrong tokens, from one address; right ones do not count. */
 const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
 /** Tokens are far shorter. */
 const LONGEST_TOKEN = 200;
@@ -48,10 +50,17 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
     },
   );
 
-  app.post('/sign-in', { config: { who: 'anyone', rateLimit: limited(log) } }, (request, reply) => {
+  const countAttempt = app.createRateLimit(ATTEMPTS);
+  app.post('/sign-in', { config: { who: 'anyone' } }, async (request, reply) => {
+    const attempts = await countAttempt(request, { increment: false });
+    if (!attempts.isAllowed && attempts.remaining === 0) {
+      reply.header('retry-after', attempts.ttlInSeconds);
+      throw tooManyAttempts(attempts.ttl);
+    }
     const { token = '', next } = formFields(request.body);
     const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {
+      await countAttempt(request);
       log.warn({ address: request.ip }, 'somebody tried to sign in with a wrong token');
       return show(reply.code(401), ownPath(next), true);
     }
@@ -68,14 +77,8 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
   });
 }
 
-function limited(log: DashboardLog) {
-  return {
-    ...ATTEMPTS,
-    errorResponseBuilder: (request: FastifyRequest, { after }: { readonly after: string }) => {
-      log.warn({ address: request.ip }, 'too many attempts to sign in');
-      return new PageError(429, 'Too many attempts', `Try again in ${after}.`);
-    },
-  };
+function tooManyAttempts(waitMs: number): PageError {
+  return new PageError(429, 'Too many attempts', `Try again in ${formatDuration(waitMs)}.`);
 }
 
 /** A path of this dashboard, whatever was asked for: a link must not lead elsewhere by way of the sign-in. */

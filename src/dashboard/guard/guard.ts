@@ -6,6 +6,7 @@ import { CSRF_FIELD } from '../pages/layout.ts';
 import type { OwnAddresses } from './own-addresses.ts';
 import { notFound, PageError } from './page-error.ts';
 import { HTTPS_ONLY, SECURITY_HEADERS } from './security-headers.ts';
+import type { ShowError } from './show-errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,6 +29,8 @@ export interface GuardOptions {
   readonly addresses: OwnAddresses;
   readonly sessions: Sessions;
   readonly cookieName: string;
+  /** Answers with what is wrong: whatever stands at the address, its own way to show errors is not asked. */
+  readonly refuse: ShowError;
 }
 
 /**
@@ -35,7 +38,7 @@ export interface GuardOptions {
  * where it does something, and from somebody who has signed in and may do it. Nothing of the body is read before.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { addresses, sessions, cookieName } = options;
+  const { addresses, sessions, cookieName, refuse } = options;
   await app.register(fastifyCookie);
   app.decorateRequest('session', null);
   app.decorateRequest('viewer', {
@@ -45,27 +48,45 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     },
   });
 
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS);
-    const { host } = request.headers;
+  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+    const { host, accept } = request.headers;
     if (!addresses.knows(host)) throw foreignHost();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
-    const watches = request.headers.accept === 'text/event-stream';
-    request.session = sessions.find(request.cookies[cookieName], !watches) ?? null;
+    // A page that is left open is no sign of anybody.
+    const isSeen = accept !== 'text/event-stream';
+    request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
     if (who === 'anyone') return;
-    if (request.session === null) return askToSignIn(request, reply);
+    if (request.session === null) throw notSignedIn();
     if (who === 'actors' && !request.session.canAct) throw onlyLooking();
     refuseStrangeNames(request);
+  };
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(SECURITY_HEADERS);
+    try {
+      admit(request, reply);
+    } catch (error) {
+      const person = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
+      // People are led to the sign-in and back again; programs are told.
+      if (error instanceof PageError && error.statusCode === 401 && person) {
+        return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`, 303);
+      }
+      return refuse(error, request, reply);
+    }
   });
 
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', async (request, reply) => {
     const { who, streamed } = request.routeOptions.config;
     if (isReading(request) || who === 'anyone' || streamed === true) return;
     const { body } = request;
     const given = typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : '';
-    checkFormToken(request, given);
+    try {
+      checkFormToken(request, given);
+    } catch (error) {
+      return refuse(error, request, reply);
+    }
   });
 }
 
@@ -112,13 +133,8 @@ function onlyLooking(): PageError {
   );
 }
 
-/** People are led to the sign-in and back again; programs are told. */
-function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { method, url, headers } = request;
-  if (method === 'GET' && headers.accept?.includes('text/html') === true) {
-    return reply.redirect(`/sign-in?next=${encodeURIComponent(url)}`, 303);
-  }
-  throw new PageError(401, 'Not signed in', 'Sign in first: nothing is shown and nothing done without.');
+function notSignedIn(): PageError {
+  return new PageError(401, 'Not signed in', 'Sign in first: nothing is shown and nothing done without.');
 }
 
 /** The names of jobs and runs in an address: what looks like the way to a file leads nowhere. */

@@ -6,7 +6,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import type { DashboardLog } from '../dashboard-log.ts';
 import { page } from '../pages/layout.ts';
 import { problemList } from '../pages/problem-list.ts';
-import { PageError } from './page-error.ts';
+import { notFound, PageError } from './page-error.ts';
 
 /** What is shown of an error: never its stack, which is in the log. */
 interface ShownError {
@@ -15,10 +15,15 @@ interface ShownError {
   readonly body: Markup;
 }
 
+/** Shows an error as a page. */
+export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
 /** Shows whatever goes wrong as a page that says what to do; bugs are logged, and found there by a reference. */
-export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
-  const show = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { status, title, body } = shown(error, dashboard, (reference) =>
+export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
+  const show: ShowError = (error, request, reply) => {
+    // Whoever has not signed in is not told where the workspace is, which commands would say.
+    const told = request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
+    const { status, title, body } = shown(error, told, (reference) =>
       log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
     );
     reply.code(status).type('text/html; charset=utf-8');
@@ -37,9 +42,8 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     );
   };
   app.setErrorHandler(show);
-  app.setNotFoundHandler((request, reply) =>
-    show(new PageError(404, 'Not found', 'Nothing is at this address.'), request, reply),
-  );
+  app.setNotFoundHandler((request, reply) => show(notFound(), request, reply));
+  return show;
 }
 
 function shown(

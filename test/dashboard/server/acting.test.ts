@@ -1,18 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { setupNightly } from '../../support/nightly.ts';
-import { formOf, type HttpClient } from './http-client.ts';
+import { endOf } from './end-of.ts';
+import { formOf } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
-
-/** Loads the page of a run until it has ended. */
-async function endOf(client: HttpClient, page: string): Promise<string> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const { words } = await client.get(page);
-    if (!words.includes('Under way')) return words;
-    await sleep(50);
-  }
-  throw new Error(`${page} did not end`);
-}
 
 describe('what is done from the dashboard', () => {
   it('plans, tells in figures what approving will do, and does exactly that', async () => {

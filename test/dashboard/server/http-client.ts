@@ -28,6 +28,8 @@ export interface HttpClient {
     body: Readonly<Record<string, string>> | Buffer,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer>;
+  /** Any other method. */
+  send(method: string, path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Sends the form that leads to an address, perhaps with other fields, and follows where that leads. */
   submit(page: Answer, action: string, fields?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Asks where a redirect leads, if it is one. */
@@ -81,6 +83,7 @@ export function httpClient(url: string): HttpClient {
     set cookie(value) {
       cookie = value;
     },
+    send: (method, path, headers = {}) => send(method, path, undefined, headers),
     get: (path, headers = {}) => send('GET', path, undefined, headers),
     post(path, body, headers = {}) {
       const encoded = Buffer.isBuffer(body) ? body : Buffer.from(new URLSearchParams(body).toString());

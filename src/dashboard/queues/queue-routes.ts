@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { PAGE_POLICY } from '../guard/security-headers.ts';
+
+/** Where the queues are looked into. */
+export const QUEUES_PATH = '/queues';
+
+/** A look into the queues: bull-board, made where the queues are known. It only shows. */
+export interface QueueBoard {
+  readonly plugin: FastifyPluginCallback;
+  /** From now on these stores' queues are shown. */
+  show(stores: readonly string[]): void;
+}
+
+/** Its page names its own folder as the base of all addresses in it, and styles that it sets itself. */
+const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").replace(
+  "style-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+);
+/** It would load its letters from elsewhere, which tells that somebody looks, and is not allowed anyway. */
+const FOREIGN_LINK = /<link href="https?:[^>]*>/g;
+
+/** Serves the board under the sign-in, its policy relaxed as far as it needs. The guard refuses whatever is no GET. */
+export function queueRoutes(
+  app: FastifyInstance,
+  { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
+  board: QueueBoard,
+): void {
+  app.register(
+    async (scope) => {
+      scope.addHook('preHandler', async () => {
+        board.show(openWorkspace().inspection.stores().names ?? []);
+      });
+      scope.addHook('onSend', async (_request, reply, payload) => {
+        const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+        if (!isPage) return payload;
+        reply.header('content-security-policy', BOARD_POLICY);
+        return typeof payload === 'string' ? payload.replaceAll(FOREIGN_LINK, '') : payload;
+      });
+      scope.register(board.plugin);
+    },
+    { prefix: QUEUES_PATH },
+  );
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { openShop } from '../../queue/workers-setup.ts';
+import { describeWithRedis } from '../../support/redis.ts';
+import { endOf } from './end-of.ts';
+import { formOf } from './http-client.ts';
+import { serveDashboard } from './running-dashboard.ts';
+
+describeWithRedis('over Redis', () => {
+  it('runs a job beside the dashboard while there is no worker, and hands it over once there is one', async () => {
+    await using shop = await openShop({ products: 20 });
+    const { store, workspace } = shop;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    const asked = await client.get('/jobs/nightly/run');
+    expect(asked.words).toContain('It runs beside the dashboard.');
+    const begun = await client.submit(asked, '/jobs/nightly/run');
+    const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    expect(await endOf(client, `/runs/${run}`)).toContain('20');
+    expect(store.requests).toHaveLength(20);
+
+    const worker = await shop.worker();
+    const again = await client.get('/jobs/nightly/run');
+    expect(again.words).toContain('It is handed over to the workers');
+    const form = formOf(again, '/jobs/nightly/run');
+    let answer = await client.follow(await client.post(form.action, form.fields));
+    while (answer.words.startsWith('Starting')) {
+      await sleep(100);
+      answer = await client.follow(await client.post(form.action, form.fields));
+    }
+    const [second = ''] = /(?<=Run )\w+/.exec(answer.words) ?? [];
+    expect(second).not.toBe(run);
+    await endOf(client, `/runs/${second}`);
+    expect(worker.stderr()).toContain(second);
+    expect(store.requests).toHaveLength(20);
+    expect(dashboard.command.stderr()).not.toContain('"level":50');
+  });
+
+  it('shows the queues to whoever has signed in, and lets nobody change them', async () => {
+    await using shop = await openShop({ products: 1 });
+    const dashboard = await serveDashboard(shop.workspace);
+    for (const path of ['/queues', '/queues/api/queues', '/queues/static/favicon.ico']) {
+      const stranger = await dashboard.client().get(path, { accept: '*/*' });
+      expect(stranger.status).toBe(401);
+      expect(stranger.body).not.toContain('shards');
+    }
+    for (const token of ['full', 'readOnly'] as const) {
+      const client = await dashboard.signedIn(token);
+      const page = await client.get('/queues');
+      expect(page.status).toBe(200);
+      expect(page.body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+      const policy = String(page.headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self';");
+      const { queues } = JSON.parse((await client.get('/queues/api/queues')).body);
+      expect(queues.map(({ name, readOnlyMode }: Record<string, unknown>) => [name, readOnlyMode])).toEqual([
+        ['runs', true],
+        ['ticks', true],
+        ['shards-main', true],
+      ]);
+      for (const change of ['pause', 'empty', 'obliterate', 'retry/failed']) {
+        const answer = await client.post(
+          `/queues/api/queues/runs/${change}`,
+          {},
+          {
+            'x-http-method-override': 'PUT',
+          },
+        );
+        expect([403, 404]).toContain(answer.status);
+        const put = await client.send('PUT', `/queues/api/queues/runs/${change}`, { origin: client.origin });
+        expect(put.status).toBe(403);
+      }
+    }
+    expect((await shop.workspace.storeferry('runs')).stdout).toContain('No runs yet');
+  });
+
+  it('says so, and shows no stack, while Redis is away', async () => {
+    await using shop = await openShop({ products: 1 });
+    const dashboard = await serveDashboard(shop.workspace);
+    const client = await dashboard.signedIn('full');
+    await shop.redis.kill();
+    const answer = await client.get('/runs');
+    expect(answer.status).toBe(503);
+    expect(answer.body).not.toMatch(/\bat .*\.ts:\d/);
+    await shop.redis.restart();
+    await expect.poll(async () => (await client.get('/runs')).status, { timeout: 15_000 }).toBe(200);
+  }, 60_000);
+});
