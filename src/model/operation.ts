@@ -14,6 +14,8 @@ export interface UpsertProduct extends FromRecord {
   /** The request body: serialised once, so that what is fingerprinted is what is sent. */
   readonly body: string;
   readonly fingerprint: string;
+  /** The memo of the rows that made the body (DeferredRecord), to be remembered with it; left out where there is none. */
+  readonly memo?: string | undefined;
   /** The id the store last answered for this url, if the ledger knows it. */
   readonly knownId: number | null;
 }
@@ -23,6 +25,7 @@ export interface UpdateContact extends FromRecord {
   readonly kind: 'update-contact';
   readonly body: string;
   readonly fingerprint: string;
+  readonly memo?: string | undefined;
 }
 
 /** `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. */

@@ -2,15 +2,16 @@ import { z } from 'zod';
 import type { Operation } from '../model/operation.ts';
 
 const spanSchema = z.tuple([z.int(), z.int(), z.int()]).transform(([file, from, to]) => ({ file, from, to }));
+const upserted = { fingerprint: z.string(), memo: z.string().exactOptional() };
 const fromRecord = { key: z.string(), rows: z.int(), spans: z.array(spanSchema) };
 const lineSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('upsert-product'),
     ...fromRecord,
-    fingerprint: z.string(),
+    ...upserted,
     knownId: z.int().nullable(),
   }),
-  z.object({ kind: z.literal('update-contact'), ...fromRecord, fingerprint: z.string() }),
+  z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
   z.object({ kind: z.literal('delete-product'), ...fromRecord, id: z.int() }),
 ]);
 
@@ -31,12 +32,12 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, knownId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, knownId })}\t${body}\n`;
+      const { fingerprint, memo, knownId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId })}\t${body}\n`;
     }
     case 'update-contact': {
-      const { fingerprint, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint })}\t${body}\n`;
+      const { fingerprint, memo, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
     }
     case 'delete-product':
       return `${JSON.stringify({ kind, key, rows, spans, id: operation.id })}\t\n`;

@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { LockedError, StateError } from '../model/errors.ts';
 import { makeFolders } from './make-folders.ts';
 import { type DatabaseThread, startDatabaseThread } from './sqlite/database-thread.ts';
-import type { KeyPage } from './sqlite/ledger.ts';
+import type { Expected, KeyPage } from './sqlite/ledger.ts';
+import { SAME } from './sqlite/ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
 import { type OutcomeColumns, outcomeColumns } from './sqlite/outcome-columns.ts';
-import type { Fence, Ledger, LedgerTarget, Runs, State } from './state.ts';
+import type { Fence, Ledger, LedgerMark, LedgerTarget, Runs, State } from './state.ts';
 
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
@@ -37,15 +38,28 @@ export async function openSqliteState(folder: string, meanwhile?: () => Promise<
 }
 
 function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
+  const compare = async (keys: readonly string[], expected?: Expected) => {
+    const { fingerprints, ids, jobs, memos } = await thread.call(
+      'marks',
+      target,
+      asJson(keys),
+      keys.length,
+      expected,
+    );
+    return fingerprints.map((fingerprint, position) => {
+      if (fingerprint === null) return undefined;
+      if (fingerprint === SAME) return 'same' as const;
+      const memo = memos[position] ?? null;
+      const mark: LedgerMark = { fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' };
+      return memo === null ? mark : { ...mark, memo };
+    });
+  };
   return {
     async marks(keys) {
-      const { fingerprints, ids, jobs } = await thread.call('marks', target, asJson(keys), keys.length);
-      return fingerprints.map((fingerprint, position) =>
-        fingerprint === null
-          ? undefined
-          : { fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' },
-      );
+      return (await compare(keys)).map((mark) => (mark === 'same' ? undefined : mark));
     },
+    compare: ({ keys, memos, job }) => compare(keys, { memos, job }),
+    remember: (facts) => thread.call('remember', target, facts),
     async bodies(keys) {
       const bodies = await thread.call('bodies', target, asJson(keys), keys.length);
       return bodies.map((body) => body ?? undefined);

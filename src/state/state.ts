@@ -20,12 +20,35 @@ export interface LedgerMark {
   readonly id: number | null;
   /** The job that last sent the key; only that job deletes it. */
   readonly job: string;
+  /** The memo (DeferredRecord) of the rows that made the body, where they always make it. */
+  readonly memo?: string;
 }
 
-/** Memory of what the store holds because we sent it. Written only through `Runs.record`. */
+/** Keys with the memos of the rows that carry them, by position; null where there is none. `job` is who asks. */
+export interface MemoQuestion {
+  readonly job: string;
+  readonly keys: readonly string[];
+  readonly memos: readonly (string | null)[];
+}
+
+/** That the rows of this memo make the body of this fingerprint for this key, whenever they are mapped. */
+export interface MemoFact {
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly memo: string;
+}
+
+/** Memory of what the store holds because we sent it. But for memos it is written only through `Runs.record`. */
 export interface Ledger {
   /** Marks in the order of the keys; undefined where the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
+  /**
+   * The same, with `same` instead of marks that have the memo and the job of the question: on most nights that is all
+   * there is to say, and marks cost more to carry over and to read than to look up.
+   */
+  compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
+  /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
+  remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
   /** How many keys this job last sent. */

@@ -1,16 +1,22 @@
 import { fingerprintOf } from '../../src/plan/fingerprint.ts';
-import type { Ledger, LedgerMark } from '../../src/state/state.ts';
+import type { Ledger, LedgerMark, MemoFact, MemoQuestion } from '../../src/state/state.ts';
 
 interface Entry {
   readonly body: string;
   readonly id: number | null;
   readonly job: string;
+  readonly memo?: string | undefined;
 }
 
 /** A ledger in memory, filled as if the store had acknowledged what is put into it. */
 export class MemoryLedger implements Ledger {
-  readonly entries = new Map<string, Entry>();
+  readonly entries: Map<string, Entry>;
   questions = 0;
+
+  /** With what another one knows. */
+  constructor(like?: MemoryLedger) {
+    this.entries = new Map(like?.entries);
+  }
 
   put(key: string, body: object, { id = this.entries.size + 1, job = 'nightly' }: Partial<Entry> = {}): this {
     this.entries.set(key, { body: JSON.stringify(body), id, job });
@@ -21,8 +27,29 @@ export class MemoryLedger implements Ledger {
     this.questions++;
     return keys.map((key) => {
       const entry = this.entries.get(key);
-      return entry && { fingerprint: fingerprintOf(entry.body), id: entry.id, job: entry.job };
+      return (
+        entry && {
+          fingerprint: fingerprintOf(entry.body),
+          id: entry.id,
+          job: entry.job,
+          ...(entry.memo === undefined ? {} : { memo: entry.memo }),
+        }
+      );
     });
+  }
+
+  async compare({ keys, memos, job }: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]> {
+    const marks = await this.marks(keys);
+    return marks.map((mark, index) =>
+      mark?.memo !== undefined && mark.memo === memos[index] && mark.job === job ? 'same' : mark,
+    );
+  }
+
+  async remember(facts: readonly MemoFact[]): Promise<void> {
+    for (const { key, fingerprint, memo } of facts) {
+      const entry = this.entries.get(key);
+      if (entry && fingerprintOf(entry.body) === fingerprint) this.entries.set(key, { ...entry, memo });
+    }
   }
 
   async bodies(keys: readonly string[]): Promise<(string | undefined)[]> {

@@ -57,6 +57,72 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       expect(await ledger.count('nightly')).toBe(1);
     });
 
+    it('says only which marks are as expected, with memo and job, and tells the others', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const remembered = ['shirt', 'hat', 'coat'].map((key, index) =>
+        applied(upsert(index, key, { memo: `memo-of-${key}` }), index),
+      );
+      await processes.state.runs.record(run, 1, [...remembered, applied(upsert(3, 'belt'), 9)], 4);
+      const ledger = processes.other.ledger(TARGET);
+      const keys = ['coat', 'nothing', 'shirt', 'belt', 'hat'];
+      const memos = ['memo-of-coat', 'memo-of-nothing', 'another memo', 'memo-of-belt', null];
+      const shirt = { fingerprint: 'print-of-shirt', id: 0, job: 'nightly', memo: 'memo-of-shirt' };
+      const belt = { fingerprint: 'print-of-belt', id: 9, job: 'nightly' };
+      const hat = { fingerprint: 'print-of-hat', id: 1, job: 'nightly', memo: 'memo-of-hat' };
+      expect(await ledger.compare({ job: 'nightly', keys, memos })).toEqual([
+        ...['same', undefined, shirt, belt, hat],
+      ]);
+      const coat = { fingerprint: 'print-of-coat', id: 2, job: 'nightly', memo: 'memo-of-coat' };
+      expect(await ledger.compare({ job: 'another', keys: ['coat'], memos: ['memo-of-coat'] })).toEqual([
+        coat,
+      ]);
+      expect(await ledger.compare({ job: 'nightly', keys: [], memos: [] })).toEqual([]);
+    });
+
+    it('compares very many keys at once, each with its own memo', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const keys = range(2_500).map((n) => `key ${n}`);
+      const results = keys.map((key, n) => applied(upsert(n, key, { memo: `memo-${n}` }), n));
+      for (const shard of [0, 1, 2, 3, 4]) {
+        await processes.state.runs.record(run, shard, results.slice(shard * 500, shard * 500 + 500), 0);
+      }
+      const answers = await processes.other.ledger(TARGET).compare({
+        ...{ job: 'nightly', keys },
+        memos: keys.map((_, n) => (n === 1_700 ? 'memo-1701' : `memo-${n}`)),
+      });
+      expect(answers.flatMap((answer, n) => (answer === 'same' ? [] : [n]))).toEqual([1_700]);
+    });
+
+    it('is taught memos of marks that still have the fingerprint, and forgets them with a new body', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      await processes.state.runs.record(
+        run,
+        1,
+        [applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), null)],
+        2,
+      );
+      const ledger = processes.other.ledger(TARGET);
+      await ledger.remember([
+        { key: 'shirt', fingerprint: 'print-of-shirt', memo: 'm1' },
+        { key: 'hat', fingerprint: 'another print', memo: 'm2' },
+        { key: 'coat', fingerprint: 'print-of-coat', memo: 'm3' },
+      ]);
+      await ledger.remember([{ key: 'shirt', fingerprint: 'print-of-shirt', memo: 'm4' }]);
+      expect(await processes.state.ledger(TARGET).marks(['shirt', 'hat', 'coat'])).toEqual([
+        { fingerprint: 'print-of-shirt', id: 7, job: 'nightly', memo: 'm4' },
+        { fingerprint: 'print-of-hat', id: null, job: 'nightly' },
+        undefined,
+      ]);
+      expect(await ledger.bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
+      expect(await ledger.count('nightly')).toBe(2);
+      await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt', { fingerprint: 'new' }), 7)], 1);
+      expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: 'new', id: 7, job: 'nightly' }]);
+      expect(await ledger.count('nightly')).toBe(2);
+    });
+
     it('learns nothing from rejected and unsent operations', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);

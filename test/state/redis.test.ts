@@ -30,6 +30,28 @@ describeWithRedis('the shared state', () => {
     itAgreesWithPlainMaps(async () => fresh(), 30);
   });
 
+  it('goes on with marks from before there were memos', async () => {
+    const options = fresh();
+    await using state = await openRedisState(options);
+    const run = sampleRun();
+    await state.runs.create(run);
+    await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+    const client = new Redis(server.url);
+    const marks = await client.keys(`${options.prefix}:*:marks`);
+    expect(await client.hgetall(marks[0] ?? '')).toEqual({ shirt: '7\nprint-of-shirt\nnightly' });
+    client.disconnect();
+    const ledger = state.ledger(TARGET);
+    const question = { job: 'nightly', keys: ['shirt'], memos: ['m1'] };
+    expect(await ledger.compare(question)).toEqual([
+      { fingerprint: 'print-of-shirt', id: 7, job: 'nightly' },
+    ]);
+    await ledger.remember([{ key: 'shirt', fingerprint: 'print-of-shirt', memo: 'm1' }]);
+    expect(await ledger.compare(question)).toEqual(['same']);
+    await state.runs.record(sampleRun({ job: 'another' }), 2, [applied(upsert(0, 'shirt'), 7)], 1);
+    expect(await ledger.count('nightly')).toBe(0);
+    expect(await ledger.count('another')).toBe(1);
+  });
+
   it('is empty after FLUSHALL, and goes on', async () => {
     await using state = await openRedisState(fresh());
     const run = sampleRun();

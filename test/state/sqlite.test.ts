@@ -130,6 +130,28 @@ describe('the embedded state', () => {
     expect(await state.ledger(TARGET).marks(['shirt'])).toMatchObject([{ fingerprint: 'b', id: 8 }]);
   });
 
+  it('goes on with a database from before there were memos', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    for (const step of MIGRATIONS.slice(0, 2)) database.exec(step);
+    database.exec('PRAGMA user_version = 2');
+    const { store, baseUrl, resource } = TARGET;
+    database.prepare('INSERT INTO targets VALUES (1, ?, ?, ?)').run(store, baseUrl, resource);
+    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
+    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 16)");
+    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 32)");
+    database.close();
+    await using state = await openSqliteState(folder);
+    const ledger = state.ledger(TARGET);
+    const question = { job: 'nightly', keys: ['coat', 'shirt'], memos: ['m1', 'm2'] };
+    const coat = { fingerprint: 'a', id: 7, job: 'nightly' };
+    const shirt = { fingerprint: 'b', id: 8, job: 'nightly' };
+    expect(await ledger.compare(question)).toEqual([coat, shirt]);
+    await ledger.remember([{ key: 'coat', fingerprint: 'a', memo: 'm1' }]);
+    expect(await ledger.compare(question)).toEqual(['same', shirt]);
+  });
+
   it('answers calls that were made before it was closed, and refuses later ones', async () => {
     const state = await openSqliteState(freshFolder());
     const before = state.runs.list({ limit: 1 });

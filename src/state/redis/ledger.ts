@@ -1,9 +1,11 @@
+import { StateError } from '../../model/errors.ts';
 import { decodeBody } from '../body-codec.ts';
 import { targetTag } from '../lock-names.ts';
-import type { Ledger, LedgerTarget } from '../state.ts';
+import type { Ledger, LedgerMark, LedgerTarget, MemoFact, MemoQuestion } from '../state.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 import { parseMark } from './mark-text.ts';
+import { COMPARE_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
 
 /** Keys an HMGET: Redis serves others in between. */
 const CHUNK = 1_000;
@@ -19,8 +21,27 @@ export function redisLedger({ client, ask }: RedisConnection, keys: RedisKeys, t
     const texts = await ask(inChunks(wanted, (chunk) => client.hmget(marks, ...chunk)));
     return texts.map((text) => (text === null ? undefined : parseMark(text)));
   };
+  const compareChunk = async ({ job, keys: wanted, memos }: MemoQuestion) => {
+    const args = wanted.flatMap((key, position) => [memos[position] ?? '', key]);
+    return readComparison(await client.eval(COMPARE_SCRIPT, 1, marks, job, ...args), wanted.length);
+  };
   return {
     marks: readMarks,
+    compare({ job, keys: wanted, memos }) {
+      return ask(
+        inChunks(wanted, (chunk, from) =>
+          compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),
+        ),
+      );
+    },
+    async remember(facts) {
+      const write = async (chunk: readonly MemoFact[]) => {
+        const args = chunk.flatMap(({ key, fingerprint, memo }) => [key, fingerprint, memo]);
+        await client.eval(REMEMBER_SCRIPT, 1, marks, ...args);
+        return [];
+      };
+      await ask(inChunks(facts, write));
+    },
     async bodies(wanted) {
       const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
       return stored.map((body) => (body === null ? undefined : decodeBody(body)));
@@ -46,14 +67,27 @@ function rangeOf(job: string): readonly [from: string, end: string] {
   return [`[${job}\0`, `(${job}\u0001`];
 }
 
-async function inChunks<Value>(
-  keys: readonly string[],
-  read: (chunk: string[]) => Promise<Value[]>,
+/** What COMPARE_SCRIPT answers. */
+function readComparison(answer: unknown, count: number): (LedgerMark | 'same' | undefined)[] {
+  const [letters, ...others]: unknown[] = Array.isArray(answer) ? answer : [];
+  if (typeof letters !== 'string' || letters.length !== count) {
+    throw new StateError('Redis answered a comparison with something else.');
+  }
+  let next = 0;
+  return Array.from(letters, (letter) => {
+    if (letter === '=') return 'same';
+    return letter === '-' ? undefined : parseMark(String(others[next++]));
+  });
+}
+
+async function inChunks<Item, Value>(
+  items: readonly Item[],
+  read: (chunk: Item[], from: number) => Promise<Value[]>,
 ): Promise<Value[]> {
-  if (keys.length === 0) return [];
+  if (items.length === 0) return [];
   const chunks: Promise<Value[]>[] = [];
-  for (let start = 0; start < keys.length; start += CHUNK) {
-    chunks.push(read(keys.slice(start, start + CHUNK)));
+  for (let start = 0; start < items.length; start += CHUNK) {
+    chunks.push(read(items.slice(start, start + CHUNK), start));
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : (await Promise.all(chunks)).flat();
 }

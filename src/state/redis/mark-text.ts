@@ -1,16 +1,22 @@
 import type { LedgerMark } from '../state.ts';
 
-/** A mark as Redis keeps it: id, fingerprint and job, a line each. The job comes last: record-script.ts finds it there. */
-export function markText({ id, fingerprint, job }: LedgerMark): string {
-  return `${id ?? ''}\n${fingerprint}\n${job}`;
+/**
+ * A mark as Redis keeps it: id, fingerprint (with the memo behind a blank, where there is one) and job, a line each. The
+ * job comes last: record-script.ts finds it there, and memo-scripts.ts finds memo and job together.
+ */
+export function markText({ id, fingerprint, job, memo }: LedgerMark): string {
+  return `${id ?? ''}\n${fingerprint}${memo === undefined ? '' : ` ${memo}`}\n${job}`;
 }
 
 /** The mark that `markText` wrote. */
 export function parseMark(text: string): LedgerMark {
   const first = text.indexOf('\n');
   const second = text.indexOf('\n', first + 1);
+  const line = text.slice(first + 1, second);
+  const blank = line.indexOf(' ');
   return {
-    fingerprint: text.slice(first + 1, second),
+    fingerprint: blank < 0 ? line : line.slice(0, blank),
+    ...(blank < 0 ? {} : { memo: line.slice(blank + 1) }),
     id: first === 0 ? null : Number(text.slice(0, first)),
     job: text.slice(second + 1),
   };

@@ -55,8 +55,11 @@ function pushResult(
         push(OUTCOME_LETTERS.deleted, '', '');
         return;
       }
-      const { fingerprint } = operation;
-      const mark = markText({ fingerprint, id: acknowledgedId(result), job: run.job });
+      const { fingerprint, memo } = operation;
+      const mark = markText({
+        ...{ fingerprint, id: acknowledgedId(result), job: run.job },
+        ...(memo === undefined ? {} : { memo }),
+      });
       const changed = changedId(result);
       push(
         OUTCOME_LETTERS.applied,

@@ -32,6 +32,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
   switch (call.method) {
     case 'marks':
       return calls.marks(...call.args);
+    case 'remember':
+      return calls.remember(...call.args);
     case 'bodies':
       return calls.bodies(...call.args);
     case 'count':

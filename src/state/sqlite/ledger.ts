@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerTarget } from '../state.ts';
+import type { LedgerTarget, MemoFact } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
+import { inTransaction } from './transaction.ts';
 
 /** Marks in columns, in the order of the keys: they cross to the other thread at a quarter of the cost of objects. */
 export interface MarkColumns {
@@ -10,14 +11,25 @@ export interface MarkColumns {
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
   readonly jobs: (string | null)[];
+  readonly memos: (string | null)[];
 }
+
+/** What marks are compared with: memos by position, null where there is none, and the job that asks. */
+export interface Expected {
+  readonly job: string;
+  readonly memos: readonly (string | null)[];
+}
+
+/** Stands for the fingerprint of a mark that is as expected, and of which nothing else is told. */
+export const SAME = '';
 
 /** A page of the keys of a job, in key order. */
 export type KeyPage = { readonly key: string; readonly id: number | null }[];
 
 /** Reading the ledger. Keys arrive as a JSON array, which SQLite reads as a table. */
 export interface SqliteLedger {
-  marks(target: LedgerTarget, keys: string, count: number): MarkColumns;
+  marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
+  remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
   bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
   count(target: LedgerTarget, job: string): number;
   /** Keys behind `after`, in order; empty at the end. */
@@ -37,9 +49,12 @@ export function createSqliteLedger(
   bodies: Bodies,
 ): SqliteLedger {
   const selectMarks = database.prepare(
-    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job FROM json_each(?) AS wanted
+    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo FROM json_each(?) AS wanted
      CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
     { returnArrays: true },
+  );
+  const updateMemo = database.prepare(
+    'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
   );
   const selectBodies = database.prepare(
     `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
@@ -64,18 +79,32 @@ export function createSqliteLedger(
     return names.findTarget(target) ?? 0;
   };
   return {
-    marks(target, keys, count) {
+    marks(target, keys, count, expected) {
       const fingerprints = new Array<string | null>(count).fill(null);
       const ids = new Array<number | null>(count).fill(null);
       const jobs = new Array<string | null>(count).fill(null);
+      const memos = new Array<string | null>(count).fill(null);
       // Rows are arrays here: half the cost of objects with names.
       for (const row of selectMarks.all(keys, readable(target))) {
         const position = Number(row[0]);
+        const job = names.jobName(Number(row[3]));
+        const memo = row[4] === null ? null : String(row[4]);
+        if (memo !== null && memo === expected?.memos[position] && job === expected.job) {
+          fingerprints[position] = SAME;
+          continue;
+        }
         fingerprints[position] = String(row[1]);
         ids[position] = row[2] === null ? null : Number(row[2]);
-        jobs[position] = names.jobName(Number(row[3]));
+        jobs[position] = job;
+        memos[position] = memo;
       }
-      return { fingerprints, ids, jobs };
+      return { fingerprints, ids, jobs, memos };
+    },
+    remember(target, facts) {
+      const number = readable(target);
+      inTransaction(database, () => {
+        for (const { key, fingerprint, memo } of facts) updateMemo.run(memo, number, key, fingerprint);
+      });
     },
     bodies(target, keys, count) {
       const found = new Array<string | null>(count).fill(null);

@@ -6,6 +6,7 @@
  *   lie apart, in order of arrival, since only changed records need theirs; both tables refer to them by block and place (see bodies.ts).
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
  *   without fingerprint forgets its key.
+ * - `memo` is of the rows that made the body; null in ledgers from before, and where rows do not always make it.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent. `detail` is JSON for the last two.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -52,5 +53,9 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE bodies ADD COLUMN packed INTEGER NOT NULL DEFAULT 1;
   UPDATE marks SET body = body * 16;
   UPDATE journal SET body = body * 16;
+  `,
+  `
+  ALTER TABLE marks ADD COLUMN memo TEXT;
+  ALTER TABLE journal ADD COLUMN memo TEXT;
   `,
 ];

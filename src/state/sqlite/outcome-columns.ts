@@ -33,9 +33,10 @@ export interface OutcomeColumns {
   readonly kinds: number[];
   readonly rows: number[];
   readonly keys: string[];
-  /** With `ids` and `bodies`: set for an applied upsert. */
+  /** With `ids`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
+  readonly memos: (string | null)[];
   readonly bodies: (string | null)[];
   /** JSON: the RejectionDetail of a rejection, the Reason of an unsent one. */
   readonly details: (string | null)[];
@@ -61,6 +62,7 @@ export function outcomeColumns(
     keys: [],
     fingerprints: [],
     ids: [],
+    memos: [],
     bodies: [],
     details: [],
     changedIds: [],
@@ -78,6 +80,7 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.keys.push(operation.key);
   columns.fingerprints.push(acknowledged ? operation.fingerprint : null);
   columns.ids.push(acknowledged ? acknowledgedId(result) : null);
+  columns.memos.push(acknowledged ? (operation.memo ?? null) : null);
   columns.bodies.push(acknowledged ? operation.body : null);
   columns.details.push(detail(result));
   const changed = changedId(result);

@@ -77,7 +77,7 @@ export function createSqliteOutcomes(
     if (run === 0) throw new StateError(`There is no run ${batch.run} to record outcomes for.`);
     const target = names.target(batch.target);
     const job = names.job(batch.job);
-    const { shard, kinds, rows, keys, fingerprints, ids, details } = batch;
+    const { shard, kinds, rows, keys, fingerprints, ids, memos, details } = batch;
     const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
     let applied = 0;
     for (const [position, operation] of batch.operations.entries()) {
@@ -85,8 +85,12 @@ export function createSqliteOutcomes(
       const key = keys[position] ?? '';
       insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
       if (kind === APPLIED) {
-        const fingerprint = fingerprints[position] ?? '';
-        const mark = { fingerprint, id: ids[position] ?? null, body: numbers[applied++] ?? 0 };
+        const mark = {
+          fingerprint: fingerprints[position] ?? '',
+          id: ids[position] ?? null,
+          memo: memos[position] ?? null,
+          body: numbers[applied++] ?? 0,
+        };
         journal.append(target, job, { key, mark });
       } else if (kind === DELETED) {
         journal.append(target, job, { key, mark: null });

@@ -1,0 +1,46 @@
+/**
+ * Compares marks with memos where they lie, so that of most keys a single letter comes back: marks of a whole ledger
+ * would be 40 MB, and reading them costs more than anything else that a night does with Redis.
+ *
+ * KEYS: marks. ARGV: job, then memo (empty where there is none) and key, again and again. Gives a letter a key (`=` as
+ * expected, `-` unknown, `?` another mark), then the other marks in order.
+ */
+export const COMPARE_SCRIPT = `
+local job = ARGV[1]
+local wanted = {}
+for at = 3, #ARGV, 2 do wanted[#wanted + 1] = ARGV[at] end
+local found = redis.call('HMGET', KEYS[1], unpack(wanted))
+local letters, answer = {}, { '' }
+for at, mark in ipairs(found) do
+  if not mark then
+    letters[at] = '-'
+  else
+    local memo = ARGV[at * 2]
+    local ending = ' ' .. memo .. '\\n' .. job
+    if memo ~= '' and string.sub(mark, -#ending) == ending then
+      letters[at] = '='
+    else
+      letters[at] = '?'
+      answer[#answer + 1] = mark
+    end
+  end
+end
+answer[1] = table.concat(letters)
+return answer
+`;
+
+/**
+ * Adds memos to marks that still have the fingerprint they were found for.
+ *
+ * KEYS: marks. ARGV: key, fingerprint and memo, again and again.
+ */
+export const REMEMBER_SCRIPT = `
+for first = 1, #ARGV, 3 do
+  local key, fingerprint, memo = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  local mark = redis.call('HGET', KEYS[1], key)
+  local id, known, job = string.match(mark or '', '^([^\\n]*)\\n([^ \\n]*)[^\\n]*\\n(.*)$')
+  if known == fingerprint then
+    redis.call('HSET', KEYS[1], key, id .. '\\n' .. known .. ' ' .. memo .. '\\n' .. job)
+  end
+end
+`;
