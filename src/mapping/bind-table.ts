@@ -2,7 +2,7 @@ import { MappingError } from '../model/errors.ts';
 import { didYouMean } from '../model/nearest.ts';
 import type { Column, Columns } from './columns.ts';
 import { type Captured, loosened, matchHeader } from './header-pattern.ts';
-
+import { memoDigest } from './memo.ts';
 import type { BoundTable } from './source-row.ts';
 
 /** What a mapping makes of a header line. */
@@ -117,6 +117,7 @@ export function bindTable(
       file,
       headers,
       firstSlots: new Set([...bySlot].flatMap(([slot, index]) => (index === 0 ? [slot] : []))),
+      digest: memoDigest(JSON.stringify([headers, constants, columns.assigned()])),
     },
     indexes,
     constants,

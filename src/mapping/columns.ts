@@ -71,6 +71,12 @@ export class Columns {
     return slot;
   }
 
+  /** The slots that depend on the files opened so far, in the order in which the mapping goes through them. */
+  assigned(): readonly unknown[] {
+    const families = [...this.declared.values()].map(({ family }) => family && [...family.slots]);
+    return [families, [...this.rest]];
+  }
+
   #declare(name: string, spec: ColumnSpec): Column {
     const written =
       typeof spec === 'object' && 'header' in spec ? spec : { header: spec, occurrence: undefined };

@@ -3,6 +3,7 @@ import { MappingError } from '../model/errors.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
 import { type Binding, bindTable, type ColumnReport } from './bind-table.ts';
+import { Clock } from './clock.ts';
 import { Columns } from './columns.ts';
 import { compileAs } from './compile-value.ts';
 import { compileCondition } from './condition.ts';
@@ -118,6 +119,7 @@ interface CompileContext {
 
 function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const columns = new Columns(spec.columns);
+  const clock = new Clock(context.now);
   const contacts = spec.import === 'contacts';
   const scope: Scope = {
     problems: context.problems,
@@ -134,7 +136,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   };
   const { key, keyField, build } = contacts
     ? contactParts(scope, spec, context)
-    : productParts(scope, spec, context);
+    : productParts(scope, spec, { clock, weightUnit: context.weightUnit });
   const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec));
   const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
     test: compileCondition(scope, ['skip', index, 'when'], when),
@@ -159,7 +161,9 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     expectations,
     shifted,
     grouping,
-    mapper: withHtmlPolicy(context.html ?? 'keep', { key, keyField, skips, notes: scope.notes, build }),
+    mapper: withHtmlPolicy(context.html ?? 'keep', {
+      ...{ key, keyField, skips, notes: scope.notes, clock, build },
+    }),
   };
 }
 
@@ -168,7 +172,7 @@ type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;
 function productParts(
   scope: Scope,
   spec: Extract<MappingSpec, { import: 'products' }>,
-  context: CompileContext,
+  context: Parameters<typeof compileProduct>[2],
 ): Parts {
   const build = compileProduct(scope, spec, context);
   return {

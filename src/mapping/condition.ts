@@ -73,13 +73,21 @@ function testOf(named: Named, check: CellCheck): Test {
     }
     case 'family': {
       const { family } = named;
-      // Outside of a run through the family, any of its members may meet the test.
-      return (row, n) =>
-        n > 0
-          ? check(row.cells[family.slots.get(n) ?? -1])
-          : family.numbers.length === 0
-            ? check(undefined)
-            : family.numbers.some((number) => check(row.cells[family.slots.get(number) ?? -1]));
+      // Outside of a run through the family, any member that the row's own file has may meet the test.
+      return (row, n) => {
+        if (n > 0) {
+          return check(row.cells[family.slots.get(n) ?? -1]);
+        }
+        let any = false;
+        for (const number of family.numbers) {
+          const cell = row.cells[family.slots.get(number) ?? -1];
+          if (cell !== undefined && check(cell)) {
+            return true;
+          }
+          any ||= cell !== undefined;
+        }
+        return !any && check(undefined);
+      };
     }
     case 'param': {
       const met = check(String(named.value));

@@ -67,7 +67,7 @@ export function compileShifted(scope: Scope, condition: Condition | undefined): 
   }
   const test = compileCondition(scope, ['misaligned'], condition);
   return (cells, table, line) =>
-    test({ table, seq: 0, line, cells, misaligned: undefined }, 0)
+    test({ table, seq: 0, line, cells, misaligned: undefined, letters: 0 }, 0)
       ? {
           code: 'row-shifted',
           message: 'the cells of this row do not fit together: has the row shifted?',

@@ -22,7 +22,9 @@ export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
         case 'column':
           return row.cells[named.slot] !== undefined;
         case 'family':
-          return named.family.numbers.length > 0;
+          return named.family.numbers.some(
+            (number) => row.cells[named.family.slots.get(number) ?? -1] !== undefined,
+          );
         default:
           return named !== undefined;
       }

@@ -1,8 +1,10 @@
 import type { Reason } from '../model/reason.ts';
-import type { Mapped } from '../model/record.ts';
+import type { DeferredRecord, Mapped } from '../model/record.ts';
 import { Unreadable } from './cell.ts';
+import type { Clock } from './clock.ts';
 import type { Test } from './condition.ts';
 import type { Field } from './field.ts';
+import { memoOf } from './memo.ts';
 import type { RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
 
@@ -20,13 +22,19 @@ export interface RecordMapper {
   readonly skips: readonly { readonly test: Test; readonly reason: string }[];
   /** Emptied before each record; what is noted while it is built goes with it. */
   readonly notes: string[];
+  /** Told before each record that nobody has asked it yet. */
+  readonly clock: Clock;
   readonly build: (rows: RecordRows, key: string) => Built;
 }
 
-/** Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. */
-export function mapRecord(mapper: RecordMapper, rows: RecordRows): Mapped {
+/**
+ * Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. The
+ * record carries the memo on where it holds: where nothing was noted, and nobody has looked at the clock.
+ */
+export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
   const { head, fault, spans, counted, torn } = rows;
   mapper.notes.length = 0;
+  mapper.clock.asked = false;
   const read = head === undefined ? undefined : mapper.key(rows);
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
@@ -63,5 +71,32 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows): Mapped {
     body: built.body,
     ...from,
     ...(mapper.notes.length === 0 ? {} : { notes: [...mapper.notes] }),
+    ...(memo === undefined || mapper.notes.length > 0 || mapper.clock.asked ? {} : { memo }),
+  };
+}
+
+/**
+ * Puts the mapping of the rows off until it is known whether it is needed. What shows at once that they are no record,
+ * or perhaps only a part of one, is mapped at once. `context` is a digest of everything beside the rows.
+ */
+export function deferRecord(
+  mapper: RecordMapper,
+  rows: RecordRows,
+  context: string,
+): Mapped | DeferredRecord {
+  const { head, fault, spans, counted, torn } = rows;
+  const key = head === undefined || fault !== undefined || torn ? undefined : mapper.key(rows);
+  if (head === undefined || typeof key !== 'string' || mapper.skips.some(({ test }) => test(head, 0))) {
+    return mapRecord(mapper, rows);
+  }
+  const memo = memoOf(context, rows);
+  return {
+    kind: 'deferred',
+    key,
+    spans,
+    rows: counted,
+    memo,
+    letters: rows.rows.reduce((sum, row) => sum + row.letters, 0),
+    map: () => mapRecord(mapper, rows, memo),
   };
 }

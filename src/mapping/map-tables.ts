@@ -1,12 +1,11 @@
 import { MappingError } from '../model/errors.ts';
-import type { Mapped } from '../model/record.ts';
+import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import type { Grouper } from './grouping/grouper.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
-import { mapRecord } from './map-record.ts';
+import { deferRecord, mapRecord } from './map-record.ts';
 import { alignmentOf, cellsBySlot } from './read-row.ts';
 import type { RecordRows } from './record-rows.ts';
 import type { Misalignment, SourceRow } from './source-row.ts';
@@ -34,11 +33,33 @@ export interface MapTablesOptions {
  * anywhere come out when the source has ended, everything else as it goes.
  * @throws MappingError on opening a file that lacks a required column.
  */
-export async function* mapTables(
+export function mapTables(
   mapping: CompiledMapping,
   tables: AsyncIterable<Table> | Iterable<Table>,
   options: MapTablesOptions = {},
 ): AsyncIterable<readonly Mapped[]> {
+  return readTables(mapping, tables, options, (rows) => mapRecord(mapping.mapper, rows));
+}
+
+/**
+ * The same, with the mapping of records put off where their memo may make it needless. `context` is a digest of
+ * everything beside the rows that decides what becomes of them.
+ */
+export function deferTables(
+  mapping: CompiledMapping,
+  tables: AsyncIterable<Table> | Iterable<Table>,
+  options: MapTablesOptions & { readonly context: string },
+): AsyncIterable<readonly (Mapped | DeferredRecord)[]> {
+  const { context } = options;
+  return readTables(mapping, tables, options, (rows) => deferRecord(mapping.mapper, rows, context));
+}
+
+async function* readTables<Item>(
+  mapping: CompiledMapping,
+  tables: AsyncIterable<Table> | Iterable<Table>,
+  options: MapTablesOptions,
+  become: (rows: RecordRows) => Item,
+): AsyncIterable<readonly Item[]> {
   let scratch: RowScratch | undefined;
   const grouper = mapping.grouping.open((kind) => {
     scratch = (options.openScratch ?? openSqliteScratch)(kind);
@@ -53,13 +74,17 @@ export async function* mapTables(
       for await (const batch of table.batches) {
         const rows = batch.map((row, index) => sourceRow(mapping, binding, row, seq + index));
         seq += batch.length;
-        const mapped = mapAll(mapping, grouper.add(rows));
+        const mapped = grouper.add(rows).map(become);
         if (mapped.length > 0) {
           yield mapped;
         }
       }
     }
-    yield* rest(mapping, grouper);
+    for (const records of grouper.end()) {
+      if (records.length > 0) {
+        yield records.map(become);
+      }
+    }
   } finally {
     scratch?.[Symbol.dispose]();
   }
@@ -82,23 +107,19 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
   }
 }
 
-function* rest(mapping: CompiledMapping, grouper: Grouper): Iterable<readonly Mapped[]> {
-  for (const records of grouper.end()) {
-    if (records.length > 0) {
-      yield mapAll(mapping, records);
-    }
-  }
-}
-
-function mapAll(mapping: CompiledMapping, records: readonly RecordRows[]): readonly Mapped[] {
-  return records.map((record) => mapRecord(mapping.mapper, record));
-}
-
 function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: number): SourceRow {
   const cells = cellsBySlot(row, binding);
   const { table } = binding;
   const misaligned = misalignment(mapping, binding, row, cells);
-  return { table, seq, line: row.line, cells, misaligned };
+  return { table, seq, line: row.line, cells, misaligned, letters: lettersOf(row) };
+}
+
+function lettersOf({ cells }: Row): number {
+  let letters = 0;
+  for (let index = 0; index < cells.length; index++) {
+    letters += cells[index]?.length ?? 0;
+  }
+  return letters;
 }
 
 function misalignment(

@@ -1,5 +1,6 @@
 import type { PricingSpec } from '../config/mapping/mapping-product.ts';
 import { type Cell, isList, Moment, Unreadable } from './cell.ts';
+import type { Clock } from './clock.ts';
 import { compileAs } from './compile-value.ts';
 import { compileCondition } from './condition.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
@@ -21,8 +22,8 @@ export type Pricing = (row: SourceRow) => Prices | Unreadable;
 
 const DAY_MS = 86_400_000;
 
-/** Compiles the pricing block. Dated sales are judged at `now` (milliseconds since the epoch). */
-export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, now: number): Pricing {
+/** Compiles the pricing block. Dated sales are judged by the clock. */
+export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock): Pricing {
   const scope = { ...outer, field: 'variants.price' };
   const money = (
     key: 'price' | 'was' | 'regular' | 'sale' | 'plus' | 'percent' | 'amount',
@@ -35,7 +36,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, now:
   const was = money('was');
   const percent = money('percent');
   const amount = money('amount');
-  const onSale = compileSale(scope, path, spec, money('sale'), now);
+  const onSale = compileSale(scope, path, spec, money('sale'), clock);
   return (row) => {
     const written = base(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
@@ -110,7 +111,7 @@ function compileSale(
   path: Path,
   spec: PricingSpec,
   sale: Read | undefined,
-  now: number,
+  clock: Clock,
 ): Sale | undefined {
   if (sale === undefined) {
     return undefined;
@@ -148,8 +149,8 @@ function compileSale(
     if (ends instanceof Unreadable) {
       return ends;
     }
-    const begun = !(begins instanceof Moment) || begins.at <= now;
-    const over = ends instanceof Moment && ends.at + (ends.wholeDay ? DAY_MS : 0) <= now;
+    const begun = !(begins instanceof Moment) || begins.at <= clock.now();
+    const over = ends instanceof Moment && ends.at + (ends.wholeDay ? DAY_MS : 0) <= clock.now();
     return begun && !over ? amount : undefined;
   };
 }

@@ -8,6 +8,8 @@ export interface BoundTable {
   readonly headers: readonly (string | undefined)[];
   /** The slots that the first column serves: only a cell put before it can have shifted what stands there. */
   readonly firstSlots: ReadonlySet<number>;
+  /** Of all that decides which column each slot is, here and in the files before it that have other columns. */
+  readonly digest: string;
 }
 
 /** Why the cells of a row cannot be trusted to stand under their headers. */
@@ -27,4 +29,6 @@ export interface SourceRow {
   readonly line: number;
   readonly cells: readonly (string | undefined)[];
   readonly misaligned: Misalignment | undefined;
+  /** Of all its cells: they are parts of one text, which is kept as long as any of them. */
+  readonly letters: number;
 }

@@ -78,9 +78,10 @@ export function lookupsOfStoreLists(
 }
 
 const NO_ROW = {
-  table: { file: 0, headers: [], firstSlots: new Set<number>() },
+  table: { file: 0, headers: [], firstSlots: new Set<number>(), digest: '' },
   seq: 0,
   line: 0,
   cells: [],
   misaligned: undefined,
+  letters: 0,
 };

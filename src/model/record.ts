@@ -27,6 +27,23 @@ export interface MappedRecord extends FromRows {
   readonly body: Product | Contact;
   /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
+  /** As in a DeferredRecord: these rows give this body on every later night, and nothing is said of it. */
+  readonly memo?: string;
+}
+
+/**
+ * Rows that have a key and are not skipped, before they are mapped. Where the ledger remembers `memo` with the key,
+ * they are what they were when the store acknowledged their body: they need not be mapped.
+ */
+export interface DeferredRecord extends FromRows {
+  readonly kind: 'deferred';
+  readonly key: string;
+  /** A digest of everything that the mapping reads of these rows, and of the mapping itself. */
+  readonly memo: string;
+  /** What waiting for `map` keeps in memory. */
+  readonly letters: number;
+  /** What the rows become; gives the same whenever it is called. */
+  readonly map: () => Mapped;
 }
 
 /** Rows that cannot become a record. `key` is null when it cannot be read: then nothing may be deleted. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
-import type { Mapped } from '../model/record.ts';
+import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { removePlanFiles } from './remove-plan-files.ts';
@@ -15,7 +15,7 @@ export interface PlanProgress {
 /** What drafting needs besides the ledger and the folder. */
 export interface DraftPlanOptions extends DraftOptions {
   /** Reads the source anew from its beginning; the same each time. */
-  readonly openMapped: () => AsyncIterable<readonly Mapped[]>;
+  readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */
   readonly mostMerged: number;

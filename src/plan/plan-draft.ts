@@ -1,9 +1,10 @@
 import type { PlannedShard } from '../model/plan.ts';
-import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
+import type { DeferredRecord, MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, LedgerMark } from '../state/state.ts';
 import { fieldChanges } from './field-changes.ts';
 import { fingerprintOf } from './fingerprint.ts';
+import { MemoFacts } from './memo-facts.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import { RejectionWriter } from './rejection-writer.ts';
 import type { UnplacedOperation } from './shard-line.ts';
@@ -31,25 +32,54 @@ export interface DraftOptions {
  * and whatever they hold on to is copied by the garbage collector, twice (a third of all time was spent on that).
  */
 interface Prepared extends TalliedRecord {
+  readonly kind: 'prepared';
   readonly body: string;
   readonly fingerprint: string;
+  readonly memo: string | undefined;
 }
 
-interface Question {
-  readonly batch: readonly Prepared[];
-  readonly marks: Promise<(LedgerMark | undefined)[]>;
+interface Rejected {
+  readonly kind: 'rejected';
+  readonly rejection: MappedRejection;
+  readonly records: 0 | 1;
 }
+
+interface Skipped {
+  readonly kind: 'skipped';
+  readonly skip: MappedSkip;
+  readonly records: 0 | 1;
+}
+
+/** What was taken, in the order of the source: rejections wait too, so that theirs is kept. */
+type Taken = Prepared | DeferredRecord | Rejected | Skipped;
+
+type Answer = LedgerMark | 'same' | undefined;
+
+interface Question {
+  readonly batch: readonly Taken[];
+  /** In the order of what has a key to ask about. */
+  readonly answers: Promise<readonly Answer[]>;
+}
+
+/** What was taken, with what the ledger says of it. `known`: unchanged, and not even mapped. */
+type Settled =
+  | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
+  | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
+  | Rejected
+  | Skipped;
 
 /**
  * A plan in the making: compares records with the ledger in batches, and writes operations and rejections to their
- * files as they come. While the ledger looks up one batch, the next is prepared.
+ * files as they come. While the ledger looks up one batch, the next is prepared. Rows of which the ledger remembers the
+ * memo are not even mapped.
  */
 export class PlanDraft {
   readonly tally: PlanTally;
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
   readonly #rejections: RejectionWriter;
-  #batch: Prepared[] = [];
+  readonly #facts: MemoFacts;
+  #batch: Taken[] = [];
   #letters = 0;
   #asked: Question | undefined;
 
@@ -58,32 +88,34 @@ export class PlanDraft {
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
     this.#rejections = new RejectionWriter(options.folder);
+    this.#facts = new MemoFacts(options.ledger);
   }
 
-  /** Takes a record whose key is no other record's. Serialised once: what is fingerprinted is what is sent. */
+  /** Takes a record whose key is no other record's. */
   record(record: MappedRecord): void {
-    const body = JSON.stringify(record.body);
-    const { key, rows, spans, notes } = record;
-    this.#batch.push({ key, rows, spans, notes, body, fingerprint: fingerprintOf(body) });
-    this.#letters += body.length;
+    const prepared = prepare(record);
+    this.#batch.push(prepared);
+    this.#letters += prepared.body.length;
+  }
+
+  /** Takes rows whose key is no other record's, to be mapped if need be. */
+  defer(record: DeferredRecord): void {
+    this.#batch.push(record);
+    this.#letters += record.letters;
   }
 
   /** `records` is 0 for a further copy of a key that was counted already. */
   reject(rejection: MappedRejection, records: 0 | 1): void {
-    this.tally.rejected(rejection, records);
-    const { key, rows, spans, reason } = rejection;
-    this.#rejections.add({ key, records, rows, spans, reason });
+    this.#batch.push({ kind: 'rejected', rejection, records });
   }
 
   skip(skip: MappedSkip, records: 0 | 1): void {
-    this.tally.skipped(skip, records);
+    this.#batch.push({ kind: 'skipped', skip, records });
   }
 
   /** Whether `drain` should be awaited before taking more. */
   get full(): boolean {
-    return (
-      this.#batch.length >= RECORDS_A_QUESTION || this.#letters >= LETTERS_A_QUESTION || this.#rejections.full
-    );
+    return this.#batch.length >= RECORDS_A_QUESTION || this.#letters >= LETTERS_A_QUESTION;
   }
 
   /** Asks the ledger about what was taken, works off what it has answered before, and waits for the disk. */
@@ -91,6 +123,7 @@ export class PlanDraft {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
     await this.#rejections.room();
+    await this.#facts.room();
   }
 
   /** Everything taken is compared and on disk; gives the shards of upserts. */
@@ -100,6 +133,7 @@ export class PlanDraft {
       await this.#workOff(this.#asked);
       const shards = await this.#shards.finish();
       await this.#rejections.finish();
+      await this.#facts.finish();
       return shards;
     } catch (error) {
       await this.abandon();
@@ -117,29 +151,71 @@ export class PlanDraft {
     const batch = this.#batch;
     this.#batch = [];
     this.#letters = 0;
-    const marks = this.#options.ledger.marks(batch.map(({ key }) => key));
-    marks.catch(() => {}); // told when it is awaited, which is after the batch before
+    const answers = this.#compare(batch);
+    answers.catch(() => {}); // told when it is awaited, which is after the batch before
     const asked = this.#asked;
-    this.#asked = { batch, marks };
+    this.#asked = { batch, answers };
     await this.#workOff(asked);
+  }
+
+  async #compare(batch: readonly Taken[]): Promise<readonly Answer[]> {
+    const { ledger, job, resend } = this.#options;
+    const keyed = batch.filter((taken) => taken.kind === 'prepared' || taken.kind === 'deferred');
+    if (keyed.length === 0) return [];
+    return await ledger.compare({
+      job,
+      keys: keyed.map(({ key }) => key),
+      memos: keyed.map((taken) => (taken.kind === 'deferred' && !resend ? taken.memo : null)),
+    });
   }
 
   async #workOff(asked: Question | undefined): Promise<void> {
     if (asked === undefined) return;
-    const marks = await asked.marks;
-    const differing = asked.batch.filter(
-      ({ fingerprint }, index) => (marks[index]?.fingerprint ?? fingerprint) !== fingerprint,
-    );
-    const bodies = await this.#acknowledgedBodies(differing);
-    for (const [index, prepared] of asked.batch.entries()) {
-      const mark = marks[index];
-      this.#place(prepared, mark, this.#standing(prepared, mark, bodies));
+    const answers = await asked.answers;
+    let next = 0;
+    const settled = asked.batch.map((taken) => {
+      switch (taken.kind) {
+        case 'prepared':
+          return compared(taken, answers[next++]);
+        case 'deferred':
+          return this.#settle(taken, answers[next++]);
+        case 'rejected':
+        case 'skipped':
+          return taken;
+        default:
+          return taken satisfies never;
+      }
+    });
+    const bodies = await this.#acknowledgedBodies(settled);
+    for (const one of settled) this.#place(one, bodies);
+  }
+
+  /** Rows that the ledger remembers are as they were; others are mapped now. */
+  #settle(deferred: DeferredRecord, answer: Answer): Settled {
+    const mark = answer === 'same' ? undefined : answer;
+    if (answer === 'same' || (mark?.memo === deferred.memo && !this.#options.resend)) {
+      return { kind: 'known', record: deferred, mark };
+    }
+    const mapped = deferred.map();
+    switch (mapped.kind) {
+      case 'record':
+        return compared(prepare(mapped), mark);
+      case 'rejected':
+        return { kind: 'rejected', rejection: mapped, records: 1 };
+      case 'skipped':
+        return { kind: 'skipped', skip: mapped, records: 1 };
+      default:
+        return mapped satisfies never;
     }
   }
 
-  async #acknowledgedBodies(
-    differing: readonly Prepared[],
-  ): Promise<ReadonlyMap<Prepared, string | undefined>> {
+  /** Of records that differ from what was acknowledged. */
+  async #acknowledgedBodies(settled: readonly Settled[]): Promise<ReadonlyMap<Prepared, string | undefined>> {
+    const differing: Prepared[] = [];
+    for (const one of settled) {
+      if (one.kind !== 'compared' || one.mark === undefined) continue;
+      if (one.mark.fingerprint !== one.record.fingerprint) differing.push(one.record);
+    }
     if (differing.length === 0) return new Map();
     const bodies = await this.#options.ledger.bodies(differing.map(({ key }) => key));
     return new Map(differing.map((prepared, index) => [prepared, bodies[index]]));
@@ -162,23 +238,73 @@ export class PlanDraft {
     return this.tally.changes.add(prepared.key, changes) ? 'changed' : same;
   }
 
-  #place(prepared: Prepared, mark: LedgerMark | undefined, standing: Standing): void {
-    this.tally.record(prepared, standing);
-    if (mark !== undefined && mark.job !== this.#options.job) {
-      this.tally.takenOver(mark.job, prepared.key, standing);
+  #place(one: Settled, bodies: ReadonlyMap<Prepared, string | undefined>): void {
+    switch (one.kind) {
+      case 'known':
+        this.#count(one.record, one.mark, 'unchanged');
+        break;
+      case 'compared':
+        this.#placeCompared(one.record, one.mark, bodies);
+        break;
+      case 'rejected': {
+        const { records, rejection } = one;
+        const { key, rows, spans, reason } = rejection;
+        this.tally.rejected(rejection, records);
+        this.#rejections.add({ key, records, rows, spans, reason });
+        break;
+      }
+      case 'skipped':
+        this.tally.skipped(one.skip, one.records);
+        break;
+      default:
+        one satisfies never;
     }
-    if (standing !== 'unchanged') this.#shards.add(this.#operation(prepared, mark));
+  }
+
+  #placeCompared(
+    prepared: Prepared,
+    mark: LedgerMark | undefined,
+    bodies: ReadonlyMap<Prepared, string | undefined>,
+  ): void {
+    const standing = this.#standing(prepared, mark, bodies);
+    this.#count(prepared, mark, standing);
+    if (standing !== 'unchanged') {
+      this.#shards.add(this.#operation(prepared, mark));
+      return;
+    }
+    const { key, fingerprint, memo } = prepared;
+    if (memo !== undefined && mark?.fingerprint === fingerprint && mark.memo !== memo) {
+      this.#facts.add({ key, fingerprint, memo });
+    }
+  }
+
+  #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
+    this.tally.record(record, standing);
+    if (mark !== undefined && mark.job !== this.#options.job) {
+      this.tally.takenOver(mark.job, record.key, standing);
+    }
   }
 
   #operation(prepared: Prepared, mark: LedgerMark | undefined): UnplacedOperation {
-    const { key, rows, spans, body, fingerprint } = prepared;
+    const { key, rows, spans, body, fingerprint, memo } = prepared;
+    const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
       case 'products':
-        return { kind: 'upsert-product', key, rows, spans, body, fingerprint, knownId: mark?.id ?? null };
+        return { kind: 'upsert-product', ...upsert, knownId: mark?.id ?? null };
       case 'contacts':
-        return { kind: 'update-contact', key, rows, spans, body, fingerprint };
+        return { kind: 'update-contact', ...upsert };
       default:
         return this.#options.resource satisfies never;
     }
   }
+}
+
+/** Serialised once: what is fingerprinted is what is sent. */
+function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRecord): Prepared {
+  const body = JSON.stringify(unserialised);
+  return { kind: 'prepared', key, rows, spans, notes, memo, body, fingerprint: fingerprintOf(body) };
+}
+
+function compared(record: Prepared, answer: Answer): Settled {
+  return { kind: 'compared', record, mark: answer === 'same' ? undefined : answer };
 }

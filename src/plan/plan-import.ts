@@ -1,7 +1,7 @@
 import type { ImportJob } from '../config/job/import-job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';
-import type { Mapped } from '../model/record.ts';
+import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './draft-plan.ts';
@@ -19,7 +19,7 @@ export interface PlanOptions {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
   /** Reads the snapshot through the mapping from its beginning; asked a second time when keys repeat. */
-  readonly openMapped: () => AsyncIterable<readonly Mapped[]>;
+  readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
   /** Asked when the source has been read to its end. */
   readonly describeSource: () => PlanSource;
   readonly ledger: Ledger;

@@ -9,7 +9,7 @@ export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
 
 /** What is counted of a record. */
 export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'spans'> {
-  readonly notes: MappedRecord['notes'] | undefined;
+  readonly notes?: MappedRecord['notes'] | undefined;
 }
 
 type Counted = Standing | 'rejected' | 'skipped';

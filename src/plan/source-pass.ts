@@ -1,5 +1,5 @@
 import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
-import type { Mapped, MappedRecord, MappedRejection, Resource } from '../model/record.ts';
+import type { DeferredRecord, Mapped, MappedRecord, MappedRejection, Resource } from '../model/record.ts';
 import { type CopyGroup, CopySpool } from './copy-spool.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { type HashKey, KeySet } from './key-set.ts';
@@ -38,8 +38,13 @@ export class SourcePass implements Disposable {
     this.#heldBack = knownRepeated === null ? null : { keys: knownRepeated, spool: new CopySpool() };
   }
 
-  take(item: Mapped): void {
+  take(item: Mapped | DeferredRecord): void {
     this.rows += item.rows;
+    if (item.kind === 'deferred') this.#takeDeferred(item);
+    else this.#take(item);
+  }
+
+  #take(item: Mapped): void {
     switch (item.kind) {
       case 'record':
         if (this.#claim(item.key, item)) this.#draft.record(item);
@@ -91,6 +96,20 @@ export class SourcePass implements Disposable {
 
   [Symbol.dispose](): void {
     this.#heldBack?.spool[Symbol.dispose]();
+  }
+
+  /**
+   * Rows that are not mapped yet claim their key. Should they turn out to be skipped after all, too much was claimed,
+   * and a record of the same key is taken for a copy until the second pass. Of a key that was met before, or is known
+   * to repeat, it must be known at once what they are.
+   */
+  #takeDeferred(item: DeferredRecord): void {
+    if (this.#heldBack?.keys.has(item.key) === true || this.seen.has(item.key)) {
+      this.#take(item.map());
+      return;
+    }
+    this.seen.add(item.key, true);
+    if (this.repeated.size === 0) this.#draft.defer(item);
   }
 
   /** Whether the record or rejection may go on to the draft. */

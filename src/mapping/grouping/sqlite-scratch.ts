@@ -154,6 +154,7 @@ class SqliteScratch implements RowScratch {
       line: Number(line),
       cells: cellsOf(cells),
       misaligned: read,
+      letters: String(cells).length,
     };
     const role =
       read !== undefined || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';

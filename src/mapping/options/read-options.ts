@@ -88,6 +88,9 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
     const lists: (readonly string[])[] = [];
     for (const number of family.numbers) {
       const slot = family.slots.get(number) ?? -1;
+      if (isMissing(slot, head, variants)) {
+        continue;
+      }
       const name = firstName(slot, head, variants);
       const list = head === undefined ? [] : listOf(listed?.(head, number));
       if (list instanceof Unreadable) {
@@ -158,6 +161,11 @@ function isChosen(values: Read | undefined, variants: readonly SourceRow[], numb
   return values !== undefined && variants.some((row) => values(row, number) !== undefined);
 }
 
+/** Whether only other files have this member of the family: what they have says nothing of these rows. */
+function isMissing(slot: number, head: SourceRow | undefined, variants: readonly SourceRow[]): boolean {
+  return head?.cells[slot] === undefined && variants.every((row) => row.cells[slot] === undefined);
+}
+
 function firstName(
   slot: number,
   head: SourceRow | undefined,
@@ -201,6 +209,9 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
       const own = new Map<string, string | undefined>();
       for (const number of family.numbers) {
         const slot = family.slots.get(number) ?? -1;
+        if (row.cells[slot] === undefined) {
+          continue;
+        }
         const name = cleanCell(row.cells[slot]);
         const value = values?.(row, number);
         if (value instanceof Unreadable) {

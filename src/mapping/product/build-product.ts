@@ -2,6 +2,7 @@ import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { Product } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { type Cell, isList, Unreadable } from '../cell.ts';
+import type { Clock } from '../clock.ts';
 import { compileField } from '../field.ts';
 import { compileFlag } from '../flag.ts';
 import type { RecordRows } from '../record-rows.ts';
@@ -21,7 +22,7 @@ export type BuildProduct = (rows: RecordRows, url: string) => Product | Reason;
 export function compileProduct(
   scope: Scope,
   spec: ProductMappingSpec,
-  context: { readonly now: number; readonly weightUnit: WeightUnit },
+  context: { readonly clock: Clock; readonly weightUnit: WeightUnit },
 ): BuildProduct {
   const { product } = spec;
   const text = (key: 'title' | 'description' | 'file') => {

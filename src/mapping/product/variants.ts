@@ -2,6 +2,7 @@ import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { ProductOption, Variant } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import { Unreadable } from '../cell.ts';
+import type { Clock } from '../clock.ts';
 import { compileCondition, type Test } from '../condition.ts';
 import { compileRowField, type RowField } from '../field.ts';
 import { chooseVariants, combine, type OptionRules } from '../options/choose-variants.ts';
@@ -40,7 +41,7 @@ interface VariantFields {
 export function compileVariants(
   scope: Scope,
   spec: ProductMappingSpec,
-  context: { readonly now: number; readonly weightUnit: WeightUnit },
+  context: { readonly clock: Clock; readonly weightUnit: WeightUnit },
 ): VariantsReader {
   const { variants, options, group } = spec;
   const path = ['variants'];
@@ -52,7 +53,7 @@ export function compileVariants(
       : compileRowField(scope, [...path, key], value, { ...leaveOut, wanted });
   };
   const fields: VariantFields = {
-    pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.now),
+    pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
     weight:

@@ -7,8 +7,9 @@ import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
 import { targetOf } from '../run-locks.ts';
 import type { ImportRequest } from './import-request.ts';
+import { memoContext } from './memo-context.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
-import { withStoreLists } from './store-lists.ts';
+import { stagedLists, withStoreLists } from './store-lists.ts';
 
 const LOOK_BACK = 200;
 
@@ -24,12 +25,14 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     throw new StateError(`The snapshot of run ${run.id} is gone.`, {
       hint: 'Somebody has cleared the artifacts away: run the job again, and it begins anew.',
     });
+  const lists = await stagedLists(request.mapping, folder);
   const reading = readSnapshotThroughMapping({
     snapshot,
     folder,
     request,
-    lookups: await withStoreLists(request.mapping, folder),
+    lookups: withStoreLists(request.mapping, lists),
     stagedAt: run.stagedAt ?? run.startedAt,
+    memoContext: memoContext(context.version, request, lists),
   });
   const { job } = request;
   return await planImport({

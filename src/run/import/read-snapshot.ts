@@ -1,8 +1,8 @@
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { compileMapping } from '../../mapping/compile-mapping.ts';
-import { mapTables } from '../../mapping/map-tables.ts';
+import { deferTables } from '../../mapping/map-tables.ts';
 import type { PlanSource } from '../../model/plan.ts';
-import type { Mapped } from '../../model/record.ts';
+import type { DeferredRecord, Mapped } from '../../model/record.ts';
 import type { Snapshot, SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { MappingSource } from '../mapping/open-mapping.ts';
@@ -17,6 +17,8 @@ export interface SnapshotReading {
   readonly lookups: MappingSource['lookups'];
   /** Dated sales are judged at this moment. */
   readonly stagedAt: number;
+  /** Of everything beside the rows that decides what becomes of them, the moment left aside. */
+  readonly memoContext: string;
 }
 
 /** Opens one file of a snapshot as the job and its mapping say. */
@@ -40,11 +42,11 @@ export async function openSnapshotFile(
 
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
 export function readSnapshotThroughMapping(reading: SnapshotReading): {
-  readonly open: () => AsyncIterable<readonly Mapped[]>;
+  readonly open: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
   /** What was found in the files; complete when they have been read. */
   readonly describe: () => PlanSource;
 } {
-  const { snapshot, request, lookups, stagedAt } = reading;
+  const { snapshot, request, lookups, stagedAt, memoContext } = reading;
   let tables: CsvTable[] = [];
   let columnsNotUsed = new Set<string>();
   return {
@@ -61,7 +63,8 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         limits: request.job.limits,
         html: request.job.html,
       });
-      return mapTables(mapping, openTables(reading, tables), {
+      return deferTables(mapping, openTables(reading, tables), {
+        context: memoContext,
         onTable: ({ unused }) => {
           for (const header of unused) columnsNotUsed.add(header);
         },

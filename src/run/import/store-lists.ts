@@ -28,13 +28,21 @@ export async function stageStoreLists(
   return lists;
 }
 
-/** The lookups of a mapping, with the lists that were read for this run. */
-export async function withStoreLists(
-  { lookups, listLookups }: MappingSource,
+/** The lists that were read for this run; null when its mapping looks none up. */
+export async function stagedLists(
+  { listLookups }: MappingSource,
   folder: RunFolder,
-): Promise<MappingSource['lookups']> {
-  if (listLookups.length === 0) return lookups;
-  const lists = listsSchema.parse(await json(await folder.read(STORE_LISTS_FILE)));
+): Promise<readonly StoreList[] | null> {
+  if (listLookups.length === 0) return null;
+  return listsSchema.parse(await json(await folder.read(STORE_LISTS_FILE)));
+}
+
+/** The lookups of a mapping, with the lists that were read for this run. */
+export function withStoreLists(
+  { lookups, listLookups }: MappingSource,
+  lists: readonly StoreList[] | null,
+): MappingSource['lookups'] {
+  if (lists === null) return lookups;
   return new Map([
     ...lookups,
     ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match)] as const),
