@@ -1,5 +1,7 @@
 import type { Move } from '../../model/plan.ts';
 import { formatChange } from '../wording/changes.ts';
+import { fieldWords } from '../wording/field-words.ts';
+import { printable } from '../wording/printable.ts';
 import { html, type Markup } from './markup.ts';
 import { foreign } from './text.ts';
 
@@ -13,7 +15,7 @@ export function moveSentence(move: Move): Markup {
 
 /** The field of a move, without what all have in common. */
 export function moveFieldWords({ field }: Pick<Move, 'field'>): string {
-  return (field.split('.').at(-1) ?? field).replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+  return fieldWords(printable(field.split('.').at(-1) ?? field));
 }
 
 /** A price with its cents, a quantity as a whole number where it is one. */

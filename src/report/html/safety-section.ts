@@ -1,5 +1,6 @@
 import type { SafetyVerdict } from '../../model/plan.ts';
 import { safetyFound, safetyName, verdictsNow } from '../safety-words.ts';
+import { printable } from '../wording/printable.ts';
 import { sentence } from '../wording/words.ts';
 import { dataTable } from './data-table.ts';
 import { html, type Markup } from './markup.ts';
@@ -38,7 +39,7 @@ function verdictMark({ exceeded }: SafetyVerdict): Markup {
 
 function limitWords({ limit, allowed }: SafetyVerdict): string {
   if (allowed === undefined) return limit === 'key' ? 'must not change' : 'not empty';
-  return `${limit === 'minRows' ? 'at least' : 'at most'} ${allowed.text}`;
+  return `${limit === 'minRows' ? 'at least' : 'at most'} ${printable(allowed.text)}`;
 }
 
 /** How far the figure is from its limit, drawn; the words beside it say the same. */

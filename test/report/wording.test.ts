@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatChange } from '../../src/report/wording/changes.ts';
+import { fieldWords } from '../../src/report/wording/field-words.ts';
+import { formatMoment } from '../../src/report/wording/moments.ts';
+import { formatShare } from '../../src/report/wording/shares.ts';
+
+describe('figures in words', () => {
+  it.each([
+    [10, 1000, '×100'],
+    [1000, 10, '÷100'],
+    [12.5, 15, '+20%'],
+    [9.5, 9, '−5.3%'],
+    [1, 2, '×2'],
+    [3, 1, '÷3'],
+    [0, 4, 'from 0'],
+    [4, 0, 'to 0'],
+    [5, 5, '±0'],
+    [1000, 1000.5, '+<0.1%'],
+  ])('a change from %d to %d is %s', (old, now, words) => {
+    expect(formatChange(old, now)).toBe(words);
+  });
+
+  it.each([
+    [0, 511, '0%'],
+    [1, 100_000, '<0.1%'],
+    [1, 511, '0.2%'],
+    [420, 511, '82%'],
+    [99_999, 100_000, '>99.9%'],
+    [511, 511, '100%'],
+    [0, 0, '0%'],
+  ])('%d of %d is a share of %s', (figure, of, words) => {
+    expect(formatShare(figure, of)).toBe(words);
+  });
+
+  it('only nothing is 0%, and only everything is 100%', () => {
+    const share = fc
+      .integer({ min: 1, max: 10_000_000 })
+      .chain((of) => fc.tuple(fc.nat({ max: of }), fc.constant(of)));
+    fc.assert(
+      fc.property(share, ([figure, of]) => {
+        expect(formatShare(figure, of) === '0%').toBe(figure === 0);
+        expect(formatShare(figure, of) === '100%').toBe(figure === of);
+      }),
+    );
+  });
+
+  it('a moment is told in UTC, a field as people say it', () => {
+    expect(formatMoment(Date.UTC(2026, 10, 21, 2, 15))).toBe('Sat 21 Nov 2026, 02:15 UTC');
+    expect(fieldWords('variants.regularPrice')).toBe('variant regular price');
+    expect(fieldWords('title')).toBe('title');
+  });
+});
