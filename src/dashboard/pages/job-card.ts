@@ -2,13 +2,13 @@ import type { Job } from '../../config/job/job.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { statusBadge } from '../../report/html/status-badge.ts';
 import type { JobFacts } from '../../report/jobs-text.ts';
 import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
 import { keepsHistory, whatItMoves } from './job-words.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 import { scheduleWords } from './schedule-words.ts';
-import { statusBadge } from './status-badge.ts';
 
 /** A job, and how its nights went. */
 export interface JobCardFacts {
@@ -35,8 +35,8 @@ export function jobCard({ facts, job, problems, history, timezone }: JobCardFact
 <div class="job-head"><h2><a href="${jobHref(name)}">${name}</a></h2>${last !== undefined && statusBadge(last.status)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
 ${problems.length > 0 && html`<p class="job-problems">Its file cannot be used as it stands; what is wrong is said above.</p>`}
-<div class="job-body"><dl class="facts">${scheduleFacts(facts, reading)}${lastFact(last, job, reading)}</dl>
-${history !== null && html`<div class="job-history">${history}</div>`}</div>
+<dl class="facts">${scheduleFacts(facts, reading)}${lastFact(last, job, reading)}</dl>
+${history}
 ${jobActions(name, job, view.viewer)}
 </article>`;
 }

@@ -1,5 +1,8 @@
+import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
-import { html } from '../../report/html/markup.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import { section } from '../../report/html/section.ts';
+import { statusBadge } from '../../report/html/status-badge.ts';
 import type { ClockKeeper } from '../../report/jobs-text.ts';
 import { clockNote } from './clock-note.ts';
 import type { Frame } from './frame.ts';
@@ -9,7 +12,6 @@ import { whatItMoves } from './job-words.ts';
 import { page } from './layout.ts';
 import { problemList } from './problem-list.ts';
 import { runsTable } from './runs-table.ts';
-import { statusBadge } from './status-badge.ts';
 
 /** What the page of a job is made of. */
 export interface JobPageFacts {
@@ -33,12 +35,24 @@ export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, fram
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && statusBadge(last.status)}`,
     body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
-${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run as its file stands</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
+${problems.length > 0 && problemsBox(problems)}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
-<dl class="facts wide">${scheduleFacts(facts, reading)}</dl>
+<dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${jobActions(facts.job, job, frame.viewer)}
-${history !== null && html`<section class="panel"><h2>How its nights went</h2>${history}</section>`}
-<section><h2>Runs</h2>${runs.length === 0 ? html`<p class="empty">No runs yet. ${job?.kind === 'import' ? html`A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code>` : html`Begin one with <code>${program} run ${facts.job}</code>`}</p>` : runsTable(runs, { caption: `Runs of ${facts.job}, the latest first`, ofOneJob: true, reading })}</section>
-${job !== undefined && html`<section><h2>What it does</h2>${jobSettings(job)}</section>`}`,
+<div class="report">
+${history !== null && section('nights', 'How its nights went', history)}
+${section('runs', 'Runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, the latest first`, captionHidden: true, ofOneJob: true, reading }))}
+${job !== undefined && section('settings', 'What it does', jobSettings(job))}
+</div>`,
   });
+}
+
+function problemsBox(problems: readonly ConfigurationProblem[]): Markup {
+  return html`<section class="notice bad"><h2>This job cannot run as its file stands</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`;
+}
+
+function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
+  if (job?.kind !== 'import')
+    return html`<p>No runs yet. Begin one with <code>${program} run ${facts.job}</code></p>`;
+  return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
 }

@@ -60,11 +60,12 @@ async function drawingOf({ points }: ListTrend): Promise<ListDrawing | null> {
     }),
   });
   const share = (value: number | null) => (value === null ? null : value * 100);
+  const rates = [
+    series('opens', ({ opens }) => share(opens)),
+    series('clicks', ({ clicks }) => share(clicks)),
+  ];
   return {
     subscribers: await trendPlot([series('subscribers', ({ subscribers }) => subscribers)]),
-    rates: await trendPlot([
-      series('opens', ({ opens }) => share(opens)),
-      series('clicks', ({ clicks }) => share(clicks)),
-    ]),
+    rates: rates.some(({ points }) => points.length > 0) ? await trendPlot(rates) : null,
   };
 }

@@ -53,7 +53,7 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
 
   app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
     const { run } = request.params;
-    const facts = await readRun(dashboard, run);
+    const facts = await readRun(dashboard, run, request.viewer);
     if (facts !== undefined) return show(reply, runPage(facts, frame(request)));
     return missing(request, reply, {
       title: `There is no run ${run}`,

@@ -1,15 +1,13 @@
 import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { section } from '../../report/html/section.ts';
+import type { RunFacts } from '../../report/summary-text.ts';
 import { counted, grouped, listed } from '../../report/wording/words.ts';
 import { jobHref } from './job-card.ts';
 
 /** What decides which actions fit. */
-export interface ActionFacts {
-  readonly run: Run;
-  readonly plan: Plan | null;
-  readonly rejectsFile: string | null;
-}
+type ActionFacts = Pick<RunFacts, 'run' | 'plan' | 'rejectsFile' | 'exported'>;
 
 interface RunAction {
   /** What it would do, in a sentence. */
@@ -19,17 +17,21 @@ interface RunAction {
   readonly weight: 'primary' | 'danger' | 'plain';
 }
 
-/** What may be done about a run as it stands, each with what it would do; each leads to a confirmation. */
-export function runActions(facts: ActionFacts): Markup {
+/** What may be done about a run as it stands, each with what it would do, leading to a confirmation; null for nothing. */
+export function runActions(facts: ActionFacts): Markup | null {
   const actions = fitting(facts);
-  if (actions.length === 0) return html``;
-  return html`<section class="next" aria-labelledby="actions"><h2 id="actions">What you can do</h2><ul class="next-list">${actions.map(
-    ({ what, label, href, weight }) =>
-      html`<li><p>${what}</p><p><a class="button ${weight}" href="${href}">${label}</a></p></li>`,
-  )}</ul></section>`;
+  if (actions.length === 0) return null;
+  return section(
+    'next',
+    'What you can do',
+    html`<ul class="next-list">${actions.map(
+      ({ what, label, href, weight }) =>
+        html`<li><p>${what}</p><p><a class="button ${weight}" href="${href}">${label}</a></p></li>`,
+    )}</ul>`,
+  );
 }
 
-function fitting({ run, plan, rejectsFile }: ActionFacts): RunAction[] {
+function fitting({ run, plan, rejectsFile, exported = null }: ActionFacts): RunAction[] {
   const { id, status, kind } = run;
   const approve: RunAction[] =
     plan === null || plan.shards.length === 0
@@ -43,6 +45,17 @@ function fitting({ run, plan, rejectsFile }: ActionFacts): RunAction[] {
             what: 'The rejected rows with their reasons, as a file for a spreadsheet.',
             label: 'Download the rejects',
             href: `/runs/${id}/rejects.csv`,
+            weight: 'plain',
+          },
+        ];
+  const trends: RunAction[] =
+    exported?.mode !== 'append' || run.resource !== 'subscriber-lists'
+      ? []
+      : [
+          {
+            what: 'How the lists have fared over all readings.',
+            label: 'See the trends',
+            href: `/lists/${encodeURIComponent(run.job)}`,
             weight: 'plain',
           },
         ];
@@ -86,7 +99,7 @@ function fitting({ run, plan, rejectsFile }: ActionFacts): RunAction[] {
     case 'superseded':
       return [repeat('A later run has taken its place.')];
     case 'done':
-      return [];
+      return [...trends];
     default:
       return status satisfies never;
   }

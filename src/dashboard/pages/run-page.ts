@@ -1,40 +1,37 @@
+import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import type { ReportFacts } from '../../report/html/report-facts.ts';
 import type { Frame } from './frame.ts';
 import { jobHref } from './job-card.ts';
 import { page } from './layout.ts';
 import { liveProgress } from './live-progress.ts';
 import { momentAndDistance, type Reading } from './moment.ts';
-import { runActions } from './run-actions.ts';
-import { statusBadge } from './status-badge.ts';
 
 /** What the page of a run is made of. */
 export interface RunPageFacts {
-  readonly report: ReportFacts;
-  /** The report's own sections. */
-  readonly sections: Markup;
+  readonly run: Run;
+  /** Its report, with the buttons of those who may act. */
+  readonly report: Markup;
+  /** Whether the report is there as a file, too. */
+  readonly hasReportFile: boolean;
   readonly reading: Reading;
 }
 
-/** One run: how it stands, what may be done about it, and its report. */
-export function runPage({ report, sections, reading }: RunPageFacts, frame: Frame): string {
-  const { run } = report;
+/** One run: how far it is, or its report with what may be done about it. */
+export function runPage({ run, report, hasReportFile, reading }: RunPageFacts, frame: Frame): string {
   const running = run.status === 'running';
   return page({
     ...frame,
     title: `Run ${run.id} of ${run.job}`,
     section: 'runs',
-    heading: html`<span class="run-id">Run ${run.id}</span> ${statusBadge(run.status)}`,
+    heading: html`Run ${run.id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(report)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, ${momentAndDistance(run.startedAt, reading)}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, begun ${momentAndDistance(run.startedAt, reading)}${hasReportFile && html`. <a href="/runs/${run.id}/report.html">The report as one file</a>, to mail or print`}.</p>
 ${running && liveProgress(run, reading)}
-${frame.viewer.canAct && runActions(report)}
-${sections}
-${!running && html`<p class="actions"><a class="button" href="/runs/${run.id}/report.html">The report as one file</a></p>`}`,
+${report}`,
   });
 }
 
-function kindWords({ run: { kind, retryOf } }: ReportFacts): Markup {
+function kindWords({ kind, retryOf }: Run): Markup {
   switch (kind) {
     case 'plan':
       return html`Plan of`;

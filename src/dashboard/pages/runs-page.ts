@@ -1,12 +1,12 @@
 import { RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { statusLabel } from '../../report/wording/status-words.ts';
 import { counted } from '../../report/wording/words.ts';
 import type { Frame } from './frame.ts';
 import { page } from './layout.ts';
 import type { Reading } from './moment.ts';
 import { type Pages, pager } from './pager.ts';
 import { runsTable } from './runs-table.ts';
-import { statusLabel } from './status-badge.ts';
 
 /** Which runs are asked for; null for all. */
 export interface RunsFilter {
@@ -34,7 +34,7 @@ export function runsPage(facts: RunsPageFacts, frame: Frame): string {
     title: 'Runs',
     section: 'runs',
     body: html`${filterForm(facts)}
-${shown.items.length === 0 ? noRuns(facts) : runsTable(shown.items, { caption, ofOneJob: false, reading })}
+${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading })}</div></div>`}
 ${pager(shown, (number) => address(filter, number))}`,
   });
 }

@@ -1,34 +1,45 @@
 import type { Run } from '../../model/run.ts';
+import { type Column, dataTable } from '../../report/html/data-table.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { statusBadge } from '../../report/html/status-badge.ts';
 import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, relative } from './moment.ts';
-import { statusBadge } from './status-badge.ts';
 
 interface RunsTableOptions {
   readonly caption: string;
+  /** Whether the heading above says the same. */
+  readonly captionHidden: boolean;
   /** Whether the table is of one job, and need not name it in each row. */
   readonly ofOneJob: boolean;
   readonly reading: Reading;
 }
 
 /** Runs, one a row, in the order given. */
-export function runsTable(runs: readonly Run[], { caption, ofOneJob, reading }: RunsTableOptions): Markup {
-  return html`<div class="table-scroll" role="region" aria-label="${caption}" tabindex="0"><table class="runs">
-<caption>${caption}</caption>
-<thead><tr><th scope="col">Run</th>${!ofOneJob && html`<th scope="col">Job</th>`}<th scope="col">Outcome</th><th scope="col">Records</th><th scope="col">Begun</th><th scope="col" class="figure">Took</th></tr></thead>
-<tbody>${runs.map(
-    (run) => html`<tr>
-<th scope="row"><a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}</th>
-${!ofOneJob && html`<td><a href="${jobHref(run.job)}">${run.job}</a></td>`}
-<td>${statusBadge(run.status)}</td>
-<td>${totalsWords(run)}</td>
-<td class="begun">${moment(run.startedAt, reading)} <span class="quiet">${relative(run.startedAt, reading)}</span></td>
-<td class="figure">${formatDuration((run.finishedAt ?? reading.now) - run.startedAt)}</td>
-</tr>`,
-  )}</tbody>
-</table></div>`;
+export function runsTable(runs: readonly Run[], options: RunsTableOptions): Markup {
+  const { caption, captionHidden, ofOneJob, reading } = options;
+  const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];
+  return dataTable({
+    caption,
+    captionHidden,
+    columns: [
+      { header: 'Run' },
+      ...job,
+      { header: 'Outcome', bare: true, short: true },
+      { header: 'Records', bare: true },
+      { header: 'Begun', bare: true },
+      { header: 'Took', numeric: true },
+    ],
+    rows: runs.map((run) => [
+      html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
+      ...(ofOneJob ? [] : [html`<a href="${jobHref(run.job)}">${run.job}</a>`]),
+      statusBadge(run.status),
+      totalsWords(run),
+      html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
+      formatDuration((run.finishedAt ?? reading.now) - run.startedAt),
+    ]),
+  });
 }
 
 function kindNote({ kind, retryOf }: Run): Markup {

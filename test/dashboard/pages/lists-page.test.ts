@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { setupPages, textOf } from './setup.ts';
+import { cellsOf, setupPages, textOf } from './setup.ts';
 
 const NOW = Date.UTC(2030, 0, 15, 12);
 const STORES = `main:\n  baseUrl: https://shop.example\n  apiKey: \${STORE_API_KEY}\n`;
@@ -29,10 +29,13 @@ describe('the page of lists', () => {
       line(2, 'Trade', 14, 880),
     ]);
     const { document } = await pages.get('/lists/stats');
-    const rows = [...document.querySelectorAll('tbody tr')].map(textOf);
-    expect(rows[0]).toMatch(/^Trade 2 ?880 ?−20 \(−2\.2%\) ?40\.0%/);
-    expect(rows[1]).toMatch(/^News 1 ?110 ?\+10 \(\+10\.0%\) ?40\.0%/);
-    expect([...document.querySelectorAll('.list h2')].map(textOf)).toEqual(['Trade id 2', 'News id 1']);
+    const rows = [...document.querySelectorAll('tbody tr')].map(cellsOf);
+    expect(rows[0]).toMatch(/^Trade 2 \| 880 \| −20 \(−2\.2%\) \| 40\.0%/);
+    expect(rows[1]).toMatch(/^News 1 \| 110 \| \+10 \(\+10\.0%\) \| 40\.0%/);
+    expect([...document.querySelectorAll('[id^="list-"] > h2')].map(textOf)).toEqual([
+      'Trade id 2',
+      'News id 1',
+    ]);
     expect(textOf(document.querySelector('main'))).toContain('2 lists, 2 readings');
   });
 
@@ -44,7 +47,9 @@ describe('the page of lists', () => {
       line(1, 'Letters', 14, 100),
       line(2, 'Old', 13, 5),
     ]);
-    const sections = [...(await pages.get('/lists/stats')).document.querySelectorAll('.list')].map(textOf);
+    const sections = [
+      ...(await pages.get('/lists/stats')).document.querySelectorAll('section[id^="list-"]'),
+    ].map(textOf);
     expect(sections[0]).toContain('Formerly News');
     expect(sections[1]).toContain('The store no longer has this list; it was last read 2 d ago.');
   });
@@ -59,7 +64,7 @@ describe('the page of lists', () => {
     await using pages = await scene(lines);
     const { document } = await pages.get('/lists/stats');
     expect(document.querySelector('main script, main img')).toBeNull();
-    expect([...document.querySelectorAll('.list h2')].map(textOf).join()).toContain(hostile[0]);
+    expect([...document.querySelectorAll('[id^="list-"] > h2')].map(textOf).join()).toContain(hostile[0]);
   });
 
   it('turns the pages of many lists, and lists all of them in its table', async () => {
@@ -70,7 +75,7 @@ describe('the page of lists', () => {
     await using pages = await scene(lines);
     const { document } = await pages.get('/lists/stats?page=3');
     expect(document.querySelectorAll('tbody tr')).toHaveLength(23);
-    expect(document.querySelectorAll('.list')).toHaveLength(3);
+    expect(document.querySelectorAll('section[id^="list-"]')).toHaveLength(3);
     expect(document.querySelector('[rel="prev"]')?.getAttribute('href')).toBe('/lists/stats?page=2');
   });
 

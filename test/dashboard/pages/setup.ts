@@ -137,3 +137,10 @@ export function textOf(element: { readonly textContent: string | null } | null):
   if (element === null) throw new Error('There is no such element.');
   return (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
 }
+
+/** The cells of a row, side by side. */
+export function cellsOf(row: {
+  querySelectorAll(selector: string): Iterable<{ readonly textContent: string | null }>;
+}): string {
+  return [...row.querySelectorAll('th, td')].map(textOf).join(' | ');
+}
