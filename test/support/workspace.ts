@@ -34,10 +34,14 @@ export interface Workspace extends AsyncDisposable {
   storeferry(...args: readonly string[]): Promise<CommandResult>;
 }
 
-/** Makes a workspace; `env` is all that commands see of the environment besides PATH and HOME. */
+/**
+ * Makes a workspace; `env` is all that commands see of the environment besides PATH and HOME, `before` stands before
+ * each of them, such as a program that puts them elsewhere.
+ */
 export async function makeWorkspace(
   files: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>> = {},
+  before: readonly string[] = [],
 ): Promise<Workspace> {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-test-'));
   const running = new Set<ChildProcess>();
@@ -49,7 +53,8 @@ export async function makeWorkspace(
   for (const [name, content] of Object.entries(files)) await write(name, content);
 
   const start = (...args: readonly string[]): RunningCommand => {
-    const child = spawn(process.execPath, [MAIN, '-C', dir, ...args], {
+    const [program = process.execPath, ...words] = [...before, process.execPath, MAIN, '-C', dir, ...args];
+    const child = spawn(program, words, {
       env: { PATH: process.env['PATH'], HOME: dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
