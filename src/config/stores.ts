@@ -33,7 +33,9 @@ export const storeSchema = z.strictObject({
         .number()
         .positive('expected a number above 0')
         .exactOptional()
-        .describe('Most requests a second, over all processes. No ceiling when left out.'),
+        .describe(
+          'Most requests a second, over all processes that share a Redis; without one, of each process. No ceiling when left out.',
+        ),
     })
     .prefault({})
     .describe('Ceilings on what is sent to the site.'),

@@ -9,7 +9,9 @@ export const safetySchema = z.strictObject({
     .describe('Most products a mirror may delete; the percentage is of the keys this job has in the ledger.'),
   maxRejects: limitSchema
     .prefault('10%')
-    .describe('Most records that may be rejected, of all records; judged on the plan and while applying.'),
+    .describe(
+      'Most records that may be rejected, of all records; judged on the plan and while applying, where requests under way still end, and those of other workers within a second.',
+    ),
   minRows: limitSchema
     .prefault('80%')
     .describe(
