@@ -1,5 +1,4 @@
 import { type PlanTextOptions, planText } from '../report/plan-text.ts';
-import { rejectsLines } from '../report/rejects-lines.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { withShownFiles } from '../run/export/shown-location.ts';
@@ -54,8 +53,8 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const { run, plan } = report;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {
-    terminal.out(planText(plan, { run, pace: options.pace ?? null, reportFile, colors, width, program }));
-    for (const line of rejectsLines(rejectsFile, plan.rejections)) terminal.out(`${line}\n`);
+    const { pace = null } = options;
+    terminal.out(planText(plan, { run, pace, reportFile, rejectsFile, colors, width, program }));
     return;
   }
   terminal.out(summaryText(facts, { colors, width, now, program }));

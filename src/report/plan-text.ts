@@ -3,6 +3,7 @@ import type { Run } from '../model/run.ts';
 import { nextSteps, sayNextSteps } from './next-steps.ts';
 import { type Pace, paceWords } from './pace-words.ts';
 import { sayReasons } from './reason-lines.ts';
+import { rejectsLines } from './rejects-lines.ts';
 import { sayReportFile } from './report-file-line.ts';
 import { saySource } from './source-lines.ts';
 import { planWarnings } from './warning-lines.ts';
@@ -17,6 +18,8 @@ export interface PlanTextOptions extends PageOptions {
   readonly pace: Pace | null;
   /** The page that shows the same; null or left out when there is none. */
   readonly reportFile?: string | null;
+  /** Where the refused rows are; null or left out when there are none. */
+  readonly rejectsFile?: string | null;
 }
 
 const FIELDS_SHOWN = 12;
@@ -35,6 +38,9 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   const files = plan.source.files.map(({ name }) => name);
   if (plan.rejections.length > 0) page.heading('Rejected, and why');
   sayReasons(page, plan.rejections, files);
+  for (const line of rejectsLines(options.rejectsFile ?? null, plan.rejections)) {
+    page.say(line, { indent: 2, tone: 'strong' });
+  }
   if (plan.skips.length > 0) page.heading('Skipped, and why');
   sayReasons(page, plan.skips, files);
   sayNotices(page, plan);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,10 +11,13 @@ import { SCENES } from './scenes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
+/** Some documents have two dozen commands, each a process. */
+const PATIENCE_MS = 180_000;
+
 /** What cannot be typed here. `fresh clone`: .ci/run types it. */
 const NOT_RUN = ['docker', 'nginx', 'systemd', 'apt', 'fresh clone'];
 
-/** With this set, outputs that documents show are written anew instead of compared (`npm run docs`). */
+/** With this set, outputs that documents show are written anew instead of compared (`npm run docs:outputs`). */
 const WRITES = (process.env['STOREFERRY_WRITE_OUTPUTS'] ?? '') !== '';
 
 /** Types a document's commands from top to bottom, and gives the document with the outputs it shows as they were. */
@@ -37,7 +41,8 @@ async function typeAll(file: string): Promise<{ readonly typed: number; readonly
       if (block.notes.has('output')) {
         const sample = asSample(printed, ids);
         if (WRITES && !shows(block.content, sample)) outputs.push({ block, sample });
-        else if (!shows(block.content, sample)) expect(block.content, at).toBe(sample);
+        else if (!shows(block.content, sample))
+          expect(block.content, `${at} (npm run docs:outputs)`).toBe(sample);
         continue;
       }
       const shown = fileOf(block);
@@ -64,6 +69,16 @@ function withOutputs(
   return lines.join('\n');
 }
 
+/** Programs of the system that documents name; CI has them all. */
+const OUTSIDE = ['curl', 'redis-cli', 'redis-server', 'sqlite3'];
+
+/** A program that a command needs and this machine lacks. Where the environment demands all (`CI`), none is. */
+function lacking(command: string): string | undefined {
+  const [program = ''] = command.split(' ');
+  if (!OUTSIDE.includes(program) || process.env['CI']) return undefined;
+  return spawnSync('which', [program]).status === 0 ? undefined : program;
+}
+
 /** Types the commands of a block, and gives what they print to standard output. */
 async function typeBlock(scene: Scene, block: Block, at: string): Promise<string> {
   const meanwhile = block.notes.get('meanwhile');
@@ -72,6 +87,11 @@ async function typeBlock(scene: Scene, block: Block, at: string): Promise<string
   const expected = (block.notes.get('ends with') ?? '0').split(', ').map(Number);
   let printed = '';
   for (const [index, command] of commandsOf(block).entries()) {
+    const missing = lacking(command);
+    if (missing !== undefined) {
+      process.stdout.write(`skipped at ${at}, no ${missing}\n`);
+      break;
+    }
     if (says !== undefined) {
       await scene.leave(command, says);
       continue;
@@ -101,11 +121,15 @@ function isTyped({ language, notes }: Block): boolean {
 }
 
 describe('the commands in', () => {
-  it.each(DOCUMENTS.filter((file) => !needsRedis(file)))('%s do what they say', judge);
+  it.concurrent.each(DOCUMENTS.filter((file) => !needsRedis(file)))(
+    '%s do what they say',
+    { timeout: PATIENCE_MS },
+    judge,
+  );
 });
 
 describeWithRedis('the commands with workers in', () => {
-  it.each(DOCUMENTS.filter(needsRedis))('%s do what they say', judge);
+  it.concurrent.each(DOCUMENTS.filter(needsRedis))('%s do what they say', { timeout: PATIENCE_MS }, judge);
 });
 
 describe('the documents', () => {

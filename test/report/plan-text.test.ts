@@ -28,6 +28,14 @@ describe('a plan for people', () => {
     expect(lines).toContain('removed 3 first: old-lamp');
   });
 
+  it('names the rejects file below the reasons, and ends with what to type', () => {
+    const lines = linesOf(textOf({}, { rejectsFile: 'x/rejects.csv' }));
+    const at = (line: string) => lines.indexOf(line);
+    expect(at('Rejects file: x/rejects.csv')).toBeGreaterThan(at('Rejected, and why'));
+    expect(at('Next')).toBeGreaterThan(at('Rejects file: x/rejects.csv'));
+    expect(lines.at(-2)).toMatch(/^storeferry run /);
+  });
+
   it('gives the fields that change with old and new values, telling absent from empty', () => {
     const lines = linesOf(textOf());
     expect(lines).toContain('variants.price 2 lamp: 10 → 12');
