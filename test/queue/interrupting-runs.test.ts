@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
 import { readProgress } from '../../src/run/read-progress.ts';
+import type { RunReport } from '../../src/run/run-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { coordinator, openShop, resent, type Shop, until } from './workers-setup.ts';
@@ -56,6 +59,12 @@ describeWithRedis('a run that another process asks to end', () => {
     const again = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
     expect(again.json()).toMatchObject({ run: run.id, status: 'done', applied: PRODUCTS });
     expect(resent(store)).toBe(0);
+
+    const folder = join(workspace.dir, '.storeferry', 'artifacts', run.id);
+    expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('<!doctype html>');
+    const { traffic }: RunReport = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
+    const noted = traffic?.samples.reduce((sum, { requests }) => sum + requests, 0);
+    expect(noted).toBe(store.requests.length);
   });
 
   it.concurrent('stays ended when the worker that had it died before it could say so', async () => {

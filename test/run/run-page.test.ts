@@ -62,6 +62,18 @@ describe('the report page of a run', () => {
     expect(await pageOf(workspace, failed['run'])).toContain('Handle');
   });
 
+  it('is written for what is retried', async () => {
+    await using night = await setupNightly(10, { safety: '{ maxRejects: off }' });
+    const { workspace, store } = night;
+    store.misbehave({ does: errorAnswer(422, 'Not today'), until: 2 });
+    const rejected = (await workspace.storeferry('run', 'nightly', '--json')).json();
+    expect(await pageOf(workspace, rejected['run'])).toContain('retry');
+    store.behave();
+    const retried = (await workspace.storeferry('retry', String(rejected['run']), '--json')).json();
+    expect(retried).toMatchObject({ status: 'done', applied: 2 });
+    expect(await pageOf(workspace, retried['run'])).toContain('<!doctype html>');
+  });
+
   it('decides nothing: what cannot be written is told, and the run ends as it does', async () => {
     await using night = await setupNightly(5);
     const { workspace } = night;
