@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
-import { shortened } from '../../report/wording/printable.ts';
+import { printable, shortened } from '../../report/wording/printable.ts';
 import { readCorrections, refuseUnlessLatest } from '../../run/corrections.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -67,7 +67,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
-    if (!request.isMultipart()) throw new PageError(415, 'No file', 'Go back and choose the corrected file.');
+    if (!request.isMultipart()) throw noFile();
     const run = await rejectedRun(request.params.run);
     const upload = await receive(request, run.id, uploads);
     try {
@@ -113,30 +113,28 @@ const GONE: Notice = { tone: 'warning', text: 'The uploaded file is gone: upload
 /** Streams the file of a form to disk, once its token has shown that the form is ours. */
 async function receive(request: FastifyRequest, run: string, uploads: Uploads): Promise<Upload> {
   let checked = false;
-  try {
-    for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
-      if (part.type === 'field') {
-        if (part.fieldname !== CSRF_FIELD) continue;
-        checkFormToken(request, part.value);
-        checked = true;
-      } else {
-        if (!checked) checkFormToken(request, undefined);
-        return await uploads.keep(
-          run,
-          shortened(part.filename || 'the uploaded file', NAME_LENGTH),
-          part.file,
-        );
-      }
+  for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
+    if (part.type === 'field') {
+      if (part.fieldname !== CSRF_FIELD) continue;
+      checkFormToken(request, part.value);
+      checked = true;
+    } else {
+      if (!checked) checkFormToken(request, undefined);
+      const upload = await uploads.keep(run, nameOf(part.filename), part.file);
+      if (!part.file.truncated) return upload;
+      await uploads.drop(upload);
+      throw tooLarge(run);
     }
-  } catch (error) {
-    if (isTooLarge(error)) throw tooLarge(run);
-    throw error;
   }
-  throw new PageError(400, 'No file', 'Go back and choose the corrected file.');
+  throw noFile();
 }
 
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'FST_REQ_FILE_TOO_LARGE';
+function nameOf(filename: string): string {
+  return filename === '' ? 'the uploaded file' : shortened(printable(filename), NAME_LENGTH);
+}
+
+function noFile(): PageError {
+  return new PageError(400, 'No file', 'Go back and choose the corrected file.');
 }
 
 function tooLarge(run: string): PageError {

@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseHTML } from 'linkedom';
 
 /** An answer, with its page to look into. */
@@ -32,7 +33,7 @@ export interface HttpClient {
   send(method: string, path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Sends the form that leads to an address, perhaps with other fields, and follows where that leads. */
   submit(page: Answer, action: string, fields?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Asks where a redirect leads, if it is one. */
+  /** Asks where a redirect leads, if it is one, until something has been started. */
   follow(answer: Answer): Promise<Answer>;
 }
 
@@ -100,7 +101,13 @@ export function httpClient(url: string): HttpClient {
     async follow(answer) {
       const { location } = answer.headers;
       if (answer.status !== 303 || location === undefined) return answer;
-      return await client.follow(await client.get(location));
+      let next = await client.get(location);
+      // What is still being started says that it is to be looked at again.
+      while (next.headers['refresh'] !== undefined) {
+        await sleep(100);
+        next = await client.get(location);
+      }
+      return await client.follow(next);
     },
   };
   return client;

@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openShop } from '../../queue/workers-setup.ts';
 import { describeWithRedis } from '../../support/redis.ts';
 import { endOf } from './end-of.ts';
-import { formOf } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
 
 describeWithRedis('over Redis', () => {
@@ -22,12 +20,7 @@ describeWithRedis('over Redis', () => {
     const worker = await shop.worker();
     const again = await client.get('/jobs/nightly/run');
     expect(again.words).toContain('It is handed over to the workers');
-    const form = formOf(again, '/jobs/nightly/run');
-    let answer = await client.follow(await client.post(form.action, form.fields));
-    while (answer.words.startsWith('Starting')) {
-      await sleep(100);
-      answer = await client.follow(await client.post(form.action, form.fields));
-    }
+    const answer = await client.submit(again, '/jobs/nightly/run');
     const [second = ''] = /(?<=Run )\w+/.exec(answer.words) ?? [];
     expect(second).not.toBe(run);
     await endOf(client, `/runs/${second}`);

@@ -1,0 +1,154 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Nightly, setupNightly } from '../../support/nightly.ts';
+import { errorAnswer } from '../../support/store/faults.ts';
+import { endOf } from './end-of.ts';
+import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
+import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
+
+interface Rejected extends AsyncDisposable {
+  readonly nightly: Nightly;
+  readonly dashboard: ServedDashboard;
+  readonly client: HttpClient;
+  readonly run: string;
+  /** The rejects as they are downloaded, with the mark that text begins with. */
+  readonly rejects: string;
+}
+
+/** A run two of whose products the store has refused. */
+async function setup(): Promise<Rejected> {
+  const nightly = await setupNightly(20, { safety: '{ maxRejects: off }' });
+  const { store, workspace } = nightly;
+  store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-3', 'product-7'] });
+  const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();
+  store.behave();
+  store.forget();
+  const dashboard = await serveDashboard(workspace);
+  const client = await dashboard.signedIn('full');
+  const { body } = await client.get(`/runs/${run}/rejects.csv`);
+  const rejects = `\ufeff${body}`;
+  return {
+    ...{ nightly, dashboard, client, run: String(run), rejects },
+    [Symbol.asyncDispose]: () => nightly[Symbol.asyncDispose](),
+  };
+}
+
+async function upload(
+  { client, run }: Pick<Rejected, 'client' | 'run'>,
+  content: string | Buffer,
+  name = 'corrected.csv',
+): Promise<Answer> {
+  const { action, fields } = formOf(await client.get(`/runs/${run}/retry`), `/runs/${run}/retry/upload`);
+  const { body, type } = multipart(fields, { name, content });
+  return await client.follow(await client.post(action, body, { 'content-type': type }));
+}
+
+describe('the rejects of a run', () => {
+  it('are downloaded, corrected, uploaded, looked at and sent', async () => {
+    await using scene = await setup();
+    const { nightly, client, run, rejects } = scene;
+    const { headers } = await client.get(`/runs/${run}/rejects.csv`);
+    expect(headers['content-disposition']).toBe(`attachment; filename="nightly-${run}-rejects.csv"`);
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(rejects).toContain('storeferry_reason');
+
+    const shown = await upload(scene, rejects.replace('Product 3', 'A <b>better</b> name'));
+    expect(shown.status).toBe(200);
+    expect(shown.words).toContain('1 cell edited in 1 of 2 rows');
+    expect(shown.words).toContain('A <b>better</b> name');
+    expect(shown.words).toContain(`to the store main (${nightly.store.baseUrl})`);
+    expect(nightly.store.requests).toHaveLength(0);
+
+    const begun = await client.submit(shown, `/runs/${run}/retry`);
+    const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    expect(retry).not.toBe(run);
+    await endOf(client, `/runs/${retry}`);
+    expect(nightly.store.requests).toHaveLength(2);
+    expect(nightly.store.lastBody('product-3')).toContain('A <b>better</b> name');
+    // The same confirmation again sends nothing more.
+    const again = await client.submit(shown, `/runs/${run}/retry`);
+    expect(again.words).toContain(retry);
+    expect(nightly.store.requests).toHaveLength(2);
+  });
+
+  it('keep what was edited in the folder itself before', async () => {
+    await using scene = await setup();
+    const { nightly, client, run, rejects } = scene;
+    const folder = join(nightly.workspace.dir, '.storeferry', 'artifacts', run);
+    const edited = rejects.replace('Product 7', 'Edited here');
+    await nightly.workspace.write(`.storeferry/artifacts/${run}/rejects.csv`, edited);
+    const asked = await client.get(`/runs/${run}/retry`);
+    expect(asked.words).toContain('has been corrected in its place: 1 cell edited in 1 of 2 rows');
+    expect((await client.get(`/runs/${run}/retry?upload=lying`)).words).toContain('Edited here');
+
+    const shown = await upload(scene, rejects.replace('Product 3', 'Uploaded'));
+    expect(await readFile(join(folder, 'rejects.csv'), 'utf8')).toBe(edited);
+    await client.submit(shown, `/runs/${run}/retry`);
+    expect(await readFile(join(folder, 'rejects.csv'), 'utf8')).toContain('Uploaded');
+    expect(await readFile(join(folder, 'rejects-before-1.csv'), 'utf8')).toBe(edited);
+  });
+
+  const wrong: Readonly<Record<string, readonly [content: string | Buffer, words: string]>> = {
+    'another file': ['a,b\n1,2\n', 'no rejects file of this run'],
+    'a spreadsheet': [Buffer.from('504b0304140006000800000021', 'hex'), 'uploaded.csv'],
+    'an empty file': ['', 'uploaded.csv'],
+    'an open quote': ['Handle,Title,storeferry_line\n"product-3,x,1\n', 'uploaded.csv'],
+  };
+
+  it('are not replaced by what is something else: it is said what is wrong', async () => {
+    await using scene = await setup();
+    const folder = join(scene.nightly.workspace.dir, '.storeferry', 'artifacts', scene.run);
+    for (const [what, [content, words]] of Object.entries(wrong)) {
+      const answer = await upload(scene, content, 'uploaded.csv');
+      expect(answer.status, what).toBe(422);
+      expect(answer.words, what).toContain(words);
+      expect(await readFile(join(folder, 'rejects.csv'), 'utf8')).toBe(scene.rejects);
+    }
+    expect((await readdir(folder)).filter((name) => name.startsWith('rejects-before'))).toEqual([]);
+    expect(scene.nightly.store.requests).toHaveLength(0);
+  });
+
+  it('take no file that is too large, that comes with a wrong token, or from who may only look', async () => {
+    await using scene = await setup();
+    const { client, dashboard, run, rejects } = scene;
+    const { action, fields } = formOf(await client.get(`/runs/${run}/retry`), `/runs/${run}/retry/upload`);
+    const send = (as: HttpClient, given: Record<string, string>, content: string | Buffer) => {
+      const { body, type } = multipart(given, { name: 'x.csv', content });
+      return as.post(action, body, { 'content-type': type }).catch((error: Error) => error);
+    };
+    expect(await send(client, {}, rejects)).toMatchObject({ status: 403 });
+    expect(await send(client, { csrfToken: 'x' }, rejects)).toMatchObject({ status: 403 });
+    expect(await send(await dashboard.signedIn('readOnly'), { ...fields }, rejects)).toMatchObject({
+      status: 403,
+    });
+    expect(await send(dashboard.client(), { ...fields }, rejects)).toMatchObject({ status: 401 });
+    const large = await send(client, { ...fields }, Buffer.alloc(64_000_001, 'a'));
+    expect(large).toMatchObject({ status: 413 });
+    expect('words' in large && large.words).toContain(`retry ${run}`);
+    expect((await client.get('/')).status).toBe(200);
+    expect((await client.get(`/runs/${run}/retry?upload=${crypto.randomUUID()}`)).words).toContain('is gone');
+  });
+
+  it('are those of the latest run only', async () => {
+    await using scene = await setup();
+    const { nightly, client, run } = scene;
+    await nightly.workspace.storeferry('run', 'nightly', '--resend');
+    const answer = await client.get(`/runs/${run}/retry`);
+    expect(answer.status).toBe(409);
+    expect(answer.words).toContain('is not the latest');
+    expect((await client.get('/runs/nosuch/rejects.csv')).status).toBe(404);
+  });
+});
+
+it('the report of a run is shown with nothing but its own style', async () => {
+  await using scene = await setup();
+  const { client, run } = scene;
+  const { status, headers, body } = await client.get(`/runs/${run}/report.html`);
+  expect(status).toBe(200);
+  const policy = String(headers['content-security-policy']);
+  expect(policy).toContain("default-src 'none'; style-src 'sha256-");
+  expect(policy).toContain('sandbox');
+  expect(policy).not.toContain('script-src');
+  expect(body.match(/<style/g)).toHaveLength(1);
+});
