@@ -156,7 +156,11 @@ describe('the documents', () => {
     const judged = ['sh', 'yaml', 'ini', 'json', 'csv', 'text', 'nginx', 'caddy'];
     const unknown = BLOCKS.filter(({ language }) => !judged.includes(language));
     expect(unknown.map(({ file, line, language }) => `${file}:${line} ${language}`)).toEqual([]);
-    for (const { file, line, language, notes } of BLOCKS) {
+    for (const block of BLOCKS) {
+      const { file, line, language, notes } = block;
+      if (language === 'yaml' && !notes.has('prometheus')) {
+        expect(fileOf(block)?.name, `${file}:${line} has a name in its first line`).toBeDefined();
+      }
       if (language === 'nginx' || language === 'caddy')
         expect(notes.get('not run'), `${file}:${line}`).toBe('nginx');
     }
