@@ -40,6 +40,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   }
   const address = app.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
+  log.info({ host, port: bound }, 'listening');
   return {
     url: publicUrl?.href ?? `http://${urlHost(host)}:${bound}/`,
     close: () => app.close(),

@@ -8,6 +8,8 @@ export interface ServedDashboard {
   readonly command: RunningCommand;
   /** A client that has not signed in. */
   client(): HttpClient;
+  /** The same at the port it listens on, where a proxy would reach it. */
+  local(): HttpClient;
   signedIn(token: 'full' | 'readOnly'): Promise<HttpClient>;
 }
 
@@ -20,6 +22,7 @@ export async function serveDashboard(
   await command.printed('New ones');
   const out = command.stdout();
   const url = /is at (\S+)/.exec(out)?.[1] ?? '';
+  const port = /"port":(\d+)/.exec(command.stderr())?.[1] ?? '';
   const tokens = {
     full: /full-[\w-]+/.exec(out)?.[0] ?? '',
     readOnly: /look-[\w-]+/.exec(out)?.[0] ?? '',
@@ -29,6 +32,7 @@ export async function serveDashboard(
     tokens,
     command,
     client: () => httpClient(url),
+    local: () => httpClient(`http://127.0.0.1:${port}/`),
     async signedIn(token) {
       const client = httpClient(url);
       const answer = await client.submit(await client.get('/sign-in'), '/sign-in', { token: tokens[token] });

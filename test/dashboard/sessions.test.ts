@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { createSessions, IDLE_MS, LONGEST_MS } from '../../src/dashboard/access/sessions.ts';
+import { allowedBy, hashToken } from '../../src/dashboard/access/token-hash.ts';
+
+function setup() {
+  let now = 1_000_000;
+  const sessions = createSessions(() => now);
+  const wait = (ms: number): void => {
+    now += ms;
+  };
+  return { sessions, wait };
+}
+
+it('a session ends when nobody has used it for two hours, watching is no use', () => {
+  const { sessions, wait } = setup();
+  const { id } = sessions.begin(true);
+  wait(IDLE_MS - 1);
+  expect(sessions.find(id, true)?.canAct).toBe(true);
+  wait(IDLE_MS - 1);
+  expect(sessions.find(id, false)).toBeDefined();
+  wait(1);
+  expect(sessions.find(id, true)).toBeUndefined();
+  wait(-IDLE_MS);
+  expect(sessions.find(id, true)).toBeUndefined();
+});
+
+it('a session ends after a working day, however busy it is', () => {
+  const { sessions, wait } = setup();
+  const { id } = sessions.begin(false);
+  for (let passed = IDLE_MS / 2; passed < LONGEST_MS; passed += IDLE_MS / 2) {
+    wait(IDLE_MS / 2);
+    expect(sessions.find(id, true)).toBeDefined();
+  }
+  wait(IDLE_MS / 2);
+  expect(sessions.find(id, true)).toBeUndefined();
+});
+
+it('the oldest of too many sessions makes room', () => {
+  const { sessions } = setup();
+  const first = sessions.begin(true);
+  const second = sessions.begin(true);
+  for (let count = 0; count < 199; count += 1) sessions.begin(false);
+  expect(sessions.find(first.id, true)).toBeUndefined();
+  expect(sessions.find(second.id, true)).toBe(second);
+});
+
+it('sessions and their form tokens are unlike one another', () => {
+  const { sessions } = setup();
+  const made = Array.from({ length: 50 }, () => sessions.begin(true));
+  expect(new Set(made.flatMap(({ id, csrfToken }) => [id, csrfToken])).size).toBe(100);
+  expect(made.every(({ id, csrfToken }) => id.length >= 43 && csrfToken.length >= 43)).toBe(true);
+  expect(sessions.find('', true)).toBeUndefined();
+  expect(sessions.find('__proto__', true)).toBeUndefined();
+});
+
+it('a token allows what it is for, a hash of one nothing', () => {
+  const hashes = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
+  expect(allowedBy('full-token', hashes)).toBe('all');
+  expect(allowedBy('look-token', hashes)).toBe('look');
+  for (const wrong of ['', 'full', 'FULL-TOKEN', hashes.full, hashes.readOnly]) {
+    expect(allowedBy(wrong, hashes)).toBe('nothing');
+  }
+});
