@@ -33,7 +33,7 @@ function ofImport(facts: RunFacts): Headline {
     case 'done-with-rejects':
       return said(
         `Done, except for ${partOf(totals.rejected, facts)} that ${were(totals.rejected)} rejected.`,
-        'All others are as they should be. Correct the rejected rows and send them again, as said below.',
+        'All others are as they should be. What to do about these is said below.',
       );
     case 'failed':
       return ofBreak(facts, 'Failed');
@@ -129,12 +129,13 @@ function deletedWords({ applied, deleted }: RunTotals, { resource }: Pick<Run, '
     : `${counted(deleted, thing(resource))} ${were(deleted)} deleted`;
 }
 
-/** Which of the sent records were new: known only where all that was planned arrived, and some of both were. */
+/** Which of the sent records were new: known only where all that was planned arrived. */
 function appliedParts({ counts, resource }: Plan, applied: number): string[] {
   const written = counts.changed.records + counts.resent.records;
   if (resource !== 'products' || counts.new.records === 0 || applied !== counts.new.records + written)
     return [];
-  return [`${grouped(counts.new.records)} new`, ...(written > 0 ? [`${grouped(written)} updated`] : [])];
+  if (written === 0) return ['all new'];
+  return [`${grouped(counts.new.records)} new`, `${grouped(written)} updated`];
 }
 
 function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {

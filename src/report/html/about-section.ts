@@ -23,7 +23,7 @@ function entriesOf({ run, totals, now, version }: ReportFacts): [name: string, v
     ['Job', foreign(run.job)],
     ['Store', html`${foreign(run.store)}, ${foreign(run.baseUrl, 200)}`],
     ['Begun', formatMoment(run.startedAt)],
-    ['Source taken', run.stagedAt === null ? null : formatMoment(run.stagedAt)],
+    ['Source taken', run.stagedAt === null || run.kind === 'export' ? null : formatMoment(run.stagedAt)],
     ['Ended', run.finishedAt === null ? 'not yet' : formatMoment(run.finishedAt)],
     [run.finishedAt === null ? 'Has lasted' : 'Lasted', lasted],
     ['Requests', grouped(totals.requests)],

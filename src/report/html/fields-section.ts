@@ -28,7 +28,7 @@ export function fieldsSection({ plan }: ReportFacts): Markup | null {
     rows: fields
       .slice(0, FIELDS_SHOWN)
       .map((field) => [
-        html`${fieldWords(printable(shortened(field.field, LONGEST_KEY)))} <code class="setting">${foreign(field.field, LONGEST_KEY)}</code>`,
+        fieldName(field),
         html`${grouped(field.records)}${countBar(field, most)}`,
         html`<ul class="samples">${field.samples.map(sampleItem)}</ul>`,
       ]),
@@ -36,6 +36,12 @@ export function fieldsSection({ plan }: ReportFacts): Markup | null {
   const more =
     left > 0 && html`<p class="more">And ${counted(left, 'more field')}, each in fewer records.</p>`;
   return section('fields', 'What changes', html`${table}${more}`);
+}
+
+/** As people say it, and as a mapping names it. */
+function fieldName({ field }: FieldChanges): Markup {
+  const words = fieldWords(shortened(printable(field), LONGEST_KEY));
+  return html`<bdi>${words}</bdi> <code class="setting">${foreign(field, LONGEST_KEY)}</code>`;
 }
 
 function countBar({ records }: FieldChanges, most: number): Markup {

@@ -1,5 +1,6 @@
 import { afterExport } from '../export-text.ts';
 import { nextSteps } from '../next-steps.ts';
+import { isOnlyPlanned } from '../outcomes.ts';
 import { paceWords } from '../pace-words.ts';
 import { rejectsLines } from '../rejects-lines.ts';
 import { counted } from '../wording/words.ts';
@@ -28,8 +29,9 @@ ${steps.map(({ what, command: text }) => html`<div class="step"><p>${what}</p>${
   );
 }
 
-function requestsToCome({ run, plan, pace = null }: ReportFacts): Markup | null {
-  if (plan === null || (run.status !== 'planned' && run.status !== 'stopped')) return null;
+function requestsToCome(facts: ReportFacts): Markup | null {
+  const { plan, pace = null } = facts;
+  if (plan === null || !isOnlyPlanned(facts)) return null;
   const requests = plan.shards.reduce((sum, { operations }) => sum + operations, 0);
   const words = paceWords(requests, pace);
   if (words === null) return null;

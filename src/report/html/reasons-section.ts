@@ -63,7 +63,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], files: re
       .slice(0, REASONS_SHOWN)
       .map((group) => [
         html`<span class="text">${foreign(sentence(group.message))}</span> <code class="setting">${printable(group.code)}</code>`,
-        reasonAmount(group),
+        html`<strong>${reasonAmount(group)}</strong>`,
         whereOf(group, files),
       ]),
   });

@@ -10,10 +10,11 @@ export async function trafficSection(facts: ReportFacts): Promise<Markup | null>
   const samples = facts.traffic?.samples ?? [];
   if (samples.length === 0) return null;
   const sentences = [...trafficWords(samples), limitsWords(facts)].filter((words) => words !== null);
+  const plots = await trafficPlots(samples);
   return section(
     'traffic',
-    'Requests over time',
+    plots === null ? 'Requests' : 'Requests over time',
     html`<p>${sentences.join(' ')}</p>
-${await trafficPlots(samples)}`,
+${plots}`,
   );
 }

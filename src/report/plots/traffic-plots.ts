@@ -64,11 +64,11 @@ async function ratePlot({ samples, x, axis }: Course): Promise<Markup> {
     ],
   });
   const title = 'Requests a second';
-  const text = `At most ${grouped(Math.round(most))} a second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were tries again.`;
+  const text = `At most ${grouped(Math.round(most))} a second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were further tries.`;
   return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
     { kind: 'main', label: 'all' },
     ...(sum('failed') > 0 ? [{ kind: 'bad', label: 'failed' } as const] : []),
-    ...(sum('retries') > 0 ? [{ kind: 'second', label: 'tried again' } as const] : []),
+    ...(sum('retries') > 0 ? [{ kind: 'second', label: 'further tries' } as const] : []),
   ]);
 }
 

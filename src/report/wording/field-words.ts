@@ -2,7 +2,11 @@
 export function fieldWords(field: string): string {
   return field
     .split('.')
-    .map((part, index, parts) => (index < parts.length - 1 && part.endsWith('s') ? part.slice(0, -1) : part))
+    .map((part, index, parts) => (index < parts.length - 1 ? singular(part) : part))
     .map((part) => part.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase())
     .join(' ');
+}
+
+function singular(word: string): string {
+  return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }
