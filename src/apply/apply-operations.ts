@@ -42,6 +42,8 @@ export interface ApplyOptions<Op extends Operation> {
   readonly onEnded?: OnEnded;
   /** What is applied, such as the id of a run: requests are told with it. */
   readonly about?: string;
+  /** Of several applies on one storefront, the one with the lowest turn is sent first; the others fill its gaps. */
+  readonly turn?: number;
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
@@ -74,7 +76,8 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     requests++;
   };
   const about = options.about === undefined ? {} : { about: options.about };
-  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, onEnded: options.onEnded, ...about };
+  const { onEnded, turn = 0 } = options;
+  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, onEnded, turn, ...about };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;

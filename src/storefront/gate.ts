@@ -16,6 +16,8 @@ export interface Ticket {
   retry: boolean;
   /** It failed again after others had been answered: its failures say nothing about the store. */
   suspect: boolean;
+  /** Among those that wait, the lowest goes first. */
+  readonly turn: number;
 }
 
 /** Leave to send one request, to be handed back when it has ended. */
@@ -103,8 +105,9 @@ export function gate(options: GateOptions): Gate {
       : sharedPlaces({ clock, requestsPerSecond, shared: sharedRate, onReserved: () => pump() });
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
-  const first = waitingLine<Ticket, Admission>(aborts);
-  const retries = waitingLine<Ticket, Admission>(aborts);
+  const turnOf = ({ turn }: Ticket): number => turn;
+  const first = waitingLine<Ticket, Admission>(aborts, turnOf);
+  const retries = waitingLine<Ticket, Admission>(aborts, turnOf);
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = 0;
   let lastFailure = '';

@@ -31,6 +31,8 @@ export interface SendOptions {
   /** Called for each request that has ended. */
   readonly onEnded?: OnEnded | undefined;
   readonly slot?: Slot;
+  /** Where requests wait for the limiter, those of the lowest turn go first; 0 when left out. */
+  readonly turn?: number;
   /** What the request is about, such as the id of a run: told with its attempts. */
   readonly about?: string;
 }
@@ -239,6 +241,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const progress: Progress = {
         retry: false,
         suspect: false,
+        turn: options.turn ?? 0,
         retriesUsed: 0,
         mayHaveArrived: false,
         answeredBefore: null,

@@ -6,7 +6,7 @@ interface Waiter<Guest, Pass> {
   readonly turnAway: (error: unknown) => void;
 }
 
-/** First come, first served, unless the door says otherwise; whoever's signal aborts leaves the line. */
+/** First come, first served within a turn, unless the door says otherwise; whoever's signal aborts leaves the line. */
 export interface WaitingLine<Guest, Pass> {
   readonly length: number;
   /** Resolves with the pass when let in; rejects with the signal's reason. */
@@ -18,8 +18,11 @@ export interface WaitingLine<Guest, Pass> {
   turnAwayAll(error: unknown): void;
 }
 
-/** An empty line. */
-export function waitingLine<Guest, Pass>(aborts: AbortListeners): WaitingLine<Guest, Pass> {
+/** An empty line. `turnOf`: guests of a lower turn go before all of a higher one. */
+export function waitingLine<Guest, Pass>(
+  aborts: AbortListeners,
+  turnOf: (guest: Guest) => number = () => 0,
+): WaitingLine<Guest, Pass> {
   const line: Waiter<Guest, Pass>[] = [];
   return {
     get length() {
@@ -43,7 +46,11 @@ export function waitingLine<Guest, Pass>(aborts: AbortListeners): WaitingLine<Gu
             reject(error);
           },
         };
-        line.push(waiter);
+        const turn = turnOf(guest);
+        let place = line.length;
+        for (let before = line[place - 1]; before && turnOf(before.guest) > turn; before = line[place - 1])
+          place--;
+        line.splice(place, 0, waiter);
       }),
     next(preferred) {
       if (preferred === undefined) return line.shift();

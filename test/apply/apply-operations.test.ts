@@ -55,6 +55,19 @@ describe('applying operations', () => {
     });
   });
 
+  it('sends the earlier of two that share a storefront first, and the later one in its gaps', async () => {
+    const { apply } = await setup({ concurrency: 4 });
+    const order: string[] = [];
+    const record = async (group: readonly { readonly operation: Operation }[]) => {
+      order.push(...group.map(({ operation }) => operation.key));
+    };
+    const of = (name: string) => products(60).map((each) => ({ ...each, key: `${name}-${each.index}` }));
+    await Promise.all([apply(of('later'), { turn: 2, record }), apply(of('earlier'), { turn: 1, record })]);
+    const end = order.findLastIndex((key) => key.startsWith('earlier'));
+    expect(order).toHaveLength(120);
+    expect(order.slice(0, end).filter((key) => key.startsWith('later')).length).toBeLessThan(30);
+  });
+
   it('resolves at once when there is nothing to do', async () => {
     const { apply, results } = await setup();
     expect(await apply([])).toMatchObject({ applied: 0, requests: 0 });

@@ -74,6 +74,7 @@ async function deliverNoting(
   context: RunContext,
   delivery: Delivery,
   shards: readonly PlannedShard[],
+  turn = 0,
 ): Promise<void> {
   const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
@@ -88,6 +89,7 @@ async function deliverNoting(
     storefront,
     concurrency: store.limits.concurrency,
     about: run.id,
+    turn,
     onEnded: traffic.onEnded,
     record: async (results, requests) => {
       const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
@@ -141,9 +143,14 @@ function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimi
 /** Runs whose traffic is noted on in the same file when another shard comes; beyond that in a further one. */
 const RUNS_REMEMBERED = 8;
 
-/** Sends single shards of runs that other processes planned and wait for; a run's plan is read once. */
+/**
+ * Sends single shards of runs that other processes planned and wait for; a run's plan is read once. Of shards that are
+ * sent side by side the earlier one goes first, and the later one fills its gaps: were both halfway through at the end,
+ * another process could take over neither.
+ */
 export function shardDeliverer() {
   let known: { readonly run: string; readonly plan: Plan } | null = null;
+  let turns = 0;
   const traffics = new Map<string, RunTraffic>();
   const trafficOf = (context: RunContext, run: Run): RunTraffic => {
     const traffic = traffics.get(run.id) ?? newTraffic(context, run);
@@ -164,6 +171,7 @@ export function shardDeliverer() {
       });
     }
     known = { run: id, plan };
-    await deliverNoting(trafficOf(context, delivery.run), context, { ...delivery, plan }, [shard]);
+    turns++;
+    await deliverNoting(trafficOf(context, delivery.run), context, { ...delivery, plan }, [shard], turns);
   };
 }
