@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../model/errors.ts';
 import type { Queues } from '../queue/open-queues.ts';
 import type { RunContext } from '../run/context.ts';
-import { readStoredReport } from '../run/run-report.ts';
 import type { RunWatch } from './watch-run.ts';
 
 const POLL_MS = 250;
@@ -38,24 +37,20 @@ export async function followRun(
   return null;
 }
 
-/** Looks at the job's running run, whichever worker has it. */
+/** Looks at the job's running run, whichever worker has it; about once a second there is something new. */
 function showProgress(context: RunContext, watch: RunWatch): (job: string) => Promise<void> {
   let shown: string | null = null;
-  let total: number | null = null;
+  let toldAt = 0;
   return async (job) => {
-    const { runs } = context.state;
-    const [run] = await runs.list({ job, limit: 1 });
+    const [run] = await context.state.runs.list({ job, limit: 1 });
     if (run?.status !== 'running') return;
     if (run.id !== shown) {
       watch.onEvent({ type: 'begun', run, continued: false });
       shown = run.id;
-      total = null;
     }
-    if (run.step !== 'apply') return;
-    // Read once: a plan does not change any more.
-    total ??= (await readStoredReport(context, run)).totals.operations;
-    const { applied, rejected, deleted } = await runs.tally(run.id);
-    const done = applied + rejected + deleted;
-    watch.onEvent({ type: 'progress', step: 'apply', done, total, unit: 'requests' });
+    const { progress } = run;
+    if (progress == null || progress.at === toldAt) return;
+    toldAt = progress.at;
+    watch.onEvent({ type: 'progress', ...progress });
   };
 }

@@ -56,7 +56,10 @@ export interface Run {
   readonly limits?: FoundLimits;
   /** Somebody has asked for its end at this moment; null or absent when nobody has, or since it was continued. */
   readonly interruptAskedAt?: number | null;
-  /** How far it was a moment ago, told about once a second by whoever is at work on it. */
+  /**
+   * How far it was a moment ago, told about once a second by whoever is at work on it; null when it is over. Rate and
+   * time left are for the reader to find out, by a ProgressMeter.
+   */
   readonly progress?: RunProgress | null;
 }
 

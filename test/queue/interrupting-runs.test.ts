@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
-import { readProgress } from '../../src/run/read-progress.ts';
 import type { RunReport } from '../../src/run/run-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
@@ -35,7 +34,7 @@ describeWithRedis('a run that another process asks to end', () => {
     const { context, run } = outside;
     const progress = await vi.waitUntil(
       async () => {
-        const seen = await readProgress(context, run);
+        const seen = (await context.state.runs.get(run.id))?.progress;
         return seen?.step === 'apply' ? seen : null;
       },
       { interval: 50, timeout: 10_000 },

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
-import { readProgress } from '../../src/run/read-progress.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { setupNightly } from '../support/nightly.ts';
 
@@ -22,7 +21,7 @@ describe('a run that another process asks to end', () => {
 
     const progress = await vi.waitUntil(
       async () => {
-        const seen = await readProgress(context, run);
+        const seen = (await context.state.runs.get(run.id))?.progress;
         return seen?.step === 'apply' ? seen : null;
       },
       { interval: 50, timeout: 10_000 },
@@ -37,7 +36,7 @@ describe('a run that another process asks to end', () => {
     expect(ended.code).toBe(130);
     expect(ended.json()).toMatchObject({ status: 'interrupted', error: 'Interrupted on request.' });
     expect(store.requests.length).toBeLessThan(PRODUCTS);
-    expect(await readProgress(context, run)).toBeNull();
+    expect((await state.runs.get(run.id))?.progress).toBeNull();
     await expect(askToInterrupt(context, run.id)).rejects.toThrow('only a running run can be interrupted');
 
     const again = await workspace.storeferry('run', 'nightly', '--json');
