@@ -104,7 +104,7 @@ describe.each(SOURCE_KINDS.map(opened))('nights of $mapping', (kind) => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 });
