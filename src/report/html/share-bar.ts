@@ -4,7 +4,7 @@ import { grouped } from '../wording/words.ts';
 import { html, type Markup } from './markup.ts';
 
 /** A share that is hardly there is drawn this wide all the same, in percent of the bar. */
-const NARROWEST = 0.8;
+const NARROWEST = 2;
 /** From here on there is room for a percentage within. */
 const ROOM_FOR_TEXT = 9;
 

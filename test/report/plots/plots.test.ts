@@ -111,7 +111,7 @@ describe('what plots are made of', () => {
         (figures) => {
           const drawn = widths(figures);
           expect(drawn.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100);
-          for (const width of drawn) expect(width).toBeGreaterThan(0.7);
+          for (const width of drawn) expect(width).toBeGreaterThan(1.7);
         },
       ),
     );
