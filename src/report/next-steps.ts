@@ -12,7 +12,8 @@ export interface NextStep {
 /** How a command begins where nothing else was typed. */
 export const PROGRAM = 'storeferry';
 
-type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> & Partial<Pick<Run, 'totals'>>;
+type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
+  Partial<Pick<Run, 'totals' | 'resend'>>;
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
@@ -31,7 +32,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
         { what: 'To send exactly this:', command: `${program} approve ${id}` },
         {
           what: 'To plan anew from the source as it is by then, and send that:',
-          command: `${program} run ${job}`,
+          command: `${program} run ${job}${run.resend === true ? ' --resend' : ''}`,
         },
       ];
     case 'stopped':
@@ -90,13 +91,16 @@ export function sayNextSteps(page: Page, steps: readonly NextStep[]): void {
   }
 }
 
-function againCommand({ kind, job, retryOf }: Ended): string {
+function againCommand({ kind, job, retryOf, resend = false }: Ended): string {
+  // Without it the run would not be continued: another one would begin, which sends less.
+  const option = resend ? ' --resend' : '';
   switch (kind) {
     case 'plan':
-      return `plan ${job}`;
+      return `plan ${job}${option}`;
     case 'retry':
       return `retry ${retryOf ?? job}`;
     case 'run':
+      return `run ${job}${option}`;
     case 'export':
       return `run ${job}`;
     default:

@@ -25,6 +25,18 @@ describe('the next steps', () => {
     expect(nextSteps(planned, clean)).toEqual([]);
   });
 
+  it('say --resend again where it was said: without it the run would not go on', () => {
+    const commands = (run: Parameters<typeof nextSteps>[0]) =>
+      nextSteps(run, null).map(({ command }) => command);
+    expect(commands(aRun({ status: 'failed', resend: true }))).toEqual([
+      'storeferry run nightly-catalog --resend',
+    ]);
+    expect(commands(aRun({ status: 'failed' }))).toEqual(['storeferry run nightly-catalog']);
+    expect(commands(aRun({ kind: 'plan', status: 'planned', resend: true }))).toContain(
+      'storeferry run nightly-catalog --resend',
+    );
+  });
+
   it('ask for contacts where rows lack nothing but a match, and for corrections otherwise', () => {
     const ended = aRun({ status: 'done-with-rejects', totals });
     expect(REJECTED).toBeGreaterThan(0);
