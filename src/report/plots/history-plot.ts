@@ -6,7 +6,7 @@ import { formatMoment } from '../wording/moments.ts';
 import { statusTone, statusWords } from '../wording/status-words.ts';
 import { counted, grouped, listed } from '../wording/words.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
-import { oddValues, plotHeight } from './odd-values.ts';
+import { labelled, oddValues, plotHeight } from './odd-values.ts';
 import { type LegendEntry, plotFigure } from './plot-figure.ts';
 
 /** A run of a job, as a night among others. */
@@ -22,6 +22,10 @@ export interface Night {
 }
 
 const SIZE = { width: 416, height: 104, marginLeft: 6, marginRight: 6, marginTop: 24, marginBottom: 22 };
+/** As wide as the longest figure, `59 min 59 s`, where all the bands are full. */
+const LABEL_BANDS = 4;
+/** Of fewer nights the dates of the first and the last would meet. */
+const FEWEST_FOR_TWO_DATES = 4;
 /** The bars of few nights would be as wide as a hand. */
 const FEWEST_BANDS = 12;
 
@@ -38,6 +42,11 @@ export async function historyPlot(nights: readonly Night[]): Promise<Markup> {
 async function durationPlot(nights: readonly Night[]): Promise<Markup> {
   const odd = oddValues(nights.map(({ durationMs }) => durationMs));
   const height = plotHeight(nights.map(({ durationMs }) => durationMs));
+  const withFigure = labelled(
+    nights.map(({ durationMs }) => durationMs),
+    odd,
+    LABEL_BANDS,
+  );
   const bars = nights.map((night, index) => ({
     index,
     value: Math.min(height, night.durationMs),
@@ -45,7 +54,7 @@ async function durationPlot(nights: readonly Night[]): Promise<Markup> {
     opacity: odd[index] === true || !endedWell(night) ? 1 : 0.45,
     label: [
       ...(endedWell(night) ? [] : [signOf(night)]),
-      ...(odd[index] === true ? [formatDuration(night.durationMs)] : []),
+      ...(withFigure[index] === true ? [formatDuration(night.durationMs)] : []),
     ].join(' '),
     title: titleOf(night),
   }));
@@ -108,8 +117,11 @@ async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
       return [bar];
     });
   });
+  const withFigure = labelled(nights.map(sent), odd, LABEL_BANDS);
   const labels = nights.flatMap((night, index) =>
-    odd[index] === true ? [{ index, value: Math.min(height, sent(night)), label: grouped(sent(night)) }] : [],
+    withFigure[index] === true
+      ? [{ index, value: Math.min(height, sent(night)), label: grouped(sent(night)) }]
+      : [],
   );
   const most = Math.max(0, ...nights.map(sent));
   const drawing: Drawing = (plot) => ({
@@ -158,11 +170,11 @@ function bands(nights: readonly Night[]) {
 }
 
 function dates(plot: typeof PlotLibrary, nights: readonly Night[]): PlotLibrary.Markish {
-  const ends = nights.length === 1 ? [0] : [0, nights.length - 1];
+  const ends = nights.length < FEWEST_FOR_TWO_DATES ? [nights.length - 1] : [0, nights.length - 1];
   const labels = ends.map((index) => ({
     index,
     label: shortDate(nights[index]?.at ?? 0),
-    anchor: index === 0 ? 'start' : 'end',
+    anchor: index === 0 && nights.length > 1 ? 'start' : 'end',
   }));
   return labels.map(({ index, label, anchor }) =>
     plot.text([{ index, label }], {
@@ -170,8 +182,8 @@ function dates(plot: typeof PlotLibrary, nights: readonly Night[]): PlotLibrary.
       text: 'label',
       frameAnchor: 'bottom',
       lineAnchor: 'top',
-      textAnchor: nights.length === 1 || anchor === 'end' ? 'end' : 'start',
-      dx: anchor === 'start' && nights.length > 1 ? -8 : 8,
+      textAnchor: anchor === 'end' ? 'end' : 'start',
+      dx: anchor === 'start' ? -8 : 8,
       dy: 6,
     }),
   );

@@ -13,6 +13,19 @@ export function oddValues(values: readonly number[]): boolean[] {
   return values.map((value) => Math.abs(value - middle) > far);
 }
 
+/**
+ * Which odd values have room for a figure above them: the largest first, none within so many places of another, so
+ * that no figure stands over the next.
+ */
+export function labelled(values: readonly number[], odd: readonly boolean[], apart: number): boolean[] {
+  const chosen: number[] = [];
+  const candidates = [...odd.keys()].filter((index) => odd[index] === true);
+  for (const index of candidates.toSorted((a, b) => (values[b] ?? 0) - (values[a] ?? 0))) {
+    if (chosen.every((other) => Math.abs(other - index) >= apart)) chosen.push(index);
+  }
+  return values.map((_, index) => chosen.includes(index));
+}
+
 /** A value that stands out this far would leave no room for the others in a plot. */
 const TALLEST = 5;
 

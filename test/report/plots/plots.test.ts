@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import { widths } from '../../../src/report/html/share-bar.ts';
 import { historyPlot, type Night } from '../../../src/report/plots/history-plot.ts';
-import { oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
+import { labelled, oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
 import { spreadLabels } from '../../../src/report/plots/spread-labels.ts';
 import { steps } from '../../../src/report/plots/steps.ts';
 import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
@@ -84,6 +84,13 @@ describe('trends', () => {
 });
 
 describe('what plots are made of', () => {
+  it('writes no figure over another: the largest of neighbours has it', () => {
+    const values = [5, 90, 95, 5, 5, 5, 80];
+    const odd = values.map((value) => value > 5);
+    expect(labelled(values, odd, 4)).toEqual([false, false, true, false, false, false, true]);
+    expect(labelled(values, odd, 5)).toEqual([false, false, true, false, false, false, false]);
+  });
+
   it('finds odd values among many like ones, and none among few', () => {
     expect(oddValues([10, 11, 10, 12, 11, 90])).toEqual([false, false, false, false, false, true]);
     expect(oddValues([10, 90])).toEqual([false, false]);
