@@ -6,7 +6,7 @@ import { describeWithRedis } from '../support/redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { coordinator, resent, SHORT_LEASE_MS, until } from './workers-setup.ts';
+import { resent, runDespiteKill, SHORT_LEASE_MS } from './workers-setup.ts';
 
 const PRODUCTS = 1_500;
 /** What two shards at once may have under way. */
@@ -24,17 +24,9 @@ describeWithRedis('workers on a Redis Cluster', () => {
       { STORE_API_KEY: store.apiKey, REDIS_URL: cluster.url, STOREFERRY_LEASE_MS: String(SHORT_LEASE_MS) },
     );
     const workers = [workspace.start('worker'), workspace.start('worker')];
-    await Promise.all(workers.map((worker) => worker.printed('"ready"')));
-    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    const coordinating = await coordinator(workers);
-    await until(() => store.requests.length > 500);
-    coordinating.process.kill('SIGKILL');
-    await coordinating.ended;
-
-    const { code, json, stderr } = await following.ended;
-    expect(code, stderr).toBe(0);
-    expect(json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
-    const survivor = workers.find((worker) => worker !== coordinating);
+    const { ended, survivor } = await runDespiteKill(workers, workspace, store);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
     expect(survivor?.stderr()).not.toContain('CROSSSLOT');
 
     const { stdout } = await workspace.storeferry('runs');

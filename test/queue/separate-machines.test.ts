@@ -7,7 +7,7 @@ import { s3Environment } from '../support/s3-environment.ts';
 import { startS3 } from '../support/s3-server.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { coordinator, resent, SHORT_LEASE_MS, until } from './workers-setup.ts';
+import { resent, runDespiteKill, SHORT_LEASE_MS } from './workers-setup.ts';
 
 const PRODUCTS = 1_500;
 /** What two shards at once may have under way. */
@@ -49,18 +49,10 @@ describeWithRedis('workers on machines that share a Redis and a bucket', () => {
     await using shop = await openMachines();
     const { store, machines } = shop;
     const workers = machines.map((machine) => machine.start('worker'));
-    await Promise.all(workers.map((worker) => worker.printed('"ready"')));
-    const following = machines[0].start('enqueue', 'nightly', '--follow', '--json');
-    const coordinating = await coordinator(workers);
-    await until(() => store.requests.length > 500);
-    coordinating.process.kill('SIGKILL');
-    await coordinating.ended;
-
-    const { code, json, stderr } = await following.ended;
-    expect(code, stderr).toBe(0);
-    expect(json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
+    const { ended, survivor } = await runDespiteKill(workers, machines[0], store);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
     for (const worker of workers) expect(worker.stderr()).toContain('"s3://bucket/shop/workers"');
-    const survivor = workers.find((worker) => worker !== coordinating);
     expect(survivor?.stderr()).toContain('"shard ended"');
     figure(context, {
       invariant: 5,

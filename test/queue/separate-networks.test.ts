@@ -8,7 +8,7 @@ import { startS3 } from '../support/s3-server.ts';
 import { separateNetworks } from '../support/separate-networks.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { coordinator, resent, SHORT_LEASE_MS, until } from './workers-setup.ts';
+import { resent, runDespiteKill, SHORT_LEASE_MS } from './workers-setup.ts';
 
 const PRODUCTS = 1_500;
 /** What two shards at once may have under way. */
@@ -50,16 +50,9 @@ describeWithRedis('workers in networks of their own', () => {
     );
 
     const workers = [first.start('worker'), second.start('worker')];
-    await Promise.all(workers.map((worker) => worker.printed('"ready"')));
-    const following = first.start('enqueue', 'nightly', '--follow', '--json');
-    const coordinating = await coordinator(workers);
-    await until(() => store.requests.length > 500);
-    coordinating.process.kill('SIGKILL');
-    await coordinating.ended;
-
-    const { code, json, stderr } = await following.ended;
-    expect(code, stderr).toBe(0);
-    expect(json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
+    const { ended } = await runDespiteKill(workers, first, store);
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.json()).toMatchObject({ status: 'done', records: PRODUCTS, applied: PRODUCTS, unsent: 0 });
     figure(context, {
       invariant: 5,
       seed: store.seed,

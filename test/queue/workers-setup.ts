@@ -1,7 +1,12 @@
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type RedisServer, type RedisServerOptions, startRedis } from '../support/redis.ts';
 import { type Store, type StoreOptions, startStore } from '../support/store.ts';
-import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
+import {
+  type CommandResult,
+  makeWorkspace,
+  type RunningCommand,
+  type Workspace,
+} from '../support/workspace.ts';
 
 /** Short enough for a test to see a silent worker's work taken over, long enough for a busy machine. */
 export const SHORT_LEASE_MS = 1_500;
@@ -59,7 +64,7 @@ export async function openShop({ products, job, ...options }: ShopOptions): Prom
 }
 
 /** Resolves when the condition holds; looks often enough to strike in the middle of a run. */
-export async function until(condition: () => boolean, withinMs = 20_000): Promise<void> {
+export async function until(condition: () => boolean, withinMs = 50_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error('did not come about in time');
@@ -75,6 +80,24 @@ export function coordinator(workers: readonly RunningCommand[]): Promise<Running
       return worker;
     }),
   );
+}
+
+/**
+ * Hands the nightly run over, and kills the worker that coordinates it when the store has seen five hundred requests.
+ * Gives how the run ended all the same, and the worker that is left.
+ */
+export async function runDespiteKill(
+  workers: readonly RunningCommand[],
+  workspace: Workspace,
+  store: Store,
+): Promise<{ readonly ended: CommandResult; readonly survivor: RunningCommand | undefined }> {
+  await Promise.all(workers.map((worker) => worker.printed('"ready"')));
+  const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+  const coordinating = await coordinator(workers);
+  await until(() => store.requests.length > 500);
+  coordinating.process.kill('SIGKILL');
+  await coordinating.ended;
+  return { ended: await following.ended, survivor: workers.find((worker) => worker !== coordinating) };
 }
 
 /** Requests beyond the first for their key. */
