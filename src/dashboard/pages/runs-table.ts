@@ -33,7 +33,7 @@ export function runsTable(runs: readonly Run[], options: RunsTableOptions): Mark
     ],
     rows: runs.map((run) => [
       html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
-      ...(ofOneJob ? [] : [html`<a href="${jobHref(run.job)}">${run.job}</a>`]),
+      ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
       statusBadge(run.status),
       totalsWords(run),
       html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
