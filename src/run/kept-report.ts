@@ -82,11 +82,15 @@ const keptSchema = z.object({
 /** What is kept of a report: the rest is small, and read where it stands. */
 export interface KeptReport {
   readonly totals: RunTotals;
+  /** Planned deletes without a final outcome. */
   readonly unsentDeletes: number;
+  /** Deletes that the store refused; they are in no total. */
   readonly refusedDeletes: number;
+  /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
   readonly changedIds: readonly ChangedId[];
+  /** What went over the wire; null when nothing did, or nobody noted it. */
   readonly traffic: Traffic | null;
 }
 

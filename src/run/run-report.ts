@@ -1,39 +1,25 @@
 import { readExported } from '../export/exported-file.ts';
 import type { Exported } from '../model/exported.ts';
-import type { Plan, ReasonGroup } from '../model/plan.ts';
-import type { Reason } from '../model/reason.ts';
+import type { Plan } from '../model/plan.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
-import type { Run, RunTotals } from '../model/run.ts';
-import type { Traffic } from '../model/traffic.ts';
+import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
-import type { ChangedId } from '../state/state.ts';
 import type { RunContext } from './context.ts';
-import { readKeptReport } from './kept-report.ts';
+import { type KeptReport, readKeptReport } from './kept-report.ts';
 import { reportFileIn } from './report-file.ts';
 import { readTraffic } from './traffic/traffic-file.ts';
 
 /** Everything worth telling about a run, from what the state and its folder remember. */
-export interface RunReport {
+export interface RunReport extends KeptReport {
   readonly run: Run;
   /** Null when the run never got so far. */
   readonly plan: Plan | null;
-  readonly totals: RunTotals;
-  /** Planned deletes without a final outcome. */
-  readonly unsentDeletes: number;
-  /** Deletes that the store refused; they are in no total. */
-  readonly refusedDeletes: number;
-  /** Records that the store refused, by reason. */
-  readonly refusals: readonly ReasonGroup[];
-  readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
-  readonly changedIds: readonly ChangedId[];
   /** Where the rejects file is; null when nothing was rejected. */
   readonly rejectsFile: string | null;
   /** What an export wrote; null for imports, and until it is written. */
   readonly exported: Exported | null;
-  /** What went over the wire; null when nothing did, or nobody noted it. */
-  readonly traffic: Traffic | null;
   /** Where the report is that was written when it ended; null when there is none. */
   readonly reportFile: string | null;
 }
