@@ -44,6 +44,11 @@ export function actionRunner({
   const atWork = new Map<string, Errand>();
   const stop = new AbortController();
 
+  /** Waits for something, but not for long, and not at all once the dashboard ends. */
+  const moment = async (awaited: Promise<unknown> = Promise.resolve()): Promise<void> => {
+    await Promise.race([awaited, sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})]);
+  };
+
   const startChild = (errand: Errand): Promise<void> => {
     const { action } = errand;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -84,6 +89,8 @@ export function actionRunner({
   return {
     hasWorkers,
     async begin(action, once) {
+      // A run is over before its command is, which has yet to tell of it and to leave.
+      if (!remembered.has(once)) await moment(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(once);
       const other = atWork.get(action.job);
       if (known === undefined && other !== undefined) return { kind: 'busy', run: other.run };
@@ -100,10 +107,7 @@ export function actionRunner({
         atWork.set(action.job, errand);
         errand.settled = carryOut(errand);
       }
-      await Promise.race([
-        errand.settled,
-        sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {}),
-      ]);
+      await moment(errand.settled);
       return await look(errand);
     },
     async look(once) {

@@ -1,4 +1,4 @@
-import { html, type Slot } from '../../report/html/markup.ts';
+import { html } from '../../report/html/markup.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed } from '../../report/wording/words.ts';
 import type { RunReport } from '../../run/run-report.ts';
@@ -37,9 +37,12 @@ export function confirmApprove(report: RunReport, reading: Reading): Confirmatio
       unsentDeletes > 0
         ? html`Deletes <b>${counted(unsentDeletes, thing)}</b>, after everything else and only if nothing is left unsent.`
         : 'Deletes nothing.',
-      html`Leaves ${counted(counts.unchanged.records, `${thing} as it is`, `${thing}s as they are`)}${counts.rejected.records > 0 && `; ${grouped(counts.rejected.records)} rejected ones are not sent`}.`,
-      ...planWarnings(plan).map((warning): Slot => warning),
-    ],
+      counts.unchanged.records > 0 &&
+        `Leaves ${counted(counts.unchanged.records, `${thing} as it is`, `${thing}s as they are`)}.`,
+      counts.rejected.records > 0 &&
+        `Does not send ${counted(counts.rejected.records, `rejected ${thing}`)}.`,
+      ...planWarnings(plan),
+    ].filter((what) => what !== false),
     label: unsentDeletes > 0 ? `Send and delete` : 'Send this plan',
     weight: unsentDeletes > 0 || plan.safety.some(({ exceeded }) => exceeded) ? 'danger' : 'primary',
     action: `/runs/${id}/approve`,
