@@ -1,0 +1,59 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { ServedDashboard } from '../dashboard/server/running-dashboard.ts';
+
+/** Wide as a desk, and narrow as a hand. */
+export const DESKTOP = { width: 1280, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+/** Somebody with a browser of their own. */
+export interface Visitor {
+  readonly page: Page;
+  /**
+   * What should never be: errors of scripts, messages of the console, dialogs, and what a content security policy has
+   * refused. That a document was refused (a wrong token) is not among them.
+   */
+  readonly complaints: readonly string[];
+  /** What was asked for beyond the pages' own server. */
+  readonly strayRequests: readonly string[];
+}
+
+/** Opens a browser window with nothing remembered. */
+export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: DESKTOP, acceptDownloads: true, ...options });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const strayRequests: string[] = [];
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !isAnswer(message.text()))
+      complaints.push(message.text());
+  });
+  page.on('dialog', async (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url());
+    if (!request.isNavigationRequest() && origin !== new URL(page.url()).origin)
+      strayRequests.push(request.url());
+  });
+  return { page, complaints, strayRequests };
+}
+
+/** Signs in as people do: with the token that was printed. */
+export async function signIn(
+  page: Page,
+  { url, tokens }: ServedDashboard,
+  as: 'full' | 'readOnly' = 'full',
+): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel('Token').fill(tokens[as]);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+}
+
+/** Chromium says in the console that a document was answered with an error. */
+function isAnswer(text: string): boolean {
+  return text.startsWith('Failed to load resource: the server responded with a status of 4');
+}
