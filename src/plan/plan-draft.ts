@@ -1,7 +1,7 @@
 import type { PlannedShard } from '../model/plan.ts';
 import type { DeferredRecord, MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger, LedgerMark } from '../state/state.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
 import { fieldChanges } from './field-changes.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { MemoFacts } from './memo-facts.ts';
@@ -227,7 +227,7 @@ export class PlanDraft {
     bodies: ReadonlyMap<Prepared, string | undefined>,
   ): Standing {
     if (mark === undefined) return 'new';
-    const same = this.#options.resend ? 'resent' : 'unchanged';
+    const same = this.#options.resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
     if (mark.fingerprint === prepared.fingerprint) return same;
     const acknowledged = bodies.get(prepared);
     if (acknowledged === undefined) return 'changed';

@@ -4,7 +4,10 @@ import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../mod
 import { ChangeTally } from './change-tally.ts';
 import { MoveTally } from './move-tally.ts';
 
-/** What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same. */
+/**
+ * What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same: on
+ * request, or since it is in doubt.
+ */
 export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
 
 /** What is counted of a record. */

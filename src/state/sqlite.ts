@@ -60,6 +60,7 @@ function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
     },
     compare: ({ keys, memos, job }) => compare(keys, { memos, job }),
     remember: (facts) => thread.call('remember', target, facts),
+    doubt: (keys) => thread.call('doubt', target, asJson(keys)),
     async bodies(keys) {
       const bodies = await thread.call('bodies', target, asJson(keys), keys.length);
       return bodies.map((body) => body ?? undefined);

@@ -38,7 +38,10 @@ export interface MemoFact {
   readonly memo: string;
 }
 
-/** Memory of what the store holds because we sent it. But for memos it is written only through `Runs.record`. */
+/** The fingerprint of a mark that is in doubt: no body has it. */
+export const IN_DOUBT = '?';
+
+/** Memory of what the store holds because we sent it. But for memos and doubts it is written only through `Runs.record`. */
 export interface Ledger {
   /** Marks in the order of the keys; undefined where the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
@@ -49,6 +52,11 @@ export interface Ledger {
   compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
   /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
   remember(facts: readonly MemoFact[]): Promise<void>;
+  /**
+   * Puts marks in doubt: something else may have arrived at the store since, and nobody will send it again. They lose
+   * memo and fingerprint (`IN_DOUBT`) until the key is next acknowledged; keys without a mark stay unknown.
+   */
+  doubt(keys: readonly string[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
   /** How many keys this job last sent. */

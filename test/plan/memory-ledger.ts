@@ -1,11 +1,18 @@
 import { fingerprintOf } from '../../src/plan/fingerprint.ts';
-import type { Ledger, LedgerMark, MemoFact, MemoQuestion } from '../../src/state/state.ts';
+import {
+  IN_DOUBT,
+  type Ledger,
+  type LedgerMark,
+  type MemoFact,
+  type MemoQuestion,
+} from '../../src/state/state.ts';
 
 interface Entry {
   readonly body: string;
   readonly id: number | null;
   readonly job: string;
   readonly memo?: string | undefined;
+  readonly inDoubt?: true;
 }
 
 /** A ledger in memory, filled as if the store had acknowledged what is put into it. */
@@ -29,7 +36,7 @@ export class MemoryLedger implements Ledger {
       const entry = this.entries.get(key);
       return (
         entry && {
-          fingerprint: fingerprintOf(entry.body),
+          fingerprint: entry.inDoubt ? IN_DOUBT : fingerprintOf(entry.body),
           id: entry.id,
           job: entry.job,
           ...(entry.memo === undefined ? {} : { memo: entry.memo }),
@@ -49,6 +56,13 @@ export class MemoryLedger implements Ledger {
     for (const { key, fingerprint, memo } of facts) {
       const entry = this.entries.get(key);
       if (entry && fingerprintOf(entry.body) === fingerprint) this.entries.set(key, { ...entry, memo });
+    }
+  }
+
+  async doubt(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const entry = this.entries.get(key);
+      if (entry) this.entries.set(key, { ...entry, memo: undefined, inDoubt: true });
     }
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { IN_DOUBT } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import {
   applied,
@@ -121,6 +122,26 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       await processes.state.runs.record(run, 1, [applied(upsert(0, 'shirt', { fingerprint: 'new' }), 7)], 1);
       expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: 'new', id: 7, job: 'nightly' }]);
       expect(await ledger.count('nightly')).toBe(2);
+    });
+
+    it('puts marks in doubt, without memo, until they are acknowledged anew', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const shirt = applied(upsert(0, 'shirt', { memo: 'm1' }), 7);
+      const hat = applied(upsert(1, 'hat', { memo: 'm2' }), null);
+      await processes.state.runs.record(run, 1, [shirt, hat], 2);
+      const ledger = processes.other.ledger(TARGET);
+      await ledger.doubt([]);
+      await ledger.doubt(['shirt', 'coat']);
+      const mark = { fingerprint: IN_DOUBT, id: 7, job: 'nightly' };
+      const question = { job: 'nightly', keys: ['shirt', 'coat', 'hat'], memos: ['m1', 'm3', 'm2'] };
+      expect(await processes.state.ledger(TARGET).compare(question)).toEqual([mark, undefined, 'same']);
+      expect(await ledger.bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
+      expect(await ledger.count('nightly')).toBe(2);
+      await ledger.remember([{ key: 'shirt', fingerprint: 'print-of-shirt', memo: 'm1' }]);
+      expect(await ledger.marks(['shirt'])).toEqual([mark]);
+      await processes.state.runs.record(run, 1, [shirt], 1);
+      expect(await ledger.compare(question)).toEqual(['same', undefined, 'same']);
     });
 
     it('learns nothing from rejected and unsent operations', async () => {

@@ -1,29 +1,13 @@
 import { StateError } from '../../model/errors.ts';
-import type { Run } from '../../model/run.ts';
+import { KINDS_BUT_PLAN, type Run, type RunKind } from '../../model/run.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
 import { hasDied } from '../has-died.ts';
-import { continueInstead, supersede } from '../unfinished-runs.ts';
+import { continueInstead, supersede, UNFINISHED } from '../unfinished-runs.ts';
+import { doubtUnsent } from './doubt-unsent.ts';
 
-const LOOK_BACK = 50;
-
-/** Whether a later run of the job may continue this one: it had begun to send, or might have, and did not finish. */
-function mayContinue(run: Run): boolean {
-  switch (run.status) {
-    case 'running':
-    case 'failed':
-    case 'interrupted':
-      return run.kind === 'run' || run.kind === 'retry';
-    case 'planned':
-    case 'done':
-    case 'done-with-rejects':
-    case 'stopped':
-    case 'superseded':
-      return false;
-    default:
-      return run.status satisfies never;
-  }
-}
+/** The kinds that send; of these a later run of the job may continue one that did not finish. */
+const SENDING_KINDS: readonly RunKind[] = ['run', 'retry'];
 
 /**
  * The run to carry on with: the job's unfinished run of the same digest, else the one just begun. Unfinished runs of
@@ -31,12 +15,13 @@ function mayContinue(run: Run): boolean {
  * describe a store that is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
-  const others = (await context.state.runs.list({ job: begun.job, limit: LOOK_BACK })).filter(
-    (run) => run.id !== begun.id,
-  );
-  const unfinished = others.filter(mayContinue);
+  const unfinished = await context.state.runs.list({
+    job: begun.job,
+    kinds: SENDING_KINDS,
+    statuses: UNFINISHED,
+  });
   // The oldest: a younger one of the same digest died before it could hand over to it.
-  const oldest = unfinished.findLast((run) => run.digest === begun.digest);
+  const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
   const same = oldest && (await hasSnapshot(context, oldest)) ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
@@ -53,13 +38,18 @@ async function hasSnapshot(context: RunContext, run: Run): Promise<boolean> {
   }
 }
 
+function mayContinue({ kind, status }: Run): boolean {
+  return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status);
+}
+
 /** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
 export async function supersedeOthers(context: RunContext, by: Run, but?: Run): Promise<void> {
-  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
+  const runs = await context.state.runs.list({ job: by.job, kinds: KINDS_BUT_PLAN });
   for (const run of runs) {
     if (run.id === by.id || run.id === but?.id) continue;
+    await doubtUnsent(context, run);
     if (mayContinue(run)) await supersedeEmptied(context, run);
-    else if (run.kind !== 'plan') await discardPlan(context, run);
+    else await discardPlan(context, run);
   }
   await supersedePlans(context, by);
 }
@@ -69,9 +59,9 @@ export async function supersedeOthers(context: RunContext, by: Run, but?: Run): 
  * send; failed ones are emptied.
  */
 export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
-  const runs = await context.state.runs.list({ job: by.job, limit: LOOK_BACK });
-  for (const run of runs) {
-    if (run.id === by.id || run.kind !== 'plan') continue;
+  const plans = await context.state.runs.list({ job: by.job, kinds: ['plan'] });
+  for (const run of plans) {
+    if (run.id === by.id) continue;
     if (run.status === 'planned' || run.status === 'stopped' || (await hasDied(context, run)))
       await supersedeEmptied(context, run);
     else if (run.status !== 'running') await discardPlan(context, run);

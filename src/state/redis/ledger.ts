@@ -1,11 +1,18 @@
 import { StateError } from '../../model/errors.ts';
 import { decodeBody } from '../body-codec.ts';
 import { targetTag } from '../lock-names.ts';
-import type { Ledger, LedgerMark, LedgerTarget, MemoFact, MemoQuestion } from '../state.ts';
+import {
+  IN_DOUBT,
+  type Ledger,
+  type LedgerMark,
+  type LedgerTarget,
+  type MemoFact,
+  type MemoQuestion,
+} from '../state.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 import { parseMark } from './mark-text.ts';
-import { COMPARE_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
+import { COMPARE_SCRIPT, DOUBT_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
 
 /** Keys an HMGET: Redis serves others in between. */
 const CHUNK = 1_000;
@@ -41,6 +48,13 @@ export function redisLedger({ client, ask }: RedisConnection, keys: RedisKeys, t
         return [];
       };
       await ask(inChunks(facts, write));
+    },
+    async doubt(wanted) {
+      const write = async (chunk: readonly string[]) => {
+        await client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...chunk);
+        return [];
+      };
+      await ask(inChunks(wanted, write));
     },
     async bodies(wanted) {
       const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));

@@ -44,3 +44,15 @@ for first = 1, #ARGV, 3 do
   end
 end
 `;
+
+/**
+ * Puts marks in doubt: the fingerprint given takes the place of theirs, and of their memo.
+ *
+ * KEYS: marks. ARGV: fingerprint, then keys.
+ */
+export const DOUBT_SCRIPT = `
+for at = 2, #ARGV do
+  local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^\\n]*)\\n[^\\n]*\\n(.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '\\n' .. ARGV[1] .. '\\n' .. job) end
+end
+`;

@@ -34,6 +34,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.marks(...call.args);
     case 'remember':
       return calls.remember(...call.args);
+    case 'doubt':
+      return calls.doubt(...call.args);
     case 'bodies':
       return calls.bodies(...call.args);
     case 'count':

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerTarget, MemoFact } from '../state.ts';
+import { IN_DOUBT, type LedgerTarget, type MemoFact } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
@@ -30,6 +30,7 @@ export type KeyPage = { readonly key: string; readonly id: number | null }[];
 export interface SqliteLedger {
   marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
   remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
+  doubt(target: LedgerTarget, keys: string): void;
   bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
   count(target: LedgerTarget, job: string): number;
   /** Keys behind `after`, in order; empty at the end. */
@@ -55,6 +56,10 @@ export function createSqliteLedger(
   );
   const updateMemo = database.prepare(
     'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
+  );
+  const doubtMarks = database.prepare(
+    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL
+     WHERE target = ? AND key IN (SELECT value FROM json_each(?))`,
   );
   const selectBodies = database.prepare(
     `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
@@ -105,6 +110,9 @@ export function createSqliteLedger(
       inTransaction(database, () => {
         for (const { key, fingerprint, memo } of facts) updateMemo.run(memo, number, key, fingerprint);
       });
+    },
+    doubt(target, keys) {
+      doubtMarks.run(readable(target), keys);
     },
     bodies(target, keys, count) {
       const found = new Array<string | null>(count).fill(null);
