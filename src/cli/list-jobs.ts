@@ -1,12 +1,10 @@
 import { nextTick, readSchedules } from '../config/job/schedules.ts';
+import { KINDS_BUT_PLAN } from '../model/run.ts';
 import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import type { OpenContext } from './open-context.ts';
-
-/** Plans are no runs: so many are looked at to find one. */
-const LOOK_BACK = 20;
 
 /** Where jobs stand, and where to ask who runs them: queues that are open already, or Redis. */
 type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { readonly queues?: Queues | null };
@@ -23,8 +21,7 @@ export async function listJobs(
   const names = workspace.jobNames().filter((name) => only === undefined || name === only);
   const jobs = await Promise.all(
     names.map(async (job): Promise<JobFacts> => {
-      const runs = await context.state.runs.list({ job, limit: LOOK_BACK });
-      const last = runs.find(({ kind }) => kind !== 'plan');
+      const [last] = await context.state.runs.list({ job, kinds: KINDS_BUT_PLAN, limit: 1 });
       const schedule = scheduled.find((entry) => entry.job === job) ?? null;
       const computed = schedule === null ? null : nextTick(schedule, now);
       return {

@@ -14,8 +14,18 @@ export const RUN_STATUSES = [
 /** How a run stands, or ended (design.md, Commands). */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** Everything that could be sent has been sent. */
+export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
+/** A later run of the job may continue it. */
+export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
+
 /** How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store. */
 export type RunKind = 'run' | 'plan' | 'retry' | 'export';
+
+/** The kinds that do what they are about; a plan only looks. */
+export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export'];
+/** The kinds that write to the store. */
+export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry'];
 
 /** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
 export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';

@@ -1,5 +1,5 @@
 import { UsageError } from '../model/errors.ts';
-import type { Run } from '../model/run.ts';
+import { KINDS_BUT_PLAN, type Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
@@ -75,13 +75,10 @@ function whyNot({ id, job, status }: Run): string {
     : `The run ${id} is ${status}: only a planned or stopped run can be approved.`;
 }
 
-const LOOK_BACK = 200;
-
 /** Whether a run that may send has begun after this one; plans, and runs whose source could not be read, have not. */
 async function begunSince(context: RunContext, planned: Run): Promise<boolean> {
-  const runs = await context.state.runs.list({ job: planned.job, limit: LOOK_BACK });
+  const runs = await context.state.runs.list({ job: planned.job, kinds: KINDS_BUT_PLAN });
   return runs.some(
-    ({ id, kind, digest, startedAt }) =>
-      id !== planned.id && kind !== 'plan' && digest !== null && startedAt > planned.startedAt,
+    ({ id, digest, startedAt }) => id !== planned.id && digest !== null && startedAt > planned.startedAt,
   );
 }

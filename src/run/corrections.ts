@@ -3,7 +3,7 @@ import { LEGACY_ENCODINGS } from '../csv/encodings.ts';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { UsageError } from '../model/errors.ts';
-import type { Run } from '../model/run.ts';
+import { KINDS_BUT_PLAN, type Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
 import type { RunContext } from './context.ts';
@@ -38,8 +38,6 @@ export async function readCorrections(
   });
 }
 
-const LOOK_BACK = 50;
-
 /** UsageError unless the rejects of this run can be retried: a plan sent nothing, and of each job only the latest run counts. */
 export async function refuseUnlessLatest(
   context: Pick<RunContext, 'state' | 'artifacts'>,
@@ -50,10 +48,9 @@ export async function refuseUnlessLatest(
       hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
     });
   }
-  const runs = await context.state.runs.list({ job: rejected.job, limit: LOOK_BACK });
+  const runs = await context.state.runs.list({ job: rejected.job, kinds: KINDS_BUT_PLAN });
   const latest = runs.find(
     ({ id, kind, digest, status, retryOf }) =>
-      kind !== 'plan' &&
       digest !== null &&
       (id === rejected.id ||
         !(

@@ -5,9 +5,6 @@ import type { State } from './state.ts';
 /** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
 export const RUNS_KEPT = 20;
 
-/** How many runs are looked at together; what is older is pruned by a later call. */
-const LOOK_AT = 1_000;
-
 /** Old runs that are not to be removed yet, and how many of them at most. */
 export interface Spared {
   readonly isNeeded: (run: Run) => Promise<boolean>;
@@ -32,7 +29,7 @@ export async function pruneRuns(
 ): Promise<string[]> {
   const pruned: string[] = [];
   let spared = 0;
-  for (const run of runsToPrune(await runs.list({ job, limit: keep + LOOK_AT }), keep)) {
+  for (const run of runsToPrune(await runs.list({ job }), keep)) {
     if (spared < most && (await isNeeded(run))) {
       spared++;
       continue;

@@ -91,7 +91,7 @@ function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {
     create: (run) => thread.call('create', run),
     update: (id, changes) => thread.call('update', id, changes),
     get: (id) => thread.call('get', id),
-    list: ({ job, limit }) => thread.call('list', job ?? null, limit),
+    list: (filter) => thread.call('list', filter),
     remove: (id) => thread.call('remove', id),
     async record(run, shard, results, requests, fence) {
       if (fence !== undefined) refuseWithout(fence, locks);

@@ -3,7 +3,7 @@ import type { Outcome } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
-import type { Run } from '../model/run.ts';
+import type { Run, RunKind, RunStatus } from '../model/run.ts';
 import type { SharedStore } from './shared-store.ts';
 
 /** Which ledger: one per store (name and base URL) and resource. */
@@ -98,6 +98,15 @@ export interface OutcomeTally {
   readonly requests: number;
 }
 
+/** Which runs are meant; what is left out leaves all in. Few enough are kept to ask for all runs of a job. */
+export interface RunsFilter {
+  readonly job?: string;
+  readonly kinds?: readonly RunKind[];
+  readonly statuses?: readonly RunStatus[];
+  /** So many of them, the newest. */
+  readonly limit?: number;
+}
+
 /** Runs, and how far each has come. */
 export interface Runs {
   create(run: Run): Promise<void>;
@@ -105,7 +114,7 @@ export interface Runs {
   update(id: string, changes: Partial<Omit<Run, 'id'>>): Promise<Run>;
   get(id: string): Promise<Run | undefined>;
   /** Newest first. */
-  list(filter: { readonly job?: string; readonly limit: number }): Promise<Run[]>;
+  list(filter: RunsFilter): Promise<Run[]>;
   /** Forgets the run and its outcomes; the ledger keeps what was acknowledged. */
   remove(id: string): Promise<void>;
 

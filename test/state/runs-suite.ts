@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
 import type { RunTotals } from '../../src/model/run.ts';
 import { targetLockName } from '../../src/state/lock-names.ts';
-import type { State } from '../../src/state/state.ts';
+import type { RunsFilter } from '../../src/state/state.ts';
 import { CHILD_BATCH, type Opening } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';
@@ -50,13 +50,30 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
       ] as const) {
         await processes.state.runs.create(sampleRun({ id, job, startedAt }));
       }
-      const ids = async (filter: Parameters<State['runs']['list']>[0]) =>
-        (await processes.other.runs.list(filter)).map(({ id }) => id);
+      const ids = async (filter: RunsFilter) => (await processes.other.runs.list(filter)).map(({ id }) => id);
       expect(await ids({ limit: 10 })).toEqual(['d', 'c', 'b', 'a']);
       expect(await ids({ limit: 2 })).toEqual(['d', 'c']);
       expect(await ids({ job: 'nightly', limit: 2 })).toEqual(['d', 'b']);
       expect(await ids({ job: 'unknown', limit: 2 })).toEqual([]);
       expect(await ids({ limit: 0 })).toEqual([]);
+    });
+
+    it('are listed by kind and status, however many others there are', async () => {
+      const kinds = ['run', 'plan', 'retry', 'run'] as const;
+      const statuses = ['failed', 'done', 'done'] as const;
+      for (const number of range(12)) {
+        const [kind = 'run', status = 'done'] = [kinds[number % 4], statuses[number % 3]];
+        await processes.state.runs.create(sampleRun({ id: `${number}`, startedAt: number, kind, status }));
+      }
+      const ids = async (filter: RunsFilter) =>
+        (await processes.other.runs.list(filter)).map(({ id }) => Number(id));
+      expect(await ids({ kinds: ['plan', 'retry'] })).toEqual([10, 9, 6, 5, 2, 1]);
+      expect(await ids({ statuses: ['failed'] })).toEqual([9, 6, 3, 0]);
+      expect(await ids({ statuses: ['failed'], kinds: ['run'], limit: 1 })).toEqual([3]);
+      expect(await ids({ kinds: ['plan'], limit: 2 })).toEqual([9, 5]);
+      expect(await ids({ kinds: [] })).toEqual([]);
+      expect(await ids({ job: 'unknown', kinds: ['run'] })).toEqual([]);
+      expect(await ids({})).toHaveLength(12);
     });
 
     it('are forgotten with their outcomes, while the ledger remembers', async () => {

@@ -1,9 +1,8 @@
-import type { Run } from '../../model/run.ts';
+import { COMPLETED, KINDS_BUT_PLAN, type RunStatus } from '../../model/run.ts';
 import type { Metric } from '../../report/prometheus-text.ts';
 import type { Runs } from '../../state/state.ts';
 
-/** Old enough runs say nothing that an alert could need. */
-const LOOK_BACK = 20;
+const ENDED: readonly RunStatus[] = [...COMPLETED, 'stopped', 'failed', 'interrupted'];
 
 /** What the state knows of the jobs, alike on every worker: when each last ran, last succeeded, and runs next. */
 export async function jobMetrics(
@@ -11,11 +10,10 @@ export async function jobMetrics(
   nextTicks: ReadonlyMap<string, number>,
   runs: Pick<Runs, 'list'>,
 ): Promise<readonly Metric[]> {
+  const latest = async (job: string, statuses: readonly RunStatus[]) =>
+    (await runs.list({ job, kinds: KINDS_BUT_PLAN, statuses, limit: 1 }))[0];
   const found = await Promise.all(
-    jobs.map(async (job) => {
-      const ended = (await runs.list({ job, limit: LOOK_BACK })).filter(hasEnded);
-      return { job, last: ended[0], success: ended.find(({ status }) => status.startsWith('done')) };
-    }),
+    jobs.map(async (job) => ({ job, last: await latest(job, ENDED), success: await latest(job, COMPLETED) })),
   );
   const gauge = (
     name: string,
@@ -51,8 +49,4 @@ export async function jobMetrics(
       ),
     },
   ];
-}
-
-function hasEnded({ kind, status, finishedAt }: Run): boolean {
-  return kind !== 'plan' && finishedAt !== null && status !== 'running' && status !== 'superseded';
 }

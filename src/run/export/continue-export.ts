@@ -1,13 +1,11 @@
-import type { Run } from '../../model/run.ts';
-import { RUNS_KEPT } from '../../state/prune-runs.ts';
+import { type Run, UNFINISHED } from '../../model/run.ts';
 import type { RunContext } from '../context.ts';
 import { continueInstead, supersede } from '../unfinished-runs.ts';
 import type { ExportRequest } from './export-request.ts';
 import { finishExport } from './finish-export.ts';
-import { hasKeptReading, isUnfinished, MOST_KEPT_READINGS } from './kept-reading.ts';
+import { hasKeptReading } from './kept-reading.ts';
 import { writeStep } from './write-step.ts';
 
-const LOOK_BACK = RUNS_KEPT + MOST_KEPT_READINGS;
 /** A reading this fresh is what a run that begins now would read: the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 
@@ -49,8 +47,8 @@ export async function writeEarlierReadings(
 
 /** Runs of the job that have not ended well, oldest first. */
 async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
-  const runs = await state.runs.list({ job, limit: LOOK_BACK });
-  return runs.filter((run) => run.id !== id && isUnfinished(run)).reverse();
+  const runs = await state.runs.list({ job, kinds: ['export'], statuses: UNFINISHED });
+  return runs.filter((run) => run.id !== id).reverse();
 }
 
 async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {

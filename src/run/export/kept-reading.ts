@@ -1,5 +1,5 @@
 import { READING_FILE } from '../../export/reading/reading.ts';
-import type { Run } from '../../model/run.ts';
+import { type Run, UNFINISHED } from '../../model/run.ts';
 import type { RunContext } from '../context.ts';
 import { exportDigest, keepsReading } from './export-digest.ts';
 import type { ExportRequest } from './export-request.ts';
@@ -20,5 +20,5 @@ export async function hasKeptReading(
 
 /** Whether an export has not ended well. */
 export function isUnfinished({ kind, status }: Run): boolean {
-  return kind === 'export' && (status === 'running' || status === 'failed' || status === 'interrupted');
+  return kind === 'export' && UNFINISHED.includes(status);
 }

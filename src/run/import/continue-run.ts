@@ -1,13 +1,10 @@
 import { StateError } from '../../model/errors.ts';
-import { KINDS_BUT_PLAN, type Run, type RunKind } from '../../model/run.ts';
+import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
 import { hasDied } from '../has-died.ts';
-import { continueInstead, supersede, UNFINISHED } from '../unfinished-runs.ts';
+import { continueInstead, supersede } from '../unfinished-runs.ts';
 import { doubtUnsent } from './doubt-unsent.ts';
-
-/** The kinds that send; of these a later run of the job may continue one that did not finish. */
-const SENDING_KINDS: readonly RunKind[] = ['run', 'retry'];
 
 /**
  * The run to carry on with: the job's unfinished run of the same digest, else the one just begun. Unfinished runs of

@@ -1,6 +1,6 @@
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { Plan } from '../../model/plan.ts';
-import type { Run } from '../../model/run.ts';
+import { COMPLETED, type Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
@@ -10,8 +10,6 @@ import type { ImportRequest } from './import-request.ts';
 import { memoContext } from './memo-context.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
 import { stagedLists, withStoreLists } from './store-lists.ts';
-
-const LOOK_BACK = 200;
 
 /** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */
 export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
@@ -45,7 +43,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     resend: run.resend,
     retry: run.kind === 'retry',
     keyDigest: run.keyDigest,
-    previous: await lastCompleted(context, run),
+    previous: await lastCompleted(context, run.job),
     signal: context.signal,
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
@@ -54,13 +52,9 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
 
 async function lastCompleted(
   context: RunContext,
-  run: Run,
+  job: string,
 ): Promise<{ rows: number | null; keyDigest: string | null }> {
-  const runs = await context.state.runs.list({ job: run.job, limit: LOOK_BACK });
-  const last = runs.find(
-    ({ id, kind, status }) =>
-      id !== run.id && kind === 'run' && (status === 'done' || status === 'done-with-rejects'),
-  );
+  const [last] = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED, limit: 1 });
   return { rows: last?.totals?.rows ?? null, keyDigest: last?.keyDigest ?? null };
 }
 

@@ -1,9 +1,7 @@
-import type { Run, RunTotals } from '../../model/run.ts';
+import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
 import type { RunContext } from '../context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { runDigest } from './run-digest.ts';
-
-const LOOK_BACK = 200;
 
 /** A run after which nothing is left to do while its source stays as it is. */
 export interface SettledRun extends Run {
@@ -23,15 +21,15 @@ export async function settledRun(
 ): Promise<SettledRun | undefined> {
   if (run.kind !== 'run' || run.resend || request.job.source.remote === undefined) return undefined;
   if (looksAtClock(request) || request.mapping.listLookups.length > 0) return undefined;
-  const runs = await context.state.runs.list({ limit: LOOK_BACK });
-  const others = runs.filter(({ id, kind }) => id !== run.id && kind !== 'plan' && kind !== 'export');
+  const { runs } = context.state;
+  const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
   // A run that could not read its source has done nothing.
-  const last = others.find(
-    ({ job, digest, status }) => job === run.job && !(digest === null && status === 'failed'),
+  const last = ofJob.find(
+    ({ id, digest, status }) => id !== run.id && !(digest === null && status === 'failed'),
   );
   if (last === undefined || !isSettled(last)) return undefined;
   if (last.digest !== runDigest(context.version, request, run, last.source.sha256, null)) return undefined;
-  const wroteSince = others.some(
+  const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
     (other) =>
       other.job !== run.job && isSameTarget(other, run) && (other.finishedAt ?? Infinity) > last.startedAt,
   );

@@ -53,11 +53,18 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
       return run;
     },
     get,
-    async list({ job, limit }) {
-      if (limit <= 0) return [];
-      const ids = await ask(client.zrange(keys.runs(job), 0, String(limit - 1), 'REV'));
-      const runs = await Promise.all(ids.map(get));
-      return runs.filter((run) => run !== undefined);
+    async list({ job, kinds, statuses, limit = Number.POSITIVE_INFINITY }) {
+      const found: Run[] = [];
+      const ids = limit > 0 ? await ask(client.zrange(keys.runs(job), 0, '-1', 'REV')) : [];
+      const pageSize = Math.min(limit, PAGE_SIZE);
+      for (let from = 0; from < ids.length && found.length < limit; from += pageSize) {
+        for (const run of await Promise.all(ids.slice(from, from + pageSize).map(get))) {
+          if (run === undefined) continue;
+          if ((kinds?.includes(run.kind) ?? true) && (statuses?.includes(run.status) ?? true))
+            found.push(run);
+        }
+      }
+      return found.slice(0, limit);
     },
     async remove(id) {
       const run = await get(id);

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import type { RunsFilter } from '../state.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Runs as documents; what their operations became is in outcomes.ts. */
@@ -8,9 +9,24 @@ export interface SqliteRuns {
   create(run: Run): void;
   update(id: string, changes: Partial<Omit<Run, 'id'>>): Run;
   get(id: string): Run | undefined;
-  /** Newest first; of all jobs when `job` is null. */
-  list(job: string | null, limit: number): Run[];
+  /** Newest first. */
+  list(filter: RunsFilter): Run[];
   remove(id: string): void;
+}
+
+const NO_LIMIT = -1;
+
+/** Statements of their own with and without the job, so that its index serves. */
+function listing(ofJob: string): string {
+  return `
+    SELECT document FROM runs
+    WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
+      AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
+    ORDER BY started_at DESC, number DESC LIMIT :limit`;
+}
+
+function asJson(names: readonly string[] | undefined): string | null {
+  return names === undefined ? null : JSON.stringify(names);
 }
 
 /** The runs of an open database. */
@@ -18,10 +34,8 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare('SELECT document FROM runs WHERE id = ?');
   const replace = database.prepare('UPDATE runs SET job = ?, started_at = ?, document = ? WHERE id = ?');
-  const listAll = database.prepare('SELECT document FROM runs ORDER BY started_at DESC, number DESC LIMIT ?');
-  const listJob = database.prepare(
-    'SELECT document FROM runs WHERE job = ? ORDER BY started_at DESC, number DESC LIMIT ?',
-  );
+  const listAll = database.prepare(listing(''));
+  const listJob = database.prepare(listing('job = :job AND'));
   const removeSteps = [
     'DELETE FROM outcomes WHERE run = (SELECT number FROM runs WHERE id = ?)',
     'DELETE FROM changed_ids WHERE run = (SELECT number FROM runs WHERE id = ?)',
@@ -46,8 +60,9 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
         return updated;
       }),
     get: (id) => read(select.get(id)),
-    list(job, limit) {
-      const rows = job === null ? listAll.all(limit) : listJob.all(job, limit);
+    list({ job, kinds, statuses, limit }) {
+      const filter = { kinds: asJson(kinds), statuses: asJson(statuses), limit: limit ?? NO_LIMIT };
+      const rows = job === undefined ? listAll.all(filter) : listJob.all({ ...filter, job });
       return rows.flatMap((row) => read(row) ?? []);
     },
     remove: (id) =>
