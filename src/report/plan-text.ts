@@ -6,7 +6,10 @@ import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
 import { sayReportFile } from './report-file-line.ts';
 import { saySource } from './source-lines.ts';
+import { unusualMoves } from './unusual-moves.ts';
 import { planWarnings } from './warning-lines.ts';
+import { formatChange } from './wording/changes.ts';
+import { formatNumber, moveFieldWords } from './wording/move-words.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable, shortened } from './wording/printable.ts';
 import { counted, grouped } from './wording/words.ts';
@@ -34,6 +37,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   saySource(page, plan.source, plan.counts.rows);
   sayReportFile(page, options.reportFile ?? null);
   sayCounts(page, plan);
+  sayUnusual(page, plan);
   sayChanges(page, plan.fieldsChanged);
   const files = plan.source.files.map(({ name }) => name);
   if (plan.rejections.length > 0) page.heading('Rejected, and why');
@@ -82,6 +86,21 @@ function firstOf(examples: readonly KeyExample[]): string {
     ({ key, line }) => `${shortened(printable(key), VALUE_LENGTH)}${line === null ? '' : ` (line ${line})`}`,
   );
   return named.length === 0 ? '' : `first: ${named.join(', ')}`;
+}
+
+/** A slip of a price may be far down the samples of what changes. */
+function sayUnusual(page: Page, plan: Plan): void {
+  const moves = unusualMoves(plan);
+  if (moves.length === 0) return;
+  page.heading('Look at this first: prices that change more than usual');
+  for (const move of moves) {
+    const { key, what, old, new: now } = move;
+    const name = [key, ...(what === null ? [] : [`(${what})`])]
+      .map((text) => shortened(printable(text), VALUE_LENGTH))
+      .join(' ');
+    const numbers = `${formatNumber(move, old)} → ${formatNumber(move, now)} (${formatChange(old, now)})`;
+    page.say(`${name}: ${moveFieldWords(move)} ${numbers}`, { indent: 2, tone: 'warning' });
+  }
 }
 
 function sayChanges(page: Page, fields: readonly FieldChanges[]): void {

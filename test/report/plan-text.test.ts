@@ -42,6 +42,17 @@ describe('a plan for people', () => {
     expect(lines).toContain('file 1 song: (none) → (empty)');
   });
 
+  it('puts a price that moves too far before what changes, wherever it stands in the file', () => {
+    const move = { key: 'cup', what: 'Slate', field: 'variants.price', old: 9, new: 900 };
+    const usual = { ...move, key: 'mug', new: 10 };
+    const lines = linesOf(textOf({ moves: { prices: [move, usual], stocks: [] } }));
+    const at = lines.indexOf('cup (Slate): price 9.00 → 900.00 (×100)');
+    expect(lines[at - 1]).toMatch(/^Look at this first/);
+    expect(lines[at + 1]).toBe('');
+    expect(at).toBeLessThan(lines.indexOf('What changes'));
+    expect(textOf({ moves: { prices: [usual], stocks: [] } })).not.toContain('Look at this');
+  });
+
   it('gives every rejection reason with field, column, count and first lines', () => {
     const lines = linesOf(textOf());
     expect(lines).toContain(

@@ -28,7 +28,7 @@ function entriesOf({ run, totals, now, version }: ReportFacts): [name: string, v
     [run.finishedAt === null ? 'Has lasted' : 'Lasted', lasted],
     ['Requests', grouped(totals.requests)],
     ['Approved', run.approved ? 'a person said yes to the plan' : null],
-    ['Resend', run.resend ? 'what is unchanged was sent all the same' : null],
+    ['Resend', run.resend ? 'what is unchanged, too' : null],
     ['Storeferry', foreign(version)],
     ['Report made', formatMoment(now)],
   ];

@@ -1,10 +1,10 @@
 import type { Move } from '../../model/plan.ts';
 import { isUnusual } from '../unusual-moves.ts';
 import { formatChange } from '../wording/changes.ts';
+import { formatNumber, moveFieldWords } from '../wording/move-words.ts';
 import { dataTable } from './data-table.ts';
 import { html, type Markup } from './markup.ts';
 import { moveBar } from './move-bar.ts';
-import { formatNumber, moveFieldWords } from './move-sentence.ts';
 import type { ReportFacts } from './report-facts.ts';
 import { section } from './section.ts';
 import { foreign } from './text.ts';

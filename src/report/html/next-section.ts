@@ -17,7 +17,7 @@ export function nextSection(facts: ReportFacts): Markup | null {
   const isExported = exported !== null && run.status === 'done';
   const steps = isExported ? afterExport(exported, run, program) : nextSteps(run, plan, program);
   if (steps.length === 0) return null;
-  const files = run.status === 'done-with-rejects' ? rejectsLines(rejectsFile, plan?.rejections ?? []) : [];
+  const files = namesRejects(facts) ? rejectsLines(rejectsFile, plan?.rejections ?? []) : [];
   return section(
     'next',
     'What to do next',
@@ -27,6 +27,11 @@ ${steps.map(({ what, command: text }) => html`<div class="step"><p>${what}</p>${
 <p class="hint">Commands are typed in a terminal where Storeferry is installed.</p>
 </div>`,
   );
+}
+
+/** Whether what to do next is about the rejects file, and so names it. */
+export function namesRejects({ run, actions = null }: ReportFacts): boolean {
+  return run.status === 'done-with-rejects' && actions === null;
 }
 
 function requestsToCome(facts: ReportFacts): Markup | null {

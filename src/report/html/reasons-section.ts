@@ -5,6 +5,7 @@ import { printable } from '../wording/printable.ts';
 import { counted, sentence } from '../wording/words.ts';
 import { dataTable } from './data-table.ts';
 import { html, type Markup } from './markup.ts';
+import { namesRejects } from './next-section.ts';
 import type { ReportFacts } from './report-facts.ts';
 import { section } from './section.ts';
 import { foreign } from './text.ts';
@@ -17,7 +18,7 @@ export function rejectionsSection(facts: ReportFacts): Markup | null {
   const { plan, refusals, rejectsFile } = facts;
   if (plan === null || plan.rejections.length + refusals.length === 0) return null;
   const files = fileNames(facts);
-  const where = rejectsLines(rejectsFile, plan.rejections);
+  const where = namesRejects(facts) ? [] : rejectsLines(rejectsFile, plan.rejections);
   return section(
     'rejected',
     'Rejected, and why',

@@ -37,8 +37,10 @@ function verdictMark({ exceeded }: SafetyVerdict): Markup {
   return exceeded ? badge('bad', 'beyond the limit') : badge('good', 'within');
 }
 
-function limitWords({ limit, allowed }: SafetyVerdict): string {
-  if (allowed === undefined) return limit === 'key' ? 'must not change' : 'not empty';
+/** Plans of earlier versions did not keep their limits. */
+function limitWords({ limit, figure, allowed }: SafetyVerdict): string {
+  if (limit === 'key') return 'must not change';
+  if (allowed === undefined) return limit === 'minRows' && figure === 0 ? 'not empty' : '–';
   return `${limit === 'minRows' ? 'at least' : 'at most'} ${printable(allowed.text)}`;
 }
 

@@ -91,6 +91,7 @@ describe('the report page', () => {
     const rejects = await pageOf(named('done-with-rejects'));
     expect(rejects.text('pre.command code')).toEqual(['storeferry -C shop retry k3f9']);
     expect(rejects.text('#next')[0]).toContain('.storeferry/artifacts/k3f9/rejects.csv');
+    expect(rejects.text('#rejected')[0]).not.toContain('rejects.csv');
     expect((await pageOf(named('done'))).document.querySelector('#next')).toBeNull();
   });
 
@@ -115,6 +116,13 @@ describe('the report page', () => {
     expect(byStore[0]).toMatch(
       /^Rejected records maxRejects ?beyond the limit ?80 of 511 records are rejected/,
     );
+  });
+
+  it('claims no limit that the plan of an earlier version did not keep', async () => {
+    const safety = fullPlan().safety.map(({ allowed: _, ...verdict }) => verdict);
+    const plan = fullPlan({ safety });
+    const { text } = await pageOf(reportFacts({ kind: 'plan', status: 'planned' }, { plan }));
+    expect(text('#safety tbody tr td:last-child').join(' ')).not.toContain('not empty');
   });
 
   it('says of rejections why, how many, and where', async () => {
