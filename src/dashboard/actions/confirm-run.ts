@@ -75,10 +75,10 @@ function importDoes(job: ImportJob, { store, runs, reading }: Beginning): Slot[]
     ...(job.mode === 'mirror'
       ? ['Deletes the products that this job last sent and the source no longer has.']
       : ['Deletes nothing.']),
-    html`Before anything is sent it stops, unless: ${limitWords(job.safety).join('; ')}.`,
+    ...sendsOnlyIf(job),
     ...(unfinished === undefined ? [] : [goesOn(unfinished)]),
     ...(waiting === undefined ? [] : [asPlanned(waiting, reading)]),
-    ...(last === undefined || last === unfinished || totalsWords(last) === ''
+    ...(last === undefined || last === unfinished || last === waiting || totalsWords(last) === ''
       ? []
       : [
           html`The <a href="/runs/${last.id}">last run</a>, ${relative(last.startedAt, reading)}: ${totalsWords(last)}.`,
@@ -97,18 +97,22 @@ function exportDoes({ job, store }: Beginning): Slot[] {
   ];
 }
 
+function sendsOnlyIf(job: ImportJob): string[] {
+  const limits = limitWords(job);
+  return limits.length === 0
+    ? []
+    : [`Sends only if the plan is within the safety limits: ${limits.join('; ')}.`];
+}
+
 function goesOn({ id, totals }: Run): Markup {
   const left =
     totals === null || totals.unsent === 0 ? '' : `: ${counted(totals.unsent, 'record')} left to send`;
   return html`If nothing has changed since, it goes on where <a href="/runs/${id}">run ${id}</a> stopped${left}; what the store has taken is not sent again.`;
 }
 
-function asPlanned({ id, totals, startedAt }: Run, reading: Reading): Markup {
-  const figures =
-    totals === null
-      ? ''
-      : `: ${counted(totals.operations, 'request')}, ${totals.new} new and ${totals.changed} changed`;
-  return html`The <a href="/runs/${id}">plan</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run plans anew; to send exactly that plan, <a href="/runs/${id}/approve">approve it</a>.`;
+function asPlanned({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
+  const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
+  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run plans anew; to send exactly that plan, <a href="/runs/${id}/approve">approve it</a>.`;
 }
 
 function waitingPlan(runs: readonly Run[]): Run | undefined {

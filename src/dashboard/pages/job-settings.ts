@@ -15,7 +15,7 @@ export function jobSettings(job: Job): Markup {
 }
 
 function importSettings(job: ImportJob): Slot {
-  const { safety, crosswalk } = job;
+  const { crosswalk } = job;
   return [
     fact('Moves', `${job.import}, into the store ${job.store}`),
     fact('Source', sourceWords(job)),
@@ -24,11 +24,7 @@ function importSettings(job: ImportJob): Slot {
     fact('Same key again', duplicatesWords(job)),
     crosswalk !== undefined &&
       fact('Crosswalk', html`<code>${crosswalk.path}</code>, matched by <code>${crosswalk.match}</code>`),
-    fact(
-      'Safety limits',
-      html`<ul>${limitWords(safety).map((words) => html`<li>${words}</li>`)}</ul>
-<p class="quiet">Judged on the plan, before anything is sent.</p>`,
-    ),
+    fact('Safety limits', safetyWords(limitWords(job))),
   ];
 }
 
@@ -86,22 +82,23 @@ function duplicatesWords({ duplicates }: ImportJob): string {
   }
 }
 
-/** The safety limits of a job, a sentence each. */
-export function limitWords({ maxDeletes, maxRejects, minRows, maxChanges }: ImportJob['safety']): string[] {
+function safetyWords(limits: readonly string[]): Slot {
+  if (limits.length === 0) return 'off';
+  return html`<ul>${limits.map((words) => html`<li>${words}</li>`)}</ul>
+<p class="quiet">Judged on the plan, before anything is sent.</p>`;
+}
+
+/** The safety limits of a job that are not off, a clause each; without mirroring nothing is ever deleted. */
+export function limitWords({ mode, safety }: Pick<ImportJob, 'mode' | 'safety'>): string[] {
+  const { maxDeletes, maxRejects, minRows, maxChanges } = safety;
   return [
-    maxDeletes.kind === 'off'
-      ? 'any number of deletes'
-      : `at most ${size(maxDeletes, 'of the known products')} deleted`,
-    maxRejects.kind === 'off'
-      ? 'any number of rejects'
-      : `at most ${size(maxRejects, 'of the records')} rejected`,
-    minRows.kind === 'off'
-      ? 'any number of rows'
-      : `at least ${size(minRows, "of the last run's rows")} in the source`,
-    maxChanges.kind === 'off'
-      ? 'any number of changes'
-      : `at most ${size(maxChanges, 'of the known records')} changed`,
-  ];
+    mode === 'mirror' &&
+      maxDeletes.kind !== 'off' &&
+      `at most ${size(maxDeletes, 'of the known products')} deleted`,
+    maxRejects.kind !== 'off' && `at most ${size(maxRejects, 'of the records')} rejected`,
+    minRows.kind !== 'off' && `at least ${size(minRows, "of the last run's rows")} in the source`,
+    maxChanges.kind !== 'off' && `at most ${size(maxChanges, 'of the known records')} changed`,
+  ].filter((words) => words !== false);
 }
 
 function size(limit: Exclude<ImportJob['safety']['minRows'], { kind: 'off' }>, base: string): string {

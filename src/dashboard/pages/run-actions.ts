@@ -79,9 +79,9 @@ function fitting({ run, plan, rejectsFile, exported = null }: ActionFacts): RunA
       return [...approve, ...download, repeat('Plans the source anew, as it is by then.')];
     case 'stopped':
       return [
-        ...approve,
-        ...download,
         repeat('If the source was not as it should be: correct it, then run again.'),
+        ...download,
+        ...approve.map((action) => ({ ...action, weight: 'danger' as const })),
       ];
     case 'done-with-rejects':
       return [

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { parseHTML } from 'linkedom';
-import { nextTick, readSchedules } from '../../../src/config/job/schedules.ts';
+import { listJobs } from '../../../src/cli/list-jobs.ts';
 import { openWorkspace } from '../../../src/config/workspace.ts';
 import type { DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
 import type { Viewer } from '../../../src/dashboard/viewer.ts';
 import type { ClockKeeper } from '../../../src/report/jobs-text.ts';
-import { asItStands } from '../../../src/run/as-it-stands.ts';
 import type { RunContext } from '../../../src/run/context.ts';
 import { folderArtifacts } from '../../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../../src/state/sqlite.ts';
@@ -77,31 +76,14 @@ export async function pagesOf(
     workspaceName: 'shop',
     redisUrl,
     program: 'storeferry -C shop',
-    listJobs: async (only) => ({ jobs: await listJobs(only), keeper }),
+    // Without Redis: a test says who keeps the clock.
+    listJobs: async (only) => {
+      const workspace = dashboard.openWorkspace();
+      return { ...(await listJobs({ workspace, context, redisUrl: undefined }, only)), keeper };
+    },
     actions: { begin: refuse, look: refuse, hasWorkers: refuse },
     retell: (text) => text,
   };
-
-  async function listJobs(only: string | undefined) {
-    const opened = dashboard.openWorkspace();
-    const { scheduled, broken } = readSchedules(opened);
-    return await Promise.all(
-      opened
-        .jobNames()
-        .filter((name) => only === undefined || name === only)
-        .map(async (job) => {
-          const schedule = scheduled.find((entry) => entry.job === job) ?? null;
-          const last = (await state.runs.list({ job, limit: 20 })).find(({ kind }) => kind !== 'plan');
-          return {
-            job,
-            schedule,
-            next: schedule === null ? null : nextTick(schedule, now()),
-            broken: broken.some((entry) => entry.job === job),
-            last: last && (await asItStands(context, last)),
-          };
-        }),
-    );
-  }
 
   const app = fastify();
   app.decorateRequest('viewer', { getter: () => LOOKING });
