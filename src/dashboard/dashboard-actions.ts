@@ -21,9 +21,9 @@ export interface DashboardActions {
   /**
    * Begins an action and gives its run as soon as there is one, or what there is to say after a moment. `once` is the
    * name of one confirmation: the same one again begins nothing, and gives what became of it. At most one action of a
-   * job goes on at a time.
+   * job goes on at a time. `before` is done once nothing else of the job goes on, and where it fails nothing is begun.
    */
-  readonly begin: (action: Action, once: string) => Promise<ActionResult>;
+  readonly begin: (action: Action, once: string, before?: () => Promise<void>) => Promise<ActionResult>;
   /** Whether runs are handed over to workers at the moment, instead of running beside the dashboard. */
   readonly hasWorkers: () => Promise<boolean>;
   /** How far the action of a confirmation is; undefined when nobody knows of it any more. */

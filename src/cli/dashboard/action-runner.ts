@@ -67,9 +67,10 @@ export function actionRunner({
     return promise;
   };
 
-  const carryOut = async (errand: Errand): Promise<void> => {
+  const carryOut = async (errand: Errand, before: () => Promise<void>): Promise<void> => {
     const { action } = errand;
     try {
+      await before();
       errand.enqueued = action.command === 'run' ? await enqueue(action.job) : null;
       if (errand.enqueued !== null) atWork.delete(action.job);
       else if (stop.signal.aborted) throw new Error('The dashboard is stopping.');
@@ -88,7 +89,7 @@ export function actionRunner({
 
   return {
     hasWorkers,
-    async begin(action, once) {
+    async begin(action, once, before = async () => {}) {
       // A run is over before its command is, which has yet to tell of it and to leave.
       if (!remembered.has(once)) await moment(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(once);
@@ -105,7 +106,7 @@ export function actionRunner({
         const [oldest] = remembered.keys();
         if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
         atWork.set(action.job, errand);
-        errand.settled = carryOut(errand);
+        errand.settled = carryOut(errand, before);
       }
       await moment(errand.settled);
       return await look(errand);

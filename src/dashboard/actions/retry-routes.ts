@@ -5,6 +5,7 @@ import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
 import { printable, shortened } from '../../report/wording/printable.ts';
 import { readCorrections, refuseUnlessLatest } from '../../run/corrections.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
+import { lockJob } from '../../run/run-locks.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { checkFormToken } from '../guard/guard.ts';
@@ -99,12 +100,16 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
         303,
       );
     }
-    if (upload !== undefined) {
+    // Not while the job is at work, here or elsewhere: it may be about to read what lies there.
+    const replace = async (): Promise<void> => {
+      if (upload === undefined) return;
+      await using _job = await lockJob(context, run);
       await replaceRejects(context, upload);
       await uploads.drop(upload);
-    }
+    };
     const action = { command: 'retry', job: run.job, run: id } as const;
-    return showResult(reply, { action, result: await actions.begin(action, once), once }, frame, dashboard);
+    const result = await actions.begin(action, once, replace);
+    return showResult(reply, { action, result, once }, frame, dashboard);
   });
 }
 

@@ -18,7 +18,9 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
     return { run, content: await folder.read(name) };
   };
 
-  app.get<{ Params: { run: string } }>('/runs/:run/rejects.csv', async (request, reply) => {
+  // Rows as the source has them, people's addresses included: for those who are to correct them.
+  const forActors = { config: { who: 'actors' } } as const;
+  app.get<{ Params: { run: string } }>('/runs/:run/rejects.csv', forActors, async (request, reply) => {
     const { run, content } = await fileOf(request.params.run, REJECTS_FILE);
     return reply
       .headers({ 'content-type': 'text/csv; charset=utf-8', 'content-disposition': attachment(run) })

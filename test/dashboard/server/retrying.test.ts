@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
-import { errorAnswer } from '../../support/store/faults.ts';
+import { delay, errorAnswer } from '../../support/store/faults.ts';
 import { endOf } from './end-of.ts';
 import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
@@ -87,6 +87,32 @@ describe('the rejects of a run', () => {
     await client.submit(shown, `/runs/${run}/retry`);
     expect(await readFile(join(folder, 'rejects.csv'), 'utf8')).toContain('Uploaded');
     expect(await readFile(join(folder, 'rejects-before-1.csv'), 'utf8')).toBe(edited);
+  });
+
+  it('are not replaced while others of the job are being sent', async () => {
+    await using scene = await setup();
+    const { nightly, client, run, rejects } = scene;
+    const file = join(nightly.workspace.dir, '.storeferry', 'artifacts', run, 'rejects.csv');
+    const first = await upload(scene, rejects.replace('Product 3', 'The first'));
+    const second = await upload(scene, rejects.replace('Product 3', 'The second'));
+    nightly.store.misbehave({ does: delay(6_000) });
+    const begun = await client.submit(first, `/runs/${run}/retry`);
+    const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    expect((await client.submit(second, `/runs/${run}/retry`)).words).toContain(`Run ${retry}`);
+    expect(await readFile(file, 'utf8')).toContain('The first');
+    nightly.store.behave();
+    await endOf(client, `/runs/${retry}`);
+    expect(nightly.store.lastBody('product-3')).toContain('The first');
+  });
+
+  it('are for those who may act: they hold the rows of the source', async () => {
+    await using scene = await setup();
+    const looking = await scene.dashboard.signedIn('readOnly');
+    expect((await looking.get(`/runs/${scene.run}/rejects.csv`)).status).toBe(403);
+    const page = await looking.get(`/runs/${scene.run}`);
+    expect(page.status).toBe(200);
+    expect(page.body).not.toContain('rejects.csv"');
+    expect((await looking.get(`/runs/${scene.run}/report.html`)).status).toBe(200);
   });
 
   const wrong: Readonly<Record<string, readonly [content: string | Buffer, words: string]>> = {
