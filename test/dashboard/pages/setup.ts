@@ -11,8 +11,8 @@ import type { RunContext } from '../../../src/run/context.ts';
 import { folderArtifacts } from '../../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../../src/state/sqlite.ts';
 import type { State } from '../../../src/state/state.ts';
+import { htmlFindings } from '../../support/html-findings.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
-import { htmlFindings } from './html-findings.ts';
 
 /** Who may do everything, and who may only look. */
 export const ACTING: Viewer = { canAct: true, csrfToken: 'token-of-the-session' };

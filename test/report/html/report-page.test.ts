@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { reportDocument } from '../../../src/report/html/report-document.ts';
 import type { ReportFacts } from '../../../src/report/html/report-facts.ts';
 import { reportSections } from '../../../src/report/html/report-page.ts';
-import { htmlFindings } from '../../dashboard/pages/html-findings.ts';
+import { htmlFindings } from '../../support/html-findings.ts';
 import { aReason, fullPlan, REPORTS, reportFacts } from './report-samples.ts';
 
 const reports = Object.entries(REPORTS);
