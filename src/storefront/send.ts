@@ -5,7 +5,7 @@ import type { Reason } from '../model/reason.ts';
 import { sleep } from './clock.ts';
 import type { OnAttempt, Surroundings } from './events.ts';
 import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
-import type { AttemptEnd, Gate, Ticket } from './gate.ts';
+import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
 import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
 import { MAX_RETRIES, retryDelayMs } from './retry-policy.ts';
 import { workTime } from './work-time.ts';

@@ -4,7 +4,7 @@ import { abortListeners } from './abort-listeners.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { OnAttempt, OnStorefrontEvent, SharedPause, SharedRate } from './events.ts';
 import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
-import { type GateStats, gate } from './gate.ts';
+import { type GateStats, gate } from './gate/gate.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
 import { type SendOptions, type Sent, sender } from './send.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BREAKER_WINDOW, breaker, PATIENCE_MS } from '../../src/storefront/breaker.ts';
+import { BREAKER_WINDOW, breaker, PATIENCE_MS } from '../../src/storefront/gate/breaker.ts';
 
 function opened(at = 0) {
   const circuit = breaker();

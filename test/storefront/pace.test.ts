@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pace } from '../../src/storefront/pace.ts';
+import { pace } from '../../src/storefront/gate/pace.ts';
 
 /** A second of requests, evenly spaced, that the store takes. */
 function accept(allowed: ReturnType<typeof pace>, perSecond: number, seconds: number, from = 0): number {

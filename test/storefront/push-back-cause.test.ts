@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pushBackCauses } from '../../src/storefront/push-back-cause.ts';
+import { pushBackCauses } from '../../src/storefront/gate/push-back-cause.ts';
 
 const first = { sentAt: 0, endedAt: 5, limit: 6, averageMs: 5, full: true, paced: false, hasRate: false };
 const atOnce = { tooManyAtOnce: true, tooManyASecond: false };

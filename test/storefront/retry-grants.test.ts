@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { abortListeners } from '../../src/storefront/abort-listeners.ts';
-import { INITIAL_RETRIES, retryBudget } from '../../src/storefront/retry-budget.ts';
-import { retryGrants } from '../../src/storefront/retry-grants.ts';
+import { INITIAL_RETRIES, retryBudget } from '../../src/storefront/gate/retry-budget.ts';
+import { retryGrants } from '../../src/storefront/gate/retry-grants.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 
 function setup() {

@@ -2,7 +2,7 @@ import { abortListeners } from '../../src/storefront/abort-listeners.ts';
 import { sleep } from '../../src/storefront/clock.ts';
 import type { OnStorefrontEvent, SharedPause, SharedRate } from '../../src/storefront/events.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
-import { type Gate, gate } from '../../src/storefront/gate.ts';
+import { type Gate, gate } from '../../src/storefront/gate/gate.ts';
 import { type Sender, sender } from '../../src/storefront/send.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';

@@ -1,4 +1,4 @@
-import type { AbortListeners } from './abort-listeners.ts';
+import type { AbortListeners } from '../abort-listeners.ts';
 
 interface Waiter<Guest, Pass> {
   readonly guest: Guest;

@@ -1,5 +1,5 @@
-import type { AbortListeners } from './abort-listeners.ts';
-import type { Clock } from './clock.ts';
+import type { AbortListeners } from '../abort-listeners.ts';
+import type { Clock } from '../clock.ts';
 import { retryBudget } from './retry-budget.ts';
 import { waitingLine } from './waiting-line.ts';
 

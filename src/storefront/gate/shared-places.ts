@@ -1,4 +1,4 @@
-import type { SharedRate, Surroundings } from './events.ts';
+import type { SharedRate, Surroundings } from '../events.ts';
 
 /** Places are taken for so long ahead: a question to the others ten times a second, and no more lost by who dies. */
 const AHEAD_MS = 100;

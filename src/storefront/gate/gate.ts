@@ -1,7 +1,7 @@
-import { StoreUnavailableError } from '../model/errors.ts';
-import type { AbortListeners } from './abort-listeners.ts';
+import { StoreUnavailableError } from '../../model/errors.ts';
+import type { AbortListeners } from '../abort-listeners.ts';
+import type { SharedPause, SharedRate, Surroundings } from '../events.ts';
 import { breaker, PROBE_EVERY_MS } from './breaker.ts';
-import type { SharedPause, SharedRate, Surroundings } from './events.ts';
 import { limiter, type Place } from './limiter.ts';
 import { retryGrants } from './retry-grants.ts';
 import { sharedPlaces } from './shared-places.ts';
