@@ -1,5 +1,5 @@
 import { UsageError } from '../model/errors.ts';
-import { KINDS_BUT_PLAN, type Run } from '../model/run.ts';
+import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
@@ -7,6 +7,7 @@ import { applyStep } from './import/apply-step.ts';
 import { supersedeOthers } from './import/continue-run.ts';
 import { finishStep } from './import/finish-step.ts';
 import type { ImportRequest } from './import/import-request.ts';
+import { laterRun } from './later-run.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 import { watchedRun } from './watched-run.ts';
@@ -22,14 +23,14 @@ export async function approveRun(
   known: Run,
   deliver: DeliverShards,
 ): Promise<RunReport> {
-  await using _job = await lockJob(surroundings, known);
+  await using job = await lockJob(surroundings, known);
   // Read again: another process may have approved it before the lock was free.
   const planned = (await surroundings.state.runs.get(known.id)) ?? known;
   const plan = await readPlan(surroundings.artifacts.run(planned.id));
   if (planned.status !== 'planned' && planned.status !== 'stopped') {
     throw new UsageError(whyNot(planned), { hint: `Plan it anew: storeferry plan ${planned.job}` });
   }
-  if (plan === undefined || (await begunSince(surroundings, planned))) {
+  if (plan === undefined || (await laterRun(surroundings, planned)) !== undefined) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
       hint: `Plan it anew: storeferry plan ${planned.job}`,
     });
@@ -56,7 +57,7 @@ export async function approveRun(
   } catch (error) {
     failure = error;
   }
-  return await finishStep(context, request, run, plan, failure);
+  return await finishStep(context, request, { run, plan, lock: job }, failure);
 }
 
 /** Outcomes go into the ledger of the store the plan was made for, so nothing of it may be sent to another one. */
@@ -73,12 +74,4 @@ function whyNot({ id, job, status }: Run): string {
   return status === 'superseded'
     ? `Another run or plan of ${job} has begun since ${id} was planned.`
     : `The run ${id} is ${status}: only a planned or stopped run can be approved.`;
-}
-
-/** Whether a run that may send has begun after this one; plans, and runs whose source could not be read, have not. */
-async function begunSince(context: RunContext, planned: Run): Promise<boolean> {
-  const runs = await context.state.runs.list({ job: planned.job, kinds: KINDS_BUT_PLAN });
-  return runs.some(
-    ({ id, digest, startedAt }) => id !== planned.id && digest !== null && startedAt > planned.startedAt,
-  );
 }

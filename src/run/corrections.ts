@@ -3,10 +3,11 @@ import { LEGACY_ENCODINGS } from '../csv/encodings.ts';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { UsageError } from '../model/errors.ts';
-import { KINDS_BUT_PLAN, type Run } from '../model/run.ts';
+import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
 import type { RunContext } from './context.ts';
+import { laterThanRejects } from './later-run.ts';
 
 /** A file that may take the place of a run's rejects file. */
 export interface CorrectedFile {
@@ -48,19 +49,8 @@ export async function refuseUnlessLatest(
       hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
     });
   }
-  const runs = await context.state.runs.list({ job: rejected.job, kinds: KINDS_BUT_PLAN });
-  const latest = runs.find(
-    ({ id, kind, digest, status, retryOf }) =>
-      digest !== null &&
-      (id === rejected.id ||
-        !(
-          kind === 'retry' &&
-          retryOf === rejected.id &&
-          status !== 'done' &&
-          status !== 'done-with-rejects'
-        )),
-  );
-  if (latest !== undefined && latest.id !== rejected.id) {
+  const latest = await laterThanRejects(context, rejected);
+  if (latest !== undefined) {
     throw new UsageError(
       `The run ${rejected.id} is not the latest of ${rejected.job}: that is ${latest.id}.`,
       {

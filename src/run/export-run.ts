@@ -5,7 +5,7 @@ import { finishExport } from './export/finish-export.ts';
 import { newExportRun } from './export/new-export-run.ts';
 import { readStep } from './export/read-step.ts';
 import { writeStep } from './export/write-step.ts';
-import { lockJob, whileHeld } from './run-locks.ts';
+import { lockJob, refuseUnlessHeld, whileHeld } from './run-locks.ts';
 import type { RunReport } from './run-report.ts';
 import { watchedRun } from './watched-run.ts';
 
@@ -34,7 +34,6 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
   } catch (error) {
     failure = error;
   }
-  // Whoever has the job now has the run as well: it is theirs to end.
-  if (!lock.isHeld() && lock.lost.aborted) throw lock.lost.reason;
+  refuseUnlessHeld(lock);
   return await finishExport(context, request, run, failure);
 }

@@ -50,5 +50,5 @@ export async function importRun(
   } catch (error) {
     failure = error;
   }
-  return await finishStep(context, request, run, plan, failure);
+  return await finishStep(context, request, { run, plan, lock: job }, failure);
 }

@@ -18,7 +18,7 @@ export async function planRun(surroundings: RunContext, request: ImportRequest):
   let run = newRun(surroundings, request, 'plan');
   using watched = watchedRun(surroundings, run.id);
   const { context } = watched;
-  await using _planning = await lockPlan(context, run);
+  await using planning = await lockPlan(context, run);
   let plan: Plan | null = null;
   let failure: unknown = null;
   try {
@@ -31,5 +31,5 @@ export async function planRun(surroundings: RunContext, request: ImportRequest):
   } catch (error) {
     failure = error;
   }
-  return await finishStep(context, request, run, plan, failure);
+  return await finishStep(context, request, { run, plan, lock: planning }, failure);
 }

@@ -49,7 +49,7 @@ export async function retryRun(
   } catch (error) {
     failure = error;
   }
-  return await finishStep(context, request, run, plan, failure);
+  return await finishStep(context, request, { run, plan, lock: job }, failure);
 }
 
 function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => void): Stage {

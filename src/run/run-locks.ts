@@ -25,6 +25,14 @@ export function whileHeld(context: RunContext, ...locks: readonly Lock[]): RunCo
   return { ...context, signal: AbortSignal.any([context.signal, ...locks.map(({ lost }) => lost)]) };
 }
 
+/**
+ * Rejects with the LockedError of a lock that was lost: whoever has the job now has the run as well, and it is theirs
+ * to end. A process that was stopped for longer than its lease would else write its own end over theirs.
+ */
+export function refuseUnlessHeld(lock: Lock): void {
+  if (!lock.isHeld()) lock.lost.throwIfAborted();
+}
+
 /** Holds the planning of a job while nothing is sent: a second plan waits, and then takes the place of the first. */
 export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   return context.state.locks.acquire(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { importRequest } from '../../src/cli/read-request.ts';
-import { LockedError } from '../../src/model/errors.ts';
+import { InterruptedError, LockedError } from '../../src/model/errors.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { importRun } from '../../src/run/import-run.ts';
@@ -16,7 +16,8 @@ function losing(state: State, lockName: string, lost: AbortSignal): State {
   const acquire: typeof state.locks.acquire = async (name, ...rest) =>
     withLoss(name, await state.locks.acquire(name, ...rest));
   function withLoss<Answer>(name: string, answer: Answer): Answer {
-    return name === lockName ? Object.create(Object(answer), { lost: { value: lost } }) : answer;
+    if (name !== lockName) return answer;
+    return Object.create(Object(answer), { lost: { value: lost }, isHeld: { value: () => !lost.aborted } });
   }
   const locks = Object.create(state.locks, {
     tryAcquire: { value: tryAcquire },
@@ -48,3 +49,24 @@ it.each(['job', 'store'])(
     expect(store.requests).toHaveLength(0);
   },
 );
+
+it('a run that another process has taken over is not ended by the one that was told to stop meanwhile', async () => {
+  await using night = await setupNightly(3_000);
+  const { workspace, store } = night;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  const lost = new AbortController();
+  const stop = new AbortController();
+  const onEvent: RunContext['onEvent'] = (event) => {
+    if (event.type !== 'progress' || event.step !== 'plan') return;
+    // The queue takes the job away first; that the lock is lost as well is seen a moment later.
+    stop.abort(new InterruptedError('taken away'));
+    lost.abort(new LockedError('taken over'));
+  };
+  await using open = await openContext(workspace.dir, onEvent, stop.signal);
+  const { context } = open;
+  const request = await importRequest(open.workspace, 'nightly', false);
+  const own = { ...context, state: losing(context.state, jobLockName('nightly'), lost.signal) };
+  await expect(importRun(own, request, async () => {})).rejects.toThrow('taken over');
+  const [run] = await context.state.runs.list({ limit: 1 });
+  expect(run).toMatchObject({ status: 'running', finishedAt: null, step: 'plan' });
+});

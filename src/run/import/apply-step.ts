@@ -4,8 +4,8 @@ import { LockedError, SafetyLimitError, StateError } from '../../model/errors.ts
 import type { Operation } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
+import { readShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { readShard } from '../../plan/read-shard.ts';
 import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
 import type { OperationResult } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';

@@ -1,8 +1,8 @@
 import { StateError } from '../../model/errors.ts';
 import type { PlannedShard } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
+import { readShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { readShard } from '../../plan/read-shard.ts';
 import { importTarget } from '../../state/import-target.ts';
 import type { RunContext } from '../context.ts';
 

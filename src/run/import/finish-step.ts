@@ -2,9 +2,11 @@ import { InterruptedError, LockedError, SafetyLimitError } from '../../model/err
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { pruneRuns } from '../../state/prune-runs.ts';
+import type { Lock } from '../../state/state.ts';
 import type { RunContext } from '../context.ts';
 import { keepReport } from '../kept-report.ts';
 import { explainFailure, reportUnlessBug } from '../run-bug.ts';
+import { refuseUnlessHeld } from '../run-locks.ts';
 import { type RunReport, readRunReport, rejectsFileOf } from '../run-report.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
 import { writeReport } from '../write-report.ts';
@@ -35,20 +37,28 @@ function errorOf(failure: unknown, unsent: number, status: RunStatus): string | 
   return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
 }
 
+/** A run that is about to end, and the lock that makes its end ours to write. */
+interface Ending {
+  readonly run: Run;
+  /** Null when it never got so far. */
+  readonly plan: Plan | null;
+  readonly lock: Lock;
+}
+
 /**
  * Ends the run: totals, rejects file, report, status; removes what only an unfinished run needs. May be repeated: a process
  * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
- * RunBug, when all is written down, if what ended the run is no StoreferryError.
+ * LockedError when the lock was lost; with RunBug, when all is written down, if what ended the run is no StoreferryError.
  */
 export async function finishStep(
   context: RunContext,
   request: ImportRequest,
-  run: Run,
-  plan: Plan | null,
+  { run, plan, lock }: Ending,
   failure: unknown,
 ): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
+  refuseUnlessHeld(lock);
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const before = await readRunReport(context, ending, plan);
   const folder = context.artifacts.run(run.id);
@@ -68,6 +78,7 @@ export async function finishStep(
   // Before the status: whoever sees the end finds its report.
   const reportFile = await writeReport(context, collected, request);
   const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
+  refuseUnlessHeld(lock);
   const ended = await context.state.runs.update(run.id, end);
   if (isClosed(status)) {
     await discardPlan(context, ended);

@@ -1,6 +1,6 @@
 import type { DeleteProduct } from '../../model/operation.ts';
 import type { PlannedShard } from '../../model/plan.ts';
-import { readShard } from '../../plan/read-shard.ts';
+import { readShard } from '../../plan/files/read-shard.ts';
 import type { RunContext } from '../context.ts';
 import type { Delivery } from '../delivery.ts';
 import { targetOf } from '../run-locks.ts';
