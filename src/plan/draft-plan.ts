@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
+import { removePlanFiles } from './files/remove-plan-files.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
-import { removePlanFiles } from './remove-plan-files.ts';
 import { SourcePass } from './source-pass.ts';
 
 /** How far planning has come: rows read, and the distinct keys among them. */

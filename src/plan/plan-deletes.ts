@@ -1,10 +1,10 @@
 import type { DeletesWithheld, ImportMode, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
+import { ShardWriter } from './files/shard-writer.ts';
 import type { KeySet } from './key-set.ts';
 import { missingKeys } from './missing-keys.ts';
 import type { PlanTally } from './plan-tally.ts';
-import { ShardWriter } from './shard-writer.ts';
 
 /** What planning the deletes of a mirror needs. */
 export interface DeleteOptions {

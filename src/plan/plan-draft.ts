@@ -2,13 +2,13 @@ import type { PlannedShard } from '../model/plan.ts';
 import type { DeferredRecord, MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
-import { fieldChanges } from './field-changes.ts';
+import { fieldChanges } from './changes/field-changes.ts';
+import { RejectionWriter } from './files/rejection-writer.ts';
+import type { UnplacedOperation } from './files/shard-line.ts';
+import { ShardWriter } from './files/shard-writer.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { MemoFacts } from './memo-facts.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
-import { RejectionWriter } from './rejection-writer.ts';
-import type { UnplacedOperation } from './shard-line.ts';
-import { ShardWriter } from './shard-writer.ts';
 
 /**
  * One question to the ledger asks about this many records, or about fewer when their bodies are large. With 500 more of

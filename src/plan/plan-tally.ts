@@ -1,8 +1,8 @@
 import type { Count, KeyExample, Takeover } from '../model/plan.ts';
 import { ReasonTally } from '../model/reason-tally.ts';
 import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
-import { ChangeTally } from './change-tally.ts';
-import { MoveTally } from './move-tally.ts';
+import { ChangeTally } from './changes/change-tally.ts';
+import { MoveTally } from './changes/move-tally.ts';
 
 /**
  * What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same: on

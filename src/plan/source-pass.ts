@@ -1,10 +1,10 @@
 import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
 import type { DeferredRecord, Mapped, MappedRecord, MappedRejection, Resource } from '../model/record.ts';
-import { type CopyGroup, CopySpool } from './copy-spool.ts';
+import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
+import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { type HashKey, KeySet } from './key-set.ts';
 import type { PlanDraft } from './plan-draft.ts';
-import { type ResolvedCopy, resolveCopies } from './resolve-copies.ts';
 
 const EXAMPLES_KEPT = 5;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readShard } from '../../src/plan/files/read-shard.ts';
 import { readPlan } from '../../src/plan/plan-file.ts';
-import { readShard } from '../../src/plan/read-shard.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemoryRunFolder } from './memory-run-folder.ts';
 import { ledgerOf, planOf, products, rejected } from './plan-of.ts';

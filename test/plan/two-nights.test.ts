@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/model/plan.ts';
 import type { Mapped } from '../../src/model/record.ts';
 import { planImport } from '../../src/plan/plan-import.ts';
-import { readShard } from '../../src/plan/read-shard.ts';
+import { readShard } from '../../src/plan/files/read-shard.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';

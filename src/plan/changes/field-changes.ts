@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, type JsonObject, member, memberNames } from '../json-value.ts';
 import type { FieldChange } from './field-change.ts';
-import { isJsonObject, type JsonObject, member, memberNames } from './json-value.ts';
 import { type VariantPairs, variantChanges } from './variant-changes.ts';
 
 /**

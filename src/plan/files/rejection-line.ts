@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PlannedRejection } from '../model/plan.ts';
+import type { PlannedRejection } from '../../model/plan.ts';
 
 const spanSchema = z.object({ file: z.int(), from: z.int(), to: z.int() });
 const reasonSchema = z.object({

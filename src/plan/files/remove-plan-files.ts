@@ -1,5 +1,5 @@
-import type { RunFolder } from '../state/artifacts.ts';
-import { PLAN_FILE } from './plan-file.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { PLAN_FILE } from '../plan-file.ts';
 import { REJECTIONS_FILE } from './rejection-writer.ts';
 
 /** Removes what an earlier attempt has written. The plan itself goes first: while it is there, its shards must be. */

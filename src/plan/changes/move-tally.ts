@@ -1,7 +1,7 @@
-import type { Move, Moves } from '../model/plan.ts';
-import { type JsonObject, member } from './json-value.ts';
+import type { Move, Moves } from '../../model/plan.ts';
+import { type JsonObject, member } from '../json-value.ts';
+import { TopList } from '../top-list.ts';
 import { byLargestMove } from './largest-move.ts';
-import { TopList } from './top-list.ts';
 import type { VariantPairs } from './variant-changes.ts';
 import { variantName } from './variant-name.ts';
 

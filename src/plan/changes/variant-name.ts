@@ -1,4 +1,4 @@
-import { type JsonObject, member } from './json-value.ts';
+import { type JsonObject, member } from '../json-value.ts';
 
 /** The sku of a variant; undefined where it has none. */
 export function skuOf(variant: JsonObject): string | undefined {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import type { PlannedRejection } from '../model/plan.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import type { PlannedRejection } from '../../model/plan.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { rejectionLine } from './rejection-line.ts';
 
 /** Where the rejections of a plan stand in the folder of its run. */

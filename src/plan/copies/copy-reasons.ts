@@ -1,7 +1,7 @@
-import { beyondLimit, raiseLimit } from '../model/input-limits.ts';
-import type { Reason } from '../model/reason.ts';
-import type { Resource } from '../model/record.ts';
-import type { RowSpan } from '../model/row.ts';
+import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { Resource } from '../../model/record.ts';
+import type { RowSpan } from '../../model/row.ts';
 
 /** Why a copy of a repeated key is not sent. */
 export type CopyReasonCode =

@@ -1,6 +1,6 @@
-import { CONTACT_TEXT_FIELDS } from '../model/contact.ts';
-import type { ChangeSample } from '../model/plan.ts';
-import type { Resource } from '../model/record.ts';
+import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
+import type { ChangeSample } from '../../model/plan.ts';
+import type { Resource } from '../../model/record.ts';
 import type { FieldChange } from './field-change.ts';
 
 const SAMPLE_LENGTH = 60;

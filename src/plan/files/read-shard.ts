@@ -1,5 +1,5 @@
-import type { Operation } from '../model/operation.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import type { Operation } from '../../model/operation.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { damagedLine, readLines } from './read-lines.ts';
 import { parseShardLine } from './shard-line.ts';
 

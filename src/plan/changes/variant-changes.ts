@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type JsonObject, member, memberNames } from '../json-value.ts';
 import type { FieldChange } from './field-change.ts';
-import { type JsonObject, member, memberNames } from './json-value.ts';
 import { skuOf, variantName } from './variant-name.ts';
 
 /** The variants of a product that stand in both of its bodies. */

@@ -1,5 +1,5 @@
-import type { PlannedRejection } from '../model/plan.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import type { PlannedRejection } from '../../model/plan.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { damagedLine, readLines } from './read-lines.ts';
 import { parseRejectionLine } from './rejection-line.ts';
 import { REJECTIONS_FILE } from './rejection-writer.ts';

@@ -1,5 +1,5 @@
-import { StateError } from '../model/errors.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import { StateError } from '../../model/errors.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 
 /** The lines of an artifact that holds one JSON value a line, in batches; StateError when it cannot be read. */
 export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {

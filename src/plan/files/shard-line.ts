@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Operation } from '../model/operation.ts';
+import type { Operation } from '../../model/operation.ts';
 
 const spanSchema = z.tuple([z.int(), z.int(), z.int()]).transform(([file, from, to]) => ({ file, from, to }));
 const upserted = { fingerprint: z.string(), memo: z.string().exactOptional() };
