@@ -1,18 +1,18 @@
-import { aboutSection } from './about-section.ts';
-import { exportSection } from './export-section.ts';
-import { fieldsSection } from './fields-section.ts';
-import { headlineSection } from './headline-section.ts';
-import { listsSection } from './lists-section.ts';
 import { html, type Markup } from './markup.ts';
-import { movesSection } from './moves-section.ts';
-import { nextSection } from './next-section.ts';
-import { notesSection } from './notes-section.ts';
-import { rejectionsSection, skipsSection, unsentSection } from './reasons-section.ts';
-import { recordsSection } from './records-section.ts';
 import type { ReportFacts } from './report-facts.ts';
-import { safetySection } from './safety-section.ts';
-import { sourceSection } from './source-section.ts';
-import { trafficSection } from './traffic-section.ts';
+import { aboutSection } from './sections/about-section.ts';
+import { exportSection } from './sections/export-section.ts';
+import { fieldsSection } from './sections/fields-section.ts';
+import { headlineSection } from './sections/headline-section.ts';
+import { listsSection } from './sections/lists-section.ts';
+import { movesSection } from './sections/moves-section.ts';
+import { nextSection } from './sections/next-section.ts';
+import { notesSection } from './sections/notes-section.ts';
+import { rejectionsSection, skipsSection, unsentSection } from './sections/reasons-section.ts';
+import { recordsSection } from './sections/records-section.ts';
+import { safetySection } from './sections/safety-section.ts';
+import { sourceSection } from './sections/source-section.ts';
+import { trafficSection } from './sections/traffic-section.ts';
 
 /**
  * The report of a run without the document around it, the most important first. Headings begin with h2, so that a page

@@ -1,10 +1,10 @@
-import { formatDuration } from '../wording/durations.ts';
-import { formatMoment } from '../wording/moments.ts';
-import { grouped } from '../wording/words.ts';
-import { html, type Markup, type Slot } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import { formatDuration } from '../../wording/durations.ts';
+import { formatMoment } from '../../wording/moments.ts';
+import { grouped } from '../../wording/words.ts';
+import { html, type Markup, type Slot } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 /** When, where and by what, for whoever looks into it later. */
 export function aboutSection(facts: ReportFacts): Markup {

@@ -1,14 +1,14 @@
-import type { Plan } from '../../model/plan.ts';
-import { type OutcomeFigures, outcomesOf } from '../outcomes.ts';
-import { formatShare } from '../wording/shares.ts';
-import { counted, grouped } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
+import type { Plan } from '../../../model/plan.ts';
+import { type OutcomeFigures, outcomesOf } from '../../outcomes.ts';
+import { formatShare } from '../../wording/shares.ts';
+import { counted, grouped } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { shareBar } from '../share-bar.ts';
 import { deletesNote } from './deletes-note.ts';
 import { keyExamples } from './key-examples.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { shareBar } from './share-bar.ts';
 
 /** What became of all records, or would: one bar, and the figures that add up. Null while nothing is known. */
 export function recordsSection(facts: ReportFacts): Markup | null {

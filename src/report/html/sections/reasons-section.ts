@@ -1,14 +1,14 @@
-import type { ReasonGroup } from '../../model/plan.ts';
-import { reasonAmount, reasonPlaces, reasonSubject } from '../reason-lines.ts';
-import { rejectsLines } from '../rejects-lines.ts';
-import { printable } from '../wording/printable.ts';
-import { counted, sentence } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
+import type { ReasonGroup } from '../../../model/plan.ts';
+import { reasonAmount, reasonPlaces, reasonSubject } from '../../reason-lines.ts';
+import { rejectsLines } from '../../rejects-lines.ts';
+import { printable } from '../../wording/printable.ts';
+import { counted, sentence } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 import { namesRejects } from './next-section.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
 
 /** A file may be wrong in more ways than anybody reads about. */
 const REASONS_SHOWN = 25;

@@ -1,13 +1,13 @@
-import type { ChangeSample, FieldChanges } from '../../model/plan.ts';
-import { shownValue } from '../plan-text.ts';
-import { fieldWords } from '../wording/field-words.ts';
-import { printable, shortened } from '../wording/printable.ts';
-import { counted, grouped, sentence } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import type { ChangeSample, FieldChanges } from '../../../model/plan.ts';
+import { shownValue } from '../../plan-text.ts';
+import { fieldWords } from '../../wording/field-words.ts';
+import { printable, shortened } from '../../wording/printable.ts';
+import { counted, grouped, sentence } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 const FIELDS_SHOWN = 25;
 const LONGEST_KEY = 60;

@@ -1,10 +1,10 @@
-import { delimiterWord } from '../source-lines.ts';
-import { counted, grouped } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import { delimiterWord } from '../../source-lines.ts';
+import { counted, grouped } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 const FILES_SHOWN = 20;
 const COLUMNS_SHOWN = 60;

@@ -1,6 +1,6 @@
-import type { KeyExample } from '../../model/plan.ts';
-import { html, type Markup } from './markup.ts';
-import { foreign } from './text.ts';
+import type { KeyExample } from '../../../model/plan.ts';
+import { html, type Markup } from '../markup.ts';
+import { foreign } from '../text.ts';
 
 const LONGEST_KEY = 80;
 

@@ -1,12 +1,12 @@
-import type { HistoryPoint } from '../../model/list-history.ts';
-import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from '../list-measures.ts';
-import { plotFigure } from '../plots/plot-figure.ts';
-import { trendPlot } from '../plots/trend-plot.ts';
-import { counted } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
+import type { HistoryPoint } from '../../../model/list-history.ts';
+import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from '../../list-measures.ts';
+import { plotFigure } from '../../plots/plot-figure.ts';
+import { trendPlot } from '../../plots/trend-plot.ts';
+import { counted } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
 
 const LISTS_SHOWN = 100;
 const PLOTS_SHOWN = 6;

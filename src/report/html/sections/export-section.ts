@@ -1,9 +1,9 @@
-import { fileSize, readAtWords } from '../export-text.ts';
-import { counted } from '../wording/words.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import { fileSize, readAtWords } from '../../export-text.ts';
+import { counted } from '../../wording/words.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 /** What an export read and what it wrote; null for imports, and until it is written. */
 export function exportSection({ run, exported = null }: ReportFacts): Markup | null {

@@ -1,12 +1,12 @@
-import type { SafetyVerdict } from '../../model/plan.ts';
-import { safetyFound, safetyName, verdictsNow } from '../safety-words.ts';
-import { printable } from '../wording/printable.ts';
-import { sentence } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { badge } from './status-badge.ts';
+import type { SafetyVerdict } from '../../../model/plan.ts';
+import { safetyFound, safetyName, verdictsNow } from '../../safety-words.ts';
+import { printable } from '../../wording/printable.ts';
+import { sentence } from '../../wording/words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { badge } from '../status-badge.ts';
 
 /** The safety limits of the job, those that stopped it first; null where it has none. */
 export function safetySection(facts: ReportFacts): Markup | null {

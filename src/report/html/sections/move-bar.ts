@@ -1,5 +1,5 @@
-import type { Move } from '../../model/plan.ts';
-import { html, type Markup } from './markup.ts';
+import type { Move } from '../../../model/plan.ts';
+import { html, type Markup } from '../markup.ts';
 
 /** A thousandfold fills one half; the scale is logarithmic, so that a tenth is as far as ten times. */
 const FARTHEST = 3;

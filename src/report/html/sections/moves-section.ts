@@ -1,13 +1,13 @@
-import type { Move } from '../../model/plan.ts';
-import { isUnusual } from '../unusual-moves.ts';
-import { formatChange } from '../wording/changes.ts';
-import { formatNumber, moveFieldWords } from '../wording/move-words.ts';
-import { dataTable } from './data-table.ts';
-import { html, type Markup } from './markup.ts';
+import type { Move } from '../../../model/plan.ts';
+import { isUnusual } from '../../unusual-moves.ts';
+import { formatChange } from '../../wording/changes.ts';
+import { formatNumber, moveFieldWords } from '../../wording/move-words.ts';
+import { dataTable } from '../data-table.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 import { moveBar } from './move-bar.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
 
 const LONGEST_NAME = 80;
 

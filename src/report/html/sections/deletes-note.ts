@@ -1,9 +1,9 @@
-import { isOnlyPlanned } from '../outcomes.ts';
-import { pendingDeletes } from '../pending-deletes.ts';
-import { counted, grouped } from '../wording/words.ts';
+import { isOnlyPlanned } from '../../outcomes.ts';
+import { pendingDeletes } from '../../pending-deletes.ts';
+import { counted, grouped } from '../../wording/words.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
 import { keyExamples } from './key-examples.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
 
 /** What becomes of products that the source no longer has; they are in no sum of records. */
 export function deletesNote(facts: ReportFacts): Markup | null {

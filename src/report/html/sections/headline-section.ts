@@ -1,15 +1,15 @@
-import type { Move } from '../../model/plan.ts';
-import { headline } from '../headline.ts';
-import { isOnlyPlanned } from '../outcomes.ts';
-import { unusualMoves } from '../unusual-moves.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { formatMoment } from '../wording/moments.ts';
-import { statusTone } from '../wording/status-words.ts';
-import { html, type Markup } from './markup.ts';
+import type { Move } from '../../../model/plan.ts';
+import { headline } from '../../headline.ts';
+import { isOnlyPlanned } from '../../outcomes.ts';
+import { unusualMoves } from '../../unusual-moves.ts';
+import { formatDuration } from '../../wording/durations.ts';
+import { formatMoment } from '../../wording/moments.ts';
+import { statusTone } from '../../wording/status-words.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { statusBadge } from '../status-badge.ts';
+import { foreign } from '../text.ts';
 import { moveSentence } from './move-sentence.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { statusBadge } from './status-badge.ts';
-import { foreign } from './text.ts';
 
 /** What happened in one sentence, why, and what must be looked at before anything is done. */
 export function headlineSection(facts: ReportFacts): Markup {

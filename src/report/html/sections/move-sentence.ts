@@ -1,8 +1,8 @@
-import type { Move } from '../../model/plan.ts';
-import { formatChange } from '../wording/changes.ts';
-import { formatNumber, moveFieldWords } from '../wording/move-words.ts';
-import { html, type Markup } from './markup.ts';
-import { foreign } from './text.ts';
+import type { Move } from '../../../model/plan.ts';
+import { formatChange } from '../../wording/changes.ts';
+import { formatNumber, moveFieldWords } from '../../wording/move-words.ts';
+import { html, type Markup } from '../markup.ts';
+import { foreign } from '../text.ts';
 
 const LONGEST_NAME = 80;
 

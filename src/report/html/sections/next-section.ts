@@ -1,14 +1,14 @@
-import { afterExport } from '../export-text.ts';
-import { nextSteps } from '../next-steps.ts';
-import { isOnlyPlanned } from '../outcomes.ts';
-import { paceWords } from '../pace-words.ts';
-import { rejectsLines } from '../rejects-lines.ts';
-import { counted } from '../wording/words.ts';
-import { command } from './command.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import { afterExport } from '../../export-text.ts';
+import { nextSteps } from '../../next-steps.ts';
+import { isOnlyPlanned } from '../../outcomes.ts';
+import { paceWords } from '../../pace-words.ts';
+import { rejectsLines } from '../../rejects-lines.ts';
+import { counted } from '../../wording/words.ts';
+import { command } from '../command.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 /** What to do, and the commands to type unless there are buttons for it; null where nothing is left to do. */
 export function nextSection(facts: ReportFacts): Markup | null {

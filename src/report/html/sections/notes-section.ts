@@ -1,9 +1,9 @@
-import { changedIdWarnings, planWarnings } from '../warning-lines.ts';
-import { counted } from '../wording/words.ts';
-import { html, type Markup, type Slot } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
-import { foreign } from './text.ts';
+import { changedIdWarnings, planWarnings } from '../../warning-lines.ts';
+import { counted } from '../../wording/words.ts';
+import { html, type Markup, type Slot } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
+import { foreign } from '../text.ts';
 
 const NOTES_SHOWN = 40;
 const LONGEST_NOTE = 1_500;

@@ -1,9 +1,9 @@
-import { limitsWords } from '../limits-words.ts';
-import { trafficPlots } from '../plots/traffic-plots.ts';
-import { trafficWords } from '../traffic-words.ts';
-import { html, type Markup } from './markup.ts';
-import type { ReportFacts } from './report-facts.ts';
-import { section } from './section.ts';
+import { limitsWords } from '../../limits-words.ts';
+import { trafficPlots } from '../../plots/traffic-plots.ts';
+import { trafficWords } from '../../traffic-words.ts';
+import { html, type Markup } from '../markup.ts';
+import type { ReportFacts } from '../report-facts.ts';
+import { section } from '../section.ts';
 
 /** What went over the wire and how the store answered; null where nothing did. */
 export async function trafficSection(facts: ReportFacts): Promise<Markup | null> {
