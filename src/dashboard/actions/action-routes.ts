@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asItStands } from '../../run/as-it-stands.ts';
 import { askToInterrupt } from '../../run/interrupt-run.ts';
+import { laterRun } from '../../run/later-run.ts';
 import { readStoredReport } from '../../run/run-report.ts';
 import type { Action } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -73,8 +74,9 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
   });
 
   app.get<OfRun>('/runs/:run/approve', forActors, async (request, reply) => {
-    const report = await readStoredReport(context, await runOf(request));
-    return ask(request, reply, confirmApprove(report, reading()));
+    const run = await runOf(request);
+    const later = await laterRun(context, run);
+    return ask(request, reply, confirmApprove(await readStoredReport(context, run), later, reading()));
   });
   app.post<OfRun>('/runs/:run/approve', async (request, reply) => {
     const { id, job } = await runOf(request);

@@ -1,4 +1,7 @@
+import type { SafetyVerdict } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
 import { html } from '../../report/html/markup.ts';
+import { safetyFound } from '../../report/safety-words.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed } from '../../report/wording/words.ts';
 import type { RunReport } from '../../run/run-report.ts';
@@ -7,8 +10,8 @@ import { type Reading, relative } from '../pages/moment.ts';
 import { at } from './confirm-run.ts';
 import type { Confirmation } from './confirmation.ts';
 
-/** What approving a plan will do, to the figure. PageError when there is nothing to approve. */
-export function confirmApprove(report: RunReport, reading: Reading): Confirmation {
+/** What approving a plan will do, to the figure. PageError when there is nothing to approve, or a `later` run has begun. */
+export function confirmApprove(report: RunReport, later: Run | undefined, reading: Reading): Confirmation {
   const { run, plan, totals, unsentDeletes } = report;
   const { id, job, store, baseUrl } = run;
   if (plan === null || (run.status !== 'planned' && run.status !== 'stopped')) {
@@ -16,6 +19,13 @@ export function confirmApprove(report: RunReport, reading: Reading): Confirmatio
       409,
       'Nothing to approve',
       `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job anew.`,
+    );
+  }
+  if (later !== undefined) {
+    throw new PageError(
+      409,
+      'Nothing to approve any more',
+      `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job anew.`,
     );
   }
   const { counts, resource } = plan;
@@ -31,7 +41,9 @@ export function confirmApprove(report: RunReport, reading: Reading): Confirmatio
   return {
     title: `Approve the plan of ${job}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
-    warnings: plan.safety.filter(({ exceeded }) => exceeded).map(({ message }) => message),
+    warnings: plan.safety
+      .filter(({ exceeded }) => exceeded)
+      .map((verdict) => `Beyond its safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.`),
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,
       unsentDeletes > 0
@@ -48,4 +60,8 @@ export function confirmApprove(report: RunReport, reading: Reading): Confirmatio
     action: `/runs/${id}/approve`,
     back: `/runs/${id}`,
   };
+}
+
+function limitOf({ allowed }: SafetyVerdict): string {
+  return allowed === undefined ? '' : `; the limit is ${allowed.text}`;
 }

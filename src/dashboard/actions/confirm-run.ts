@@ -115,8 +115,11 @@ function asPlanned({ id, status, totals, startedAt }: Run, reading: Reading): Ma
   return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run plans anew; to send exactly that plan, <a href="/runs/${id}/approve">approve it</a>.`;
 }
 
+/** The plan that may still be approved: none after a run that has read its source since. */
 function waitingPlan(runs: readonly Run[]): Run | undefined {
-  return runs.find(({ status }) => status === 'planned' || status === 'stopped');
+  const isWaiting = ({ status }: Run) => status === 'planned' || status === 'stopped';
+  const latest = runs.find((run) => isWaiting(run) || (run.kind !== 'plan' && run.digest !== null));
+  return latest !== undefined && isWaiting(latest) ? latest : undefined;
 }
 
 function underWay({ id }: Run): Markup {

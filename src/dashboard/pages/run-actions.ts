@@ -7,7 +7,10 @@ import { counted, grouped, listed } from '../../report/wording/words.ts';
 import { jobHref } from './job-card.ts';
 
 /** What decides which actions fit. */
-type ActionFacts = Pick<RunFacts, 'run' | 'plan' | 'rejectsFile' | 'exported'>;
+type ActionFacts = Pick<RunFacts, 'run' | 'plan' | 'rejectsFile' | 'exported'> & {
+  /** A run of the job that has begun since: what is planned or rejected here is settled by it. */
+  readonly later?: Run | undefined;
+};
 
 interface RunAction {
   /** What it would do, in a sentence. */
@@ -31,8 +34,12 @@ export function runActions(facts: ActionFacts): Markup | null {
   );
 }
 
-function fitting({ run, plan, rejectsFile, exported = null }: ActionFacts): RunAction[] {
+function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts): RunAction[] {
   const { id, status, kind } = run;
+  const settled = (what: string): RunAction[] =>
+    later === undefined
+      ? []
+      : [{ what, label: `See run ${later.id}`, href: `/runs/${later.id}`, weight: 'plain' }];
   const approve: RunAction[] =
     plan === null || plan.shards.length === 0
       ? []
@@ -65,6 +72,7 @@ function fitting({ run, plan, rejectsFile, exported = null }: ActionFacts): RunA
     href: againHref(run),
     weight: 'plain',
   });
+  const overtaken = settled('A later run has begun since, so this plan cannot be approved any more.');
   switch (status) {
     case 'running':
       return [
@@ -76,14 +84,22 @@ function fitting({ run, plan, rejectsFile, exported = null }: ActionFacts): RunA
         },
       ];
     case 'planned':
+      if (later !== undefined) return [...overtaken, ...download];
       return [...approve, ...download, repeat('Plans the source anew, as it is by then.')];
     case 'stopped':
+      if (later !== undefined) return [...overtaken, ...download];
       return [
         repeat('If the source was not as it should be: correct it, then run again.'),
         ...download,
         ...approve.map((action) => ({ ...action, weight: 'danger' as const })),
       ];
     case 'done-with-rejects':
+      if (later !== undefined) {
+        return [
+          ...settled('A later run has begun since: only the rejects of the latest run can be retried.'),
+          ...download,
+        ];
+      }
       return [
         ...download,
         {

@@ -12,6 +12,7 @@ const NAMES = '<img src=x onerror=alert(1)>';
 describe('the page of a run', () => {
   let nightly: Nightly;
   let pages: PagesScene;
+  let whileLatest: (string | null)[] = [];
   const ids: Record<'first' | 'rejected' | 'stopped' | 'planned', string> = {
     first: '',
     rejected: '',
@@ -25,12 +26,14 @@ describe('the page of a run', () => {
     const perform = async (...args: readonly string[]) =>
       String((await workspace.storeferry(...args, '--json')).json()['run']);
     const products = manyProducts(30).map((product) => ({ ...product, title: SCRIPT }));
+    pages = await pagesOf(workspace, { env: { STORE_API_KEY: store.apiKey } });
     ids.first = await perform('run', 'nightly');
     await workspace.write(
       'catalog.csv',
       shopifyCatalog([...products, { handle: 'dear', title: NAMES, price: 'tbc' }]),
     );
     ids.rejected = await perform('run', 'nightly');
+    whileLatest = await actions(ids.rejected);
     await workspace.write('catalog.csv', shopifyCatalog(products.slice(0, 27)));
     ids.stopped = await perform('run', 'nightly');
     await workspace.write(
@@ -40,7 +43,6 @@ describe('the page of a run', () => {
       ),
     );
     ids.planned = await perform('plan', 'nightly');
-    pages = await pagesOf(workspace, { env: { STORE_API_KEY: store.apiKey } });
   });
 
   afterAll(async () => {
@@ -55,13 +57,17 @@ describe('the page of a run', () => {
 
   it('offers what fits: nothing after a good night, the rejects, the approval of a plan', async () => {
     expect(await actions(ids.first)).toEqual([]);
-    expect(await actions(ids.rejected)).toEqual([
-      `/runs/${ids.rejected}/rejects.csv`,
-      `/runs/${ids.rejected}/retry`,
-    ]);
+    expect(whileLatest).toEqual([`/runs/${ids.rejected}/rejects.csv`, `/runs/${ids.rejected}/retry`]);
     // To override a safety limit is not the first thing to think of.
     expect(await actions(ids.stopped)).toEqual(['/jobs/nightly/run', `/runs/${ids.stopped}/approve`]);
     expect(await actions(ids.planned)).toEqual([`/runs/${ids.planned}/approve`, '/jobs/nightly/plan']);
+  });
+
+  it('offers no retry that would be refused, since a later run has begun', async () => {
+    expect(await actions(ids.rejected)).toEqual([
+      `/runs/${ids.stopped}`,
+      `/runs/${ids.rejected}/rejects.csv`,
+    ]);
   });
 
   it('says what an approval would send', async () => {

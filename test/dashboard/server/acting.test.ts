@@ -32,6 +32,22 @@ describe('what is done from the dashboard', () => {
     expect(store.shop.products.size).toBe(30);
   });
 
+  it('asks for no approval that would be refused, since a later run has begun', async () => {
+    await using nightly = await setupNightly(30, { safety: '{ minRows: 40 }' });
+    const { workspace } = nightly;
+    const stopped = String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
+    const later = String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+
+    expect((await client.get(`/runs/${stopped}`)).words).toContain(`See run ${later}`);
+    const refused = await client.get(`/runs/${stopped}/approve`);
+    expect(refused.status).toBe(409);
+    expect(refused.words).toContain(`${later} of nightly has begun since`);
+    const asked = await client.get(`/runs/${later}/approve`);
+    expect(asked.words).toContain('Beyond its safety limit: the source has 30 rows; the limit is 40.');
+  });
+
   it('begins one run however often the button is pressed', async () => {
     await using nightly = await setupNightly(30, {}, { latencyMs: 20 });
     const { store, workspace } = nightly;
