@@ -2,15 +2,13 @@ import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
-import { type Binding, bindTable, type ColumnReport } from './bind-table.ts';
 import { Clock } from './clock.ts';
-import { Columns } from './columns.ts';
-import { compileAs } from './compile-value.ts';
-import { compileCondition } from './condition.ts';
+import { type Binding, bindTable, type ColumnReport } from './columns/bind-table.ts';
+import { Columns } from './columns/columns.ts';
+import { requiredColumns } from './columns/required-columns.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
 import { compileExpectations, compileShifted, type Expectations } from './expectations.ts';
-import { compileField } from './field.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
 import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
@@ -19,11 +17,13 @@ import type { Built, RecordMapper } from './map-record.ts';
 import { paramsOf } from './params.ts';
 import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
-import { requiredColumns } from './required-columns.ts';
+import type { WeightUnit } from './product/weight.ts';
 import type { MappingLimits, Param, Scope } from './scope.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
-import type { WeightUnit } from './weight.ts';
+import { compileAs } from './values/compile-value.ts';
+import { compileCondition } from './values/condition.ts';
+import { compileField } from './values/field.ts';
 
 /** What a mapping needs to know beside its file. */
 export interface MappingContext {

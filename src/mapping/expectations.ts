@@ -1,11 +1,11 @@
 import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
-import { compileCondition } from './condition.ts';
-import { cleanCell } from './read-cell.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
 import { compilePattern } from './transforms/pattern.ts';
+import { compileCondition } from './values/condition.ts';
+import { cleanCell } from './values/read-cell.ts';
 
 /**
  * Looks whether cells are such as their columns have; the first that is not shows that the row is misaligned. With

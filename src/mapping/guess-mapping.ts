@@ -1,5 +1,5 @@
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import { fitHeader, type HeaderFit } from './header-fit.ts';
+import { fitHeader, type HeaderFit } from './columns/header-fit.ts';
 
 /** A mapping that might read a file. */
 export interface MappingCandidate {

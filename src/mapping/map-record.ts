@@ -1,12 +1,12 @@
 import type { Reason } from '../model/reason.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
-import { Unreadable } from './cell.ts';
 import type { Clock } from './clock.ts';
-import type { Test } from './condition.ts';
-import type { Field } from './field.ts';
 import { memoOf } from './memo.ts';
 import type { RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
+import { Unreadable } from './values/cell.ts';
+import type { Test } from './values/condition.ts';
+import type { Field } from './values/field.ts';
 
 /** A body that can be sent, with the key it is sent under, or why there is none. */
 export type Built =

@@ -1,7 +1,7 @@
 import { MappingError } from '../model/errors.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
-import type { Binding, ColumnReport } from './bind-table.ts';
+import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';

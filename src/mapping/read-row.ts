@@ -1,5 +1,5 @@
 import type { Row } from '../model/row.ts';
-import type { Binding } from './bind-table.ts';
+import type { Binding } from './columns/bind-table.ts';
 
 /** Whether a cell holds nothing but white space. */
 export function isBlank(cell: string | undefined): boolean {

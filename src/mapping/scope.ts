@@ -1,6 +1,6 @@
 import type { InputLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
-import type { Columns, Family } from './columns.ts';
+import type { Columns, Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Path, Problems } from './problems.ts';
 

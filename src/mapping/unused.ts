@@ -1,10 +1,9 @@
 import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
-import { columnsOf, compileCondition } from './condition.ts';
-
 import type { Scope } from './scope.ts';
 import { LIST_COLUMNS } from './store-lists.ts';
+import { columnsOf, compileCondition } from './values/condition.ts';
 
 /** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
 export function checkUse(scope: Scope, spec: MappingSpec): void {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Papa from 'papaparse';
 import { parse } from 'yaml';
 import { type MappingSpec, mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
-import type { ColumnReport } from '../../src/mapping/bind-table.ts';
+import type { ColumnReport } from '../../src/mapping/columns/bind-table.ts';
 import { compileMapping, type MappingContext } from '../../src/mapping/compile-mapping.ts';
 import { mapTables, type Table } from '../../src/mapping/map-tables.ts';
 import type { ParseCsv } from '../../src/mapping/run-mapping-tests.ts';

@@ -2,9 +2,9 @@ import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { UnmatchedCode } from '../../model/unmatched-codes.ts';
-import { type Cell, Unreadable } from '../cell.ts';
-import { compileField, type Field } from '../field.ts';
 import type { Scope } from '../scope.ts';
+import { type Cell, Unreadable } from '../values/cell.ts';
+import { compileField, type Field } from '../values/field.ts';
 
 /** Finds the store's id of a contact by a field of it. */
 export interface Crosswalk {

@@ -1,4 +1,4 @@
-import { type Cell, type Item, isList } from '../cell.ts';
+import { type Cell, type Item, isList } from '../values/cell.ts';
 
 /** A text that holds something besides white space; the API takes an empty one for none (section 4.2). */
 export function filledText(cell: Cell): string | undefined {

@@ -1,6 +1,6 @@
 import type { Value } from '../../config/mapping/mapping-value.ts';
-import { compileAs } from '../compile-value.ts';
 import type { Scope } from '../scope.ts';
+import { compileAs } from '../values/compile-value.ts';
 import type { Grouping } from './grouping.ts';
 import { compileNames } from './names.ts';
 import { UNLINKED } from './row-scratch.ts';

@@ -1,6 +1,6 @@
 import type { Condition } from '../../config/mapping/mapping-condition.ts';
-import { columnsOf, compileCondition } from '../condition.ts';
 import type { Scope } from '../scope.ts';
+import { columnsOf, compileCondition } from '../values/condition.ts';
 import { type Grouping, inFirstColumn } from './grouping.ts';
 import { StartsGrouper } from './starts-grouper.ts';
 

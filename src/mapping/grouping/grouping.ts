@@ -1,8 +1,8 @@
-import { Unreadable } from '../cell.ts';
-import type { Columns } from '../columns.ts';
-import type { Expression } from '../expression.ts';
+import type { Columns } from '../columns/columns.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
+import { Unreadable } from '../values/cell.ts';
+import type { Expression } from '../values/expression.ts';
 import type { Grouper } from './grouper.ts';
 import type { OpenScratch } from './row-scratch.ts';
 

@@ -1,7 +1,7 @@
 import type { Value } from '../../config/mapping/mapping-value.ts';
-import { compileAs } from '../compile-value.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
+import { compileAs } from '../values/compile-value.ts';
 
 /** Compiles the names by which other rows may refer to a row. */
 export function compileNames(scope: Scope, names: readonly Value[]): (row: SourceRow) => readonly string[] {

@@ -1,7 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
-import type { Test } from '../condition.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { SourceRow } from '../source-row.ts';
+import type { Test } from '../values/condition.ts';
 import type { Grouper } from './grouper.ts';
 import { neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';

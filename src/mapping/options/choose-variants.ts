@@ -1,6 +1,6 @@
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 import type { ProductOption } from '../../model/product.ts';
-import { Unreadable } from '../cell.ts';
+import { Unreadable } from '../values/cell.ts';
 import type { Choice, OptionTable } from './option-table.ts';
 
 /** How a mapping wants its options. */

@@ -1,17 +1,17 @@
 import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { Product } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import { type Cell, isList, Unreadable } from '../cell.ts';
 import type { Clock } from '../clock.ts';
-import { compileField } from '../field.ts';
-import { compileFlag } from '../flag.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
-import type { WeightUnit } from '../weight.ts';
+import { type Cell, isList, Unreadable } from '../values/cell.ts';
+import { compileField } from '../values/field.ts';
+import { compileFlag } from '../values/flag.ts';
 import { compileCategories } from './categories.ts';
 import { compileSubscription } from './subscription.ts';
 import { compileType } from './type.ts';
 import { compileVariants } from './variants.ts';
+import type { WeightUnit } from './weight.ts';
 
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 

@@ -1,14 +1,14 @@
 import type { CategoriesSpec, ProductSpec } from '../../config/mapping/mapping-product.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { Category } from '../../model/product.ts';
-import { isList, Unreadable } from '../cell.ts';
-import { compileField } from '../field.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { Path } from '../problems.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import { splitText } from '../transforms/list.ts';
 import { slugify } from '../transforms/slug.ts';
+import { isList, Unreadable } from '../values/cell.ts';
+import { compileField } from '../values/field.ts';
 
 /** Reads the categories of a product; undefined where it has none. */
 export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined | Unreadable;

@@ -1,10 +1,10 @@
 import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import { Unreadable } from '../cell.ts';
-import { compileAs } from '../compile-value.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
+import { Unreadable } from '../values/cell.ts';
+import { compileAs } from '../values/compile-value.ts';
 
 /** Compiles recurring billing (storefront-api.md, section 2, Subscription); undefined where no cell says anything. */
 export function compileSubscription(

@@ -2,12 +2,12 @@ import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { PRODUCT_TYPES, type ProductType } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import { Unreadable } from '../cell.ts';
-import { compileCondition, type Test } from '../condition.ts';
-import { compileField, type Field } from '../field.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
+import { Unreadable } from '../values/cell.ts';
+import { compileCondition, type Test } from '../values/condition.ts';
+import { compileField, type Field } from '../values/field.ts';
 
 export type TypeOf = (
   rows: RecordRows,

@@ -1,10 +1,7 @@
 import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { ProductOption, Variant } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import { Unreadable } from '../cell.ts';
 import type { Clock } from '../clock.ts';
-import { compileCondition, type Test } from '../condition.ts';
-import { compileRowField, type RowField } from '../field.ts';
 import { chooseVariants, combine, type OptionRules } from '../options/choose-variants.ts';
 import {
   childOptionReader,
@@ -12,12 +9,15 @@ import {
   noOptions,
   type OptionReader,
 } from '../options/read-options.ts';
-import { compilePricing, type Pricing } from '../pricing.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
-import { compileWeight, type WeightUnit } from '../weight.ts';
+import { Unreadable } from '../values/cell.ts';
+import { compileCondition, type Test } from '../values/condition.ts';
+import { compileRowField, type RowField } from '../values/field.ts';
 import { inheriting } from './inherit.ts';
+import { compilePricing, type Pricing } from './pricing.ts';
+import { compileWeight, type WeightUnit } from './weight.ts';
 
 /** What a product is bought as. */
 export interface ProductVariants {

@@ -1,10 +1,10 @@
 import type { Transform, TransformObject } from '../../config/mapping/mapping-transform.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { isTimezone } from '../../model/timezone.ts';
-import type { ItemKind } from '../cell.ts';
 import type { Path } from '../problems.ts';
 import { argument, type Scope } from '../scope.ts';
-import { compileTemplate } from '../template.ts';
+import type { ItemKind } from '../values/cell.ts';
+import { compileTemplate } from '../values/template.ts';
 import { boolean } from './boolean.ts';
 import { date, dateReader } from './date.ts';
 import { email } from './email.ts';

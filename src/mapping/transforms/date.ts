@@ -1,4 +1,4 @@
-import { type Cell, Moment, Unreadable } from '../cell.ts';
+import { type Cell, Moment, Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 import { zonedTime } from './zoned-time.ts';
 

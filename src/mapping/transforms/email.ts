@@ -1,4 +1,4 @@
-import { Unreadable } from '../cell.ts';
+import { Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 
 const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;

@@ -1,4 +1,4 @@
-import type { Item } from '../cell.ts';
+import type { Item } from '../values/cell.ts';
 import type { Step } from './transform.ts';
 
 /** What makes characters of a list ordinary. */

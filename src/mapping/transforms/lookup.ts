@@ -1,5 +1,5 @@
-import { type Cell, type ItemKind, Unreadable } from '../cell.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
+import { type Cell, type ItemKind, Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 
 /** What becomes of a word that a lookup does not have. */

@@ -1,4 +1,4 @@
-import { type Cell, Unreadable } from '../cell.ts';
+import { type Cell, Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 
 /** How numbers are written. */

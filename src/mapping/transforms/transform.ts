@@ -1,5 +1,5 @@
-import type { Cell, ItemKind, Kind, Present } from '../cell.ts';
 import type { SourceRow } from '../source-row.ts';
+import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
 
 /** One step of a pipeline, ready to run. Steps on single items are applied to each item of a list. */
 export interface Step {

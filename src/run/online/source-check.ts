@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
-import { fitHeader } from '../../mapping/header-fit.ts';
+import { fitHeader } from '../../mapping/columns/header-fit.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { findFiles } from '../../source/find-files.ts';

@@ -1,4 +1,4 @@
-import type { ColumnSpec, MappingSpec } from '../config/mapping/mapping-spec.ts';
+import type { ColumnSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { loosened } from './header-pattern.ts';
 
 /** A field that a mapping of one's own begins with, and the column of the file that likely holds it. */

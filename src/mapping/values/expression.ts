@@ -1,5 +1,5 @@
+import type { SourceRow } from '../source-row.ts';
 import type { Cell, Kind } from './cell.ts';
-import type { SourceRow } from './source-row.ts';
 
 /** Reads a value from a row; `n` is the member of a family where one is gone through, otherwise 0. */
 export type Read = (row: SourceRow, n: number) => Cell;

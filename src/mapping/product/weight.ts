@@ -1,12 +1,12 @@
-import type { VariantsSpec } from '../config/mapping/mapping-product.ts';
-import { Unreadable } from './cell.ts';
-import { compileAs, compileValue } from './compile-value.ts';
+import type { VariantsSpec } from '../../config/mapping/mapping-product.ts';
+import type { Path } from '../problems.ts';
+import type { Scope } from '../scope.ts';
+import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
+import { Unreadable } from '../values/cell.ts';
+import { compileAs, compileValue } from '../values/compile-value.ts';
+import type { Read } from '../values/expression.ts';
+import type { RowField } from '../values/field.ts';
 import { roundTo } from './decimal.ts';
-import type { Read } from './expression.ts';
-import type { RowField } from './field.ts';
-import type { Path } from './problems.ts';
-import type { Scope } from './scope.ts';
-import { PLAIN_NUMBER, readNumber } from './transforms/number.ts';
 
 /** The units a store may weigh in. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';

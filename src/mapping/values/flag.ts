@@ -1,11 +1,11 @@
-import type { Condition } from '../config/mapping/mapping-condition.ts';
-import type { Flag } from '../config/mapping/mapping-value.ts';
+import type { Condition } from '../../config/mapping/mapping-condition.ts';
+import type { Flag } from '../../config/mapping/mapping-value.ts';
+import type { Path } from '../problems.ts';
+import { resolveName, type Scope } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
 import { compileAs } from './compile-value.ts';
 import { columnsOf, compileCondition } from './condition.ts';
 import type { Read } from './expression.ts';
-import type { Path } from './problems.ts';
-import { resolveName, type Scope } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
 
 /** Compiles a yes/no field. A condition on columns that the file lacks altogether says nothing. */
 export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {

@@ -1,4 +1,4 @@
-import type { Reason } from '../model/reason.ts';
+import type { Reason } from '../../model/reason.ts';
 
 /** A date or a moment. `wholeDay` when the source named no time: it then stands for the whole of that day. */
 export class Moment {

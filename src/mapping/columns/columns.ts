@@ -1,4 +1,4 @@
-import type { ColumnSpec } from '../config/mapping/mapping-spec.ts';
+import type { ColumnSpec } from '../../config/mapping/mapping-spec.ts';
 import { type HeaderPattern, parseHeaderPattern } from './header-pattern.ts';
 
 /** A set of columns numbered by `{n}`, or the repeats of one header. Its members differ from file to file. */

@@ -1,10 +1,10 @@
-import type { CellTest, Condition, Matcher, Word } from '../config/mapping/mapping-condition.ts';
-import type { Path } from './problems.ts';
+import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/mapping-condition.ts';
+import type { Path } from '../problems.ts';
+import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
+import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
+import { compilePattern } from '../transforms/pattern.ts';
 import { cleanCell } from './read-cell.ts';
-import { type Named, resolveName, type Scope, unknownName } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
-import { NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
-import { compilePattern } from './transforms/pattern.ts';
 
 /** A condition ready to be judged on a row; `n` is the member of a family where one is gone through. */
 export type Test = (row: SourceRow, n: number) => boolean;

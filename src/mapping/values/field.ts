@@ -1,14 +1,14 @@
-import type { Transform } from '../config/mapping/mapping-transform.ts';
-import type { BlankRule, Value, ValueObject } from '../config/mapping/mapping-value.ts';
+import type { Transform } from '../../config/mapping/mapping-transform.ts';
+import type { BlankRule, Value, ValueObject } from '../../config/mapping/mapping-value.ts';
+import type { Path } from '../problems.ts';
+import type { RecordRows } from '../record-rows.ts';
+import type { Scope } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
+import { slugify } from '../transforms/slug.ts';
 import { type Cell, type Item, isList, type Kind, Unreadable } from './cell.ts';
 import { coerce } from './coerce.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
 import type { Expression } from './expression.ts';
-import type { Path } from './problems.ts';
-import type { RecordRows } from './record-rows.ts';
-import type { Scope } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
-import { slugify } from './transforms/slug.ts';
 
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;

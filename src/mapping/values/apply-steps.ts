@@ -1,6 +1,6 @@
+import type { SourceRow } from '../source-row.ts';
+import type { Step } from '../transforms/transform.ts';
 import { type Cell, type Item, isList, type Present, Unreadable } from './cell.ts';
-import type { SourceRow } from './source-row.ts';
-import type { Step } from './transforms/transform.ts';
 
 /** Sends a value through the steps; blanks and what cannot be read go past those that do not want them. */
 export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n: number): Cell {

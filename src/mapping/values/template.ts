@@ -1,8 +1,8 @@
+import type { Path } from '../problems.ts';
+import { resolveName, type Scope, unknownName } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
 import type { Cell } from './cell.ts';
-import type { Path } from './problems.ts';
 import { cleanCell } from './read-cell.ts';
-import { resolveName, type Scope, unknownName } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
 
 /** A text with values filled in; blank when any of them is. `value` is what a pipeline has come to. */
 export type Template = (row: SourceRow, n: number, value: string) => Cell;

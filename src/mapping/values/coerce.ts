@@ -1,12 +1,12 @@
+import type { Path } from '../problems.ts';
+import type { Scope } from '../scope.ts';
+import { boolean } from '../transforms/boolean.ts';
+import { date, dateReader } from '../transforms/date.ts';
+import { number, PLAIN_NUMBER } from '../transforms/number.ts';
+import { readingStep, type Step } from '../transforms/transform.ts';
 import { applySteps } from './apply-steps.ts';
 import { isList, itemKind, type Kind, nameOfKind, Unreadable } from './cell.ts';
 import type { Expression } from './expression.ts';
-import type { Path } from './problems.ts';
-import type { Scope } from './scope.ts';
-import { boolean } from './transforms/boolean.ts';
-import { date, dateReader } from './transforms/date.ts';
-import { number, PLAIN_NUMBER } from './transforms/number.ts';
-import { readingStep, type Step } from './transforms/transform.ts';
 
 /**
  * Brings a value to the kind that its place wants, where that is plain: a text is read as a number, a yes/no word or

@@ -1,14 +1,14 @@
-import type { Transform } from '../config/mapping/mapping-transform.ts';
-import type { Value, ValueObject } from '../config/mapping/mapping-value.ts';
+import type { Transform } from '../../config/mapping/mapping-transform.ts';
+import type { Value, ValueObject } from '../../config/mapping/mapping-value.ts';
+import type { Path } from '../problems.ts';
+import { resolveName, type Scope, unknownName } from '../scope.ts';
 import { applySteps } from './apply-steps.ts';
 import { type Item, isList, type Kind, Unreadable } from './cell.ts';
 import { coerce } from './coerce.ts';
 import { compileCondition } from './condition.ts';
 import type { Expression } from './expression.ts';
 import { compileSteps } from './pipeline.ts';
-import type { Path } from './problems.ts';
 import { cleanCell } from './read-cell.ts';
-import { resolveName, type Scope, unknownName } from './scope.ts';
 import { compileTemplate } from './template.ts';
 
 const NONE: ReadonlySet<string> = new Set();

@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
+import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 
 /** The columns, by the mapping's names, without which a file is not of its format. */
 export function requiredColumns(spec: MappingSpec): readonly string[] {

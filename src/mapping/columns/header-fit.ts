@@ -1,5 +1,5 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import { MappingError } from '../model/errors.ts';
+import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
+import { MappingError } from '../../model/errors.ts';
 import { bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';
 import { loosened } from './header-pattern.ts';

@@ -1,10 +1,10 @@
-import type { Transform } from '../config/mapping/mapping-transform.ts';
+import type { Transform } from '../../config/mapping/mapping-transform.ts';
+import type { Path } from '../problems.ts';
+import type { Scope } from '../scope.ts';
+import { compileTransform } from '../transforms/compile-transform.ts';
+import type { Step } from '../transforms/transform.ts';
 import { itemKind, type Kind, nameOfKind } from './cell.ts';
 import { readingStepFor } from './coerce.ts';
-import type { Path } from './problems.ts';
-import type { Scope } from './scope.ts';
-import { compileTransform } from './transforms/compile-transform.ts';
-import type { Step } from './transforms/transform.ts';
 
 /** Compiles the transforms of a pipeline, and checks that each can work on what the one before gives. */
 export function compileSteps(
