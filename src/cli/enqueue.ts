@@ -2,7 +2,7 @@ import { openWorkspace } from '../config/workspace.ts';
 import { StateError, UsageError } from '../model/errors.ts';
 import { enqueueRun } from '../queue/enqueue-run.ts';
 import { openQueues } from '../queue/open-queues.ts';
-import { readStoredReport } from '../run/run-report.ts';
+import { readStoredReport } from '../run/report/run-report.ts';
 import { followRun } from './follow-run.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';

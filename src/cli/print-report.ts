@@ -2,7 +2,7 @@ import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { withShownFiles } from '../run/export/shown-location.ts';
-import type { RunReport } from '../run/run-report.ts';
+import type { RunReport } from '../run/report/run-report.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */

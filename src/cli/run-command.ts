@@ -1,6 +1,6 @@
 import type { RunEvent } from '../run/events.ts';
+import type { RunReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
-import type { RunReport } from '../run/run-report.ts';
 import { tellEnd } from '../run/tell-end.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';

@@ -2,7 +2,7 @@ import { jobsText } from '../report/jobs-text.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { withShownFiles } from '../run/export/shown-location.ts';
-import { readStoredReport } from '../run/run-report.ts';
+import { readStoredReport } from '../run/report/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';

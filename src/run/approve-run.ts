@@ -8,8 +8,8 @@ import { supersedeOthers } from './import/continue-run.ts';
 import { finishStep } from './import/finish-step.ts';
 import type { ImportRequest } from './import/import-request.ts';
 import { laterRun } from './later-run.ts';
+import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
-import type { RunReport } from './run-report.ts';
 import { watchedRun } from './watched-run.ts';
 
 /**

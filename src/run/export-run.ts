@@ -5,8 +5,8 @@ import { finishExport } from './export/finish-export.ts';
 import { newExportRun } from './export/new-export-run.ts';
 import { readStep } from './export/read-step.ts';
 import { writeStep } from './export/write-step.ts';
+import type { RunReport } from './report/run-report.ts';
 import { lockJob, refuseUnlessHeld, whileHeld } from './run-locks.ts';
-import type { RunReport } from './run-report.ts';
 import { watchedRun } from './watched-run.ts';
 
 /**

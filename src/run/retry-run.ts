@@ -12,8 +12,8 @@ import type { ImportRequest } from './import/import-request.ts';
 import { newRun } from './import/new-run.ts';
 import { planStep } from './import/plan-step.ts';
 import { type Stage, stageStep } from './import/stage-step.ts';
+import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
-import type { RunReport } from './run-report.ts';
 import { watchedRun } from './watched-run.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { explainError, StoreferryError } from '../model/errors.ts';
-import type { RunReport } from './run-report.ts';
+import type { RunReport } from './report/run-report.ts';
 
 /** A bug of our own that ended a run. The run is written down as failed, and this is its report. */
 export class RunBug extends Error {

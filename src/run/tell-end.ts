@@ -7,7 +7,7 @@ import {
 } from '../report/notification.ts';
 import type { RunContext } from './context.ts';
 import { shownFile } from './export/shown-location.ts';
-import type { RunReport } from './run-report.ts';
+import type { RunReport } from './report/run-report.ts';
 
 /** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
 export async function tellEnd(

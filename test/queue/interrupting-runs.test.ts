@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
-import type { RunReport } from '../../src/run/run-report.ts';
+import type { RunReport } from '../../src/run/report/run-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { coordinator, openShop, resent, type Shop, until } from './workers-setup.ts';

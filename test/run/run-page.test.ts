@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { readStoredReport } from '../../src/run/run-report.ts';
+import { readStoredReport } from '../../src/run/report/run-report.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { setupNightly } from '../support/nightly.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asItStands } from '../../run/as-it-stands.ts';
 import { askToInterrupt } from '../../run/interrupt-run.ts';
 import { laterRun } from '../../run/later-run.ts';
-import { readStoredReport } from '../../run/run-report.ts';
+import { readStoredReport } from '../../run/report/run-report.ts';
 import type { Action } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { DashboardLog } from '../dashboard-log.ts';

@@ -4,7 +4,7 @@ import { html } from '../../report/html/markup.ts';
 import { safetyFound } from '../../report/safety-words.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed } from '../../report/wording/words.ts';
-import type { RunReport } from '../../run/run-report.ts';
+import type { RunReport } from '../../run/report/run-report.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { at } from './confirm-run.ts';

@@ -4,7 +4,7 @@ import { withoutPersonalData } from '../../report/wording/personal-data.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
 import { laterRun, laterThanRejects } from '../../run/later-run.ts';
-import { readStoredReport } from '../../run/run-report.ts';
+import { readStoredReport } from '../../run/report/run-report.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { runActions } from './run-actions.ts';
 import type { RunPageFacts } from './run-page.ts';

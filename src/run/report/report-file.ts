@@ -1,4 +1,4 @@
-import type { RunFolder } from '../state/artifacts.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 
 /** The report of a run as one file to look at, print and mail, beside its other files. */
 export const REPORT_FILE = 'report.html';

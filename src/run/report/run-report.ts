@@ -1,15 +1,15 @@
-import { readExported } from '../export/exported-file.ts';
-import type { Exported } from '../model/exported.ts';
-import type { Plan } from '../model/plan.ts';
-import { ReasonTally } from '../model/reason-tally.ts';
-import type { Run } from '../model/run.ts';
-import { readPlan } from '../plan/plan-file.ts';
-import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
-import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../report/run-totals.ts';
-import type { RunContext } from './context.ts';
+import { readExported } from '../../export/exported-file.ts';
+import type { Exported } from '../../model/exported.ts';
+import type { Plan } from '../../model/plan.ts';
+import { ReasonTally } from '../../model/reason-tally.ts';
+import type { Run } from '../../model/run.ts';
+import { readPlan } from '../../plan/plan-file.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-totals.ts';
+import type { RunContext } from '../context.ts';
+import { readTraffic } from '../traffic/traffic-file.ts';
 import { type KeptReport, readKeptReport } from './kept-report.ts';
 import { reportFileIn } from './report-file.ts';
-import { readTraffic } from './traffic/traffic-file.ts';
 
 /** Everything worth telling about a run, from what the state and its folder remember. */
 export interface RunReport extends KeptReport {

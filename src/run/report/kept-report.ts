@@ -1,11 +1,11 @@
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { ReasonGroup } from '../model/plan.ts';
-import type { Reason } from '../model/reason.ts';
-import type { RunTotals } from '../model/run.ts';
-import type { Traffic } from '../model/traffic.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import type { ChangedId } from '../state/state.ts';
+import type { ReasonGroup } from '../../model/plan.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { RunTotals } from '../../model/run.ts';
+import type { Traffic } from '../../model/traffic.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import type { ChangedId } from '../../state/state.ts';
 
 /** What was collected of a run when it ended, so that it is not read together again each time somebody looks. */
 const KEPT_REPORT_FILE = 'report.json';

@@ -1,9 +1,9 @@
-import type { StoreConfig } from '../config/stores.ts';
-import type { ListHistory } from '../model/list-history.ts';
-import { PROGRAM } from '../report/next-steps.ts';
-import { withoutPersonalData } from '../report/wording/personal-data.ts';
-import type { RunContext } from './context.ts';
-import { withShownFiles } from './export/shown-location.ts';
+import type { StoreConfig } from '../../config/stores.ts';
+import type { ListHistory } from '../../model/list-history.ts';
+import { PROGRAM } from '../../report/next-steps.ts';
+import { withoutPersonalData } from '../../report/wording/personal-data.ts';
+import type { RunContext } from '../context.ts';
+import { withShownFiles } from '../export/shown-location.ts';
 import { REPORT_FILE } from './report-file.ts';
 import type { RunReport } from './run-report.ts';
 
@@ -25,7 +25,7 @@ export async function writeReport(
   const folder = context.artifacts.run(report.run.id);
   try {
     // Loaded when the work is done: what draws it takes longer to load than a small plan to make.
-    const { reportDocument } = await import('../report/html/report-document.ts');
+    const { reportDocument } = await import('../../report/html/report-document.ts');
     const { requestsPerSecond } = store.limits;
     const document = await reportDocument({
       ...withoutPersonalData(withShownFiles(report, context.workspaceDir)),
