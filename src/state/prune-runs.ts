@@ -1,4 +1,4 @@
-import type { Run } from '../model/run.ts';
+import { type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { State } from './state.ts';
 
@@ -11,9 +11,17 @@ export interface Spared {
   readonly most: number;
 }
 
-/** The runs of one job that need not be kept, given newest first. A run under way is never among them. */
+/**
+ * The runs of one job that need not be kept, given newest first. Never among them is a run under way, nor one that a
+ * later run continues or supersedes: twenty plans made meanwhile must not take what it has left to send.
+ */
 export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run[] {
-  return runs.slice(keep).filter(({ status }) => status !== 'running');
+  return runs.slice(keep).filter((run) => run.status !== 'running' && !awaitsNext(run));
+}
+
+/** Without a digest it has not read its source, and has nothing to continue. */
+function awaitsNext({ kind, status, digest }: Run): boolean {
+  return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status) && digest !== null;
 }
 
 /**
