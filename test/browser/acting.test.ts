@@ -25,7 +25,7 @@ async function begin(page: Page, { url }: ServedDashboard, job: string): Promise
 }
 
 async function outcome(page: Page, words: string): Promise<void> {
-  await page.locator('.lead .badge', { hasText: words }).waitFor();
+  await page.locator('.lead .badge', { hasText: new RegExp(`^${words}$`) }).waitFor();
 }
 
 /** Resolves when a figure that the page began with has become another. */
