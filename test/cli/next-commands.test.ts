@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
-import { shellWord, typedProgram } from '../../src/cli/typed-program.ts';
+import { shellWord, typedProgram, withProgram } from '../../src/cli/typed-program.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
@@ -24,6 +24,15 @@ describe('the commands to type next', () => {
     const { terminal, err } = memoryTerminal();
     expect(await runCommandLine(['-C', dir, 'runs', 'k3f9'], terminal)).toBe(2);
     expect(err()).toBe(`There is no run k3f9.\n\`storeferry -C ${dir} runs\` lists the latest.\n`);
+  });
+
+  it('reach it whichever command a text names, but for those that need none', async () => {
+    const { terminal, out } = memoryTerminal();
+    await runCommandLine(['--help'], terminal);
+    const commands = [...out().matchAll(/^ {2}([a-z]+) .*/gm)].map(([, name = '']) => name);
+    expect(commands).toContain('dashboard');
+    const left = commands.filter((name) => withProgram(`storeferry ${name} X`, 'P') !== `P ${name} X`);
+    expect(left).toEqual(['init', 'schema', 'demo', 'help']);
   });
 
   it('name the workspace only where -C did, and npm only where npm started it', () => {

@@ -1,0 +1,69 @@
+import { type Command, Option } from 'commander';
+import type { Calling } from './calling.ts';
+import { examples, JSON_OPTION, wholeNumber } from './options.ts';
+
+/** The commands that plan and run jobs in this process, and show what became of them. */
+export function addRunCommands(program: Command, { invocation, finish }: Calling): void {
+  program
+    .command('plan')
+    .argument('<job>', 'a job: the name of a file in jobs/')
+    .description('show what a run would change; sends nothing to the store')
+    .option(...JSON_OPTION)
+    .option('--resend', 'as if the store had forgotten everything: plan every record')
+    .addHelpText('after', examples('plan nightly-catalog', 'plan nightly-catalog --json'))
+    .action(async (job: string, options) =>
+      finish(await (await import('../plan.ts')).plan(invocation(), job, options)),
+    );
+
+  program
+    .command('run')
+    .argument('<job>', 'a job: the name of a file in jobs/')
+    .description('run a job in this process: apply an import, read an export; continues what did not finish')
+    .option(...JSON_OPTION)
+    .option('--resend', 'send every record, whatever was sent before (a store restored from backup)')
+    .addHelpText(
+      'after',
+      examples('run nightly-catalog', 'run list-statistics', 'run nightly-catalog --json > result.json'),
+    )
+    .action(async (job: string, options) =>
+      finish(await (await import('../run.ts')).run(invocation(), job, options)),
+    );
+
+  program
+    .command('approve')
+    .argument('<run>', 'the id of a planned or stopped run')
+    .description('apply exactly the plan of that run, safety limits or not')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('approve k3v9x2'))
+    .action(async (run: string, options) =>
+      finish(await (await import('../approve.ts')).approve(invocation(), run, options)),
+    );
+
+  program
+    .command('retry')
+    .argument('<run>', 'the id of the latest run of its job')
+    .description('send the rejects file of a run as you have corrected it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('retry k3v9x2'))
+    .action(async (run: string, options) =>
+      finish(await (await import('../retry.ts')).retry(invocation(), run, options)),
+    );
+
+  program
+    .command('runs')
+    .argument('[run]', 'the id of a run, to see all of it')
+    .description('list the jobs, when each runs next, and the latest runs; or show one run')
+    .addOption(new Option('--limit <n>', 'how many to list').default(20).argParser(wholeNumber(1, 1000)))
+    .option('--job <job>', 'only runs of this job')
+    .addHelpText('after', examples('runs', 'runs k3v9x2', 'runs --job nightly-catalog'))
+    .action(async (run: string | undefined, options) =>
+      finish(await (await import('../runs.ts')).runs(invocation(), run, options)),
+    );
+
+  program
+    .command('stats')
+    .argument('<job>', 'a job that collects list statistics (`mode: append`)')
+    .description('draw how the subscriber lists have fared: subscribers, open and click rate')
+    .addHelpText('after', examples('stats list-statistics'))
+    .action(async (job: string) => finish(await (await import('../stats.ts')).stats(invocation(), job)));
+}
