@@ -4,6 +4,7 @@ import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
+import { redisFailure } from '../state/redis/connect.ts';
 import type { OpenContext } from './open-context.ts';
 
 /** Where jobs stand, and where to ask who runs them: queues that are open already, or Redis. */
@@ -37,10 +38,14 @@ export async function listJobs(
 }
 
 async function askQueues({ redisUrl, queues }: Listing) {
-  if (queues != null) return await askOpened(queues);
   if (redisUrl === undefined) return null;
-  await using opened = await openQueues({ redisUrl, patient: false, onError: () => {} });
-  return await askOpened(opened);
+  try {
+    if (queues != null) return await askOpened(queues);
+    await using opened = await openQueues({ redisUrl, patient: false, onError: () => {} });
+    return await askOpened(opened);
+  } catch (error) {
+    throw redisFailure(error, redisUrl);
+  }
 }
 
 async function askOpened(queues: Queues) {

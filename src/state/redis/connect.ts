@@ -39,7 +39,7 @@ export async function connectRedis({
   }
   const { nodes, db } = address;
   const options = { ...serverOptions(address), ...manners(patienceMs) };
-  const shown = nodes.map(({ host, port }) => `${host}:${port}`).join(',');
+  const shown = shownNodes(nodes);
   const single = await firstThatAnswers(nodes, { ...options, db }, patienceMs, shown);
   if (single !== 'cluster') {
     if (nodes.length === 1) return connection(single, shown, (answer) => answer);
@@ -102,6 +102,16 @@ export function serverOptions({ username, password, tls }: RedisAddress) {
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
   };
+}
+
+/** What went wrong with another client of the same Redis, such as BullMQ's, told as `ask` tells it. */
+export function redisFailure(error: unknown, url: string): StateError {
+  if (error instanceof StateError) return error;
+  return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
+}
+
+function shownNodes(nodes: RedisAddress['nodes']): string {
+  return nodes.map(({ host, port }) => `${host}:${port}`).join(',');
 }
 
 function connection(

@@ -68,13 +68,16 @@ describeWithRedis('over Redis', () => {
   });
 
   it('says so, and shows no stack, while Redis is away', async () => {
-    await using shop = await openShop({ products: 1 });
+    await using shop = await openShop({ products: 1, job: { schedule: '{ cron: "0 2 * * *" }' } });
     const dashboard = await serveDashboard(shop.workspace);
     const client = await dashboard.signedIn('full');
     await shop.redis.kill();
-    const answer = await client.get('/runs');
-    expect(answer.status).toBe(503);
-    expect(answer.body).not.toMatch(/\bat .*\.ts:\d/);
+    // The jobs are asked of the queues as well, and those of Redis by another client.
+    for (const answer of await Promise.all(['/', '/runs'].map((path) => client.get(path)))) {
+      expect(answer.status).toBe(503);
+      expect(answer.words).toContain(`Redis at 127.0.0.1:${shop.redis.port} cannot be reached`);
+      expect(answer.body).not.toMatch(/\bat .*\.ts:\d/);
+    }
     await shop.redis.restart();
     await expect.poll(async () => (await client.get('/runs')).status, { timeout: 15_000 }).toBe(200);
   }, 60_000);
