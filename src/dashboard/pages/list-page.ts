@@ -74,7 +74,7 @@ function latestTable(lists: readonly ListTrend[], reading: Reading): Markup {
       { header: 'List' },
       ...MEASURES.flatMap(({ name }) => [
         { header: sentence(name), numeric: true },
-        { header: 'Change', numeric: true },
+        { header: 'Change', numeric: true, bare: true },
       ]),
       { header: 'Read', short: true },
     ],
