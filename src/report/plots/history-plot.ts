@@ -22,6 +22,10 @@ export interface Night {
 }
 
 const SIZE = { width: 416, height: 104, marginLeft: 6, marginRight: 6, marginTop: 24, marginBottom: 22 };
+/** How bars are drawn whose data name their own fill, opacity and title. */
+const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
+/** How the figure stands above its bar. */
+const FIGURE_ABOVE = { lineAnchor: 'bottom', dy: -4, fontWeight: 600, fill: 'var(--ink)' } as const;
 /** As wide as the longest figure, `59 min 59 s`, where all the bands are full. */
 const LABEL_BANDS = 4;
 /** Of fewer nights the dates of the first and the last would meet. */
@@ -66,20 +70,13 @@ async function durationPlot(nights: readonly Night[]): Promise<Markup> {
       plot.barY(bars, {
         x: 'index',
         y: 'value',
-        fill: 'fill',
-        fillOpacity: 'opacity',
-        title: 'title',
-        insetLeft: 1,
-        insetRight: 1,
+        ...BAR,
       }),
       plot.text(bars, {
         x: 'index',
         y: 'value',
         text: 'label',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fontWeight: 600,
-        fill: 'var(--ink)',
+        ...FIGURE_ABOVE,
       }),
       plot.ruleY([0]),
       dates(plot, nights),
@@ -132,20 +129,13 @@ async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
         x: 'index',
         y1: 'from',
         y2: 'to',
-        fill: 'fill',
-        fillOpacity: 'opacity',
-        title: 'title',
-        insetLeft: 1,
-        insetRight: 1,
+        ...BAR,
       }),
       plot.text(labels, {
         x: 'index',
         y: 'value',
         text: 'label',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fontWeight: 600,
-        fill: 'var(--ink)',
+        ...FIGURE_ABOVE,
       }),
       plot.ruleY([0]),
       dates(plot, nights),
