@@ -12,6 +12,6 @@ export class PageError extends Error {
 }
 
 /** Nothing is at this address. */
-export function notFound(message = 'Nothing is at this address.'): PageError {
+export function notFound(message = 'Nothing is at this address. Begin with the jobs, at /.'): PageError {
   return new PageError(404, 'Not found', message);
 }

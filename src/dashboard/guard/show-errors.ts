@@ -18,6 +18,9 @@ interface ShownError {
 /** Shows an error as a page. */
 export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
+const NO_QUEUES =
+  'There are queues only with Redis: set REDIS_URL, start the dashboard again, and a worker beside it.';
+
 /** Shows whatever goes wrong as a page that says what to do; bugs are logged, and found there by a reference. */
 export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
   const show: ShowError = (error, request, reply) => {
@@ -42,7 +45,10 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     );
   };
   app.setErrorHandler(show);
-  app.setNotFoundHandler((request, reply) => show(notFound(), request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const noQueues = dashboard.redisUrl === undefined && /^\/queues\b/.test(request.url);
+    return show(notFound(noQueues ? NO_QUEUES : undefined), request, reply);
+  });
   return show;
 }
 

@@ -106,6 +106,20 @@ describe('a run under way', () => {
     await expect.poll(() => listen(client, run).status).toBe(200);
     expect((await client.get('/runs/nosuchrun/events')).status).toBe(404);
   });
+
+  it('says of an address that leads nowhere where to go, and of queues what they need', async () => {
+    await using nightly = await setupNightly(1);
+    const dashboard = await serveDashboard(nightly.workspace);
+    const client = await dashboard.signedIn('full');
+    for (const [path, words] of [
+      ['/nowhere', 'Begin with the jobs'],
+      ['/queues', 'set REDIS_URL'],
+    ] as const) {
+      const answer = await client.get(path);
+      expect(answer.status).toBe(404);
+      expect(answer.words).toContain(words);
+    }
+  });
 });
 
 it('tells at once of a run that has ended', async () => {
