@@ -170,7 +170,7 @@ describeWithBrowser('every page in a browser', () => {
     const again = page.getByRole('link', { name: 'look again' });
     const outcome = async () => {
       if ((await again.count()) > 0) await again.click();
-      return await page.locator('.lead .badge').innerText();
+      return (await page.locator('.lead .badge').allInnerTexts()).join();
     };
     await expect.poll(outcome, { timeout: 20_000 }).toBe('Stopped by a safety limit');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();

@@ -21,7 +21,7 @@ import { trafficSection } from './sections/traffic-section.ts';
 export async function reportSections(facts: ReportFacts): Promise<Markup> {
   return html`<div class="report">
 ${[
-  headlineSection(facts),
+  !isShownLive(facts) && headlineSection(facts),
   nextSection(facts),
   exportSection(facts),
   await listsSection(facts),
@@ -37,4 +37,9 @@ ${[
   sourceSection(facts),
   aboutSection(facts),
 ]}</div>`;
+}
+
+/** The dashboard shows above the report how far a run under way is: its headline would be as old as the page. */
+function isShownLive({ run, actions }: ReportFacts): boolean {
+  return run.status === 'running' && run.error === null && actions !== undefined;
 }
