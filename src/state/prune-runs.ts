@@ -1,4 +1,4 @@
-import { type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
+import { COMPLETED, type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { State } from './state.ts';
 
@@ -13,10 +13,12 @@ export interface Spared {
 
 /**
  * The runs of one job that need not be kept, given newest first. Never among them is a run under way, nor one that a
- * later run continues or supersedes: twenty plans made meanwhile must not take what it has left to send.
+ * later run continues or supersedes: twenty plans made meanwhile must not take what it has left to send. Nor the last
+ * that was completed: safety limits compare the next one with it.
  */
 export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run[] {
-  return runs.slice(keep).filter((run) => run.status !== 'running' && !awaitsNext(run));
+  const compared = runs.find(({ kind, status }) => kind === 'run' && COMPLETED.includes(status));
+  return runs.slice(keep).filter((run) => run.status !== 'running' && run !== compared && !awaitsNext(run));
 }
 
 /** Without a digest it has not read its source, and has nothing to continue. */

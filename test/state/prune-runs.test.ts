@@ -13,30 +13,32 @@ const root = mkdtempSync(join(tmpdir(), 'storeferry-prune-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the runs to prune', () => {
-  it('are those behind the newest 20, never one under way', () => {
+  it('are those behind the newest 20, never one under way, nor the last that was completed', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...RUN_STATUSES), { maxLength: 40 }), (statuses) => {
         const runs = statuses.map((status, index) => sampleRun({ id: `run-${index}`, status, digest: null }));
         const pruned = new Set(runsToPrune(runs).map(({ id }) => id));
+        const completed = statuses.findIndex((status) => status === 'done' || status === 'done-with-rejects');
         for (const [index, { id, status }] of runs.entries()) {
-          expect(pruned.has(id)).toBe(index >= RUNS_KEPT && status !== 'running');
+          expect(pruned.has(id)).toBe(index >= RUNS_KEPT && index !== completed && status !== 'running');
         }
       }),
     );
   });
 
-  it('are none that the next run continues, however many plans were made since', () => {
+  it('are none that the next run continues or is compared with, however many plans were made since', () => {
     const old = [
       sampleRun({ id: 'failed', status: 'failed', digest: 'd' }),
       sampleRun({ id: 'interrupted', kind: 'retry', status: 'interrupted', digest: 'd' }),
       sampleRun({ id: 'unread', status: 'failed', digest: null }),
       sampleRun({ id: 'plan', kind: 'plan', status: 'failed', digest: 'd' }),
       sampleRun({ id: 'done', status: 'done', digest: 'd' }),
+      sampleRun({ id: 'earlier', status: 'done', digest: 'd' }),
     ];
     const plans = range(RUNS_KEPT).map((n) =>
       sampleRun({ id: `plan-${n}`, kind: 'plan', status: 'planned' }),
     );
-    expect(runsToPrune([...plans, ...old]).map(({ id }) => id)).toEqual(['unread', 'plan', 'done']);
+    expect(runsToPrune([...plans, ...old]).map(({ id }) => id)).toEqual(['unread', 'plan', 'earlier']);
   });
 
   it('are removed with their files, those of other jobs excepted', async () => {
