@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { UsageError } from '../model/errors.ts';
+import { loadPlots } from '../report/plots/draw-plot.ts';
 import { buildDashboard, type DashboardParts } from './build-dashboard.ts';
 import { type Listen, ownAddresses } from './guard/own-addresses.ts';
 
@@ -33,7 +34,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   });
   const { host, port } = listen;
   try {
-    await app.listen({ host, port });
+    await Promise.all([app.listen({ host, port }), loadPlots()]);
   } catch (error) {
     await app.close();
     throw cannotListen(error, listen);

@@ -1,9 +1,15 @@
 import type * as PlotLibrary from '@observablehq/plot';
+import type * as Linkedom from 'linkedom';
 import { type Markup, trusted } from '../html/markup.ts';
 import { printable } from '../wording/printable.ts';
 
 /** What is drawn: marks and scales, of the library that is handed in. */
 export type Drawing = (plot: typeof PlotLibrary) => PlotLibrary.PlotOptions;
+
+/** The libraries that draw. Whoever will surely draw loads them before anybody waits for a page. */
+export async function loadPlots(): Promise<[typeof PlotLibrary, typeof Linkedom]> {
+  return await Promise.all([import('@observablehq/plot'), import('linkedom')]);
+}
 
 /**
  * Draws a plot as SVG that stands by itself: no ids, no style elements or attributes (a page's policy forbids them,
@@ -11,7 +17,7 @@ export type Drawing = (plot: typeof PlotLibrary) => PlotLibrary.PlotOptions;
  * whoever cannot see it. The library is loaded when first drawn with.
  */
 export async function drawPlot(drawing: Drawing, description: string): Promise<Markup> {
-  const [plot, { parseHTML }] = await Promise.all([import('@observablehq/plot'), import('linkedom')]);
+  const [plot, { parseHTML }] = await loadPlots();
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
   const svg = plot.plot({ ...drawing(plot), document, className: 'plot' });
   for (const style of svg.querySelectorAll('style')) style.remove();
