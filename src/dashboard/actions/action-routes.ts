@@ -16,8 +16,6 @@ import { type Beginning, confirmPlan, confirmRun } from './confirm-run.ts';
 import { type Confirmation, confirmationPage, onceOf } from './confirmation.ts';
 import { showResult } from './show-result.ts';
 
-const RUNS_LOOKED_AT = 10;
-
 interface OfJob {
   readonly Params: { readonly job: string };
 }
@@ -43,11 +41,14 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     if (run === undefined) throw notFound(`There is no run ${params.run}.`);
     return await asItStands(context, run);
   };
-  const beginningOf = async ({ params }: FastifyRequest<OfJob>): Promise<Beginning> => {
+  const jobOf = ({ params }: FastifyRequest<OfJob>) => {
     const workspace = dashboard.openWorkspace();
     if (!workspace.jobNames().includes(params.job)) throw notFound(`There is no job ${params.job}.`);
-    const job = workspace.job(params.job);
-    const runs = await context.state.runs.list({ job: job.name, limit: RUNS_LOOKED_AT });
+    return { workspace, job: workspace.job(params.job) };
+  };
+  const beginningOf = async (request: FastifyRequest<OfJob>): Promise<Beginning> => {
+    const { workspace, job } = jobOf(request);
+    const runs = await context.state.runs.list({ job: job.name });
     return {
       job,
       store: workspace.store(job.store),
@@ -61,7 +62,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     ask(request, reply, confirmRun(await beginningOf(request))),
   );
   app.post<OfJob>('/jobs/:job/run', async (request, reply) => {
-    const { job } = await beginningOf(request);
+    const { job } = jobOf(request);
     return await begin(request, reply, { command: 'run', job: job.name });
   });
 
@@ -69,7 +70,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     ask(request, reply, confirmPlan(await beginningOf(request))),
   );
   app.post<OfJob>('/jobs/:job/plan', async (request, reply) => {
-    const { job } = await beginningOf(request);
+    const { job } = jobOf(request);
     return await begin(request, reply, { command: 'plan', job: job.name });
   });
 
