@@ -1,21 +1,32 @@
 import type { Reason } from './reason.ts';
 
-/** The store acknowledged the operation. `id` is the id it answered (null for a delete). */
+/**
+ * The store's own answer proved the operation. `id` is the id it answered (null for a delete, or a store that answers
+ * none). `answeredUrl`: the url it answered, where that is another spelling of the one that was sent; such an id is
+ * used for a delete only once it was answered twice.
+ */
 export interface Applied {
   readonly kind: 'applied';
   readonly id: number | null;
+  readonly answeredUrl?: string;
 }
 
 /** The store refused the operation with a 4xx; it is not sent again by this run. */
 export interface Rejected {
   readonly kind: 'rejected';
   readonly reason: Reason;
+  /** An earlier attempt may have taken effect all the same. */
+  readonly inDoubt?: true;
 }
 
-/** The store failed for too long, or never answered: the operation may have arrived, and is sent on continuing. */
+/** The store failed for too long, or never answered: the operation is sent when the run continues. */
 export interface Unsent {
   readonly kind: 'unsent';
   readonly reason: Reason;
+  /** An attempt may have taken effect. */
+  readonly inDoubt?: true;
+  /** The store may still be at work on the last attempt. */
+  readonly atWork?: true;
 }
 
 /** What became of an operation. */
