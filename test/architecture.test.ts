@@ -65,7 +65,10 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'report'],
   yaml: ['config'],
   yauzl: ['source'],
-  zod: ['config', 'dashboard', 'export', 'mapping', 'plan', 'report', 'run', 'sandbox', 'source', 'state'],
+  zod: [
+    ...['config', 'dashboard', 'export', 'mapping', 'plan', 'queue'],
+    ...['report', 'run', 'sandbox', 'source', 'state'],
+  ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],

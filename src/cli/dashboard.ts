@@ -44,7 +44,9 @@ export async function dashboard(
   const log = workerLogger(terminal, secrets);
   const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
 
-  await using open = await openContext(directory, () => {}, stop);
+  await using open = await openContext(directory, () => {}, stop, {
+    onUnreadable: (problem) => log.warn({}, problem),
+  });
   const { context, redisUrl } = open;
   log.level = open.workspace.settings().logLevel;
   for (const secret of allSecrets(open.workspace)) secrets.add(secret);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import { UsageError } from '../model/errors.ts';
+import { explainError, type StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { PROGRAM } from '../report/next-steps.ts';
 import type { RunContext } from '../run/context.ts';
@@ -13,6 +13,9 @@ import { packageVersion } from './version.ts';
 /** Letters of a run id: none that could be taken for another when it is typed. */
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 8;
+
+/** So many problems are remembered as said. */
+const MOST_SAID = 1_000;
 
 /** An id that begins with a letter: the queue takes no id of digits only. */
 export function newRunId(): string {
@@ -35,6 +38,8 @@ export interface OpenContext extends AsyncDisposable {
 }
 
 interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
+  /** Called with each thing in the state that cannot be read and is left out, once. Default: prints it. */
+  readonly onUnreadable?: (problem: string) => void;
   /** Is told what happens between this process and its stores. */
   readonly listener?: StoreListener;
 }
@@ -50,13 +55,21 @@ export async function openContext(
   directory: string,
   onEvent: (event: RunEvent) => void,
   signal: AbortSignal,
-  { listener, program = PROGRAM, ...options }: ContextOptions = {},
+  {
+    listener,
+    program = PROGRAM,
+    onUnreadable = (problem) => void process.stderr.write(`${problem}\n`),
+    ...options
+  }: ContextOptions = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
   const { redisUrl, artifacts: place } = workspace.settings();
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
-  const state = await openState({ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options });
+  const state = await openState({
+    ...{ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options },
+    onUnreadable: onceEach(onUnreadable),
+  });
   const version = packageVersion();
   const stores = storeClients(version, state.sharedStore, listener);
   return {
@@ -80,6 +93,17 @@ export async function openContext(
       await stores[Symbol.asyncDispose]();
       await state[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** A dashboard reads the same records every second. */
+function onceEach(say: (problem: string) => void): (problem: StateError) => void {
+  const said = new Set<string>();
+  return (problem) => {
+    const text = explainError(problem);
+    if (said.has(text)) return;
+    if (said.size < MOST_SAID) said.add(text);
+    say(text);
   };
 }
 

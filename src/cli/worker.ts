@@ -36,6 +36,7 @@ export async function worker(
   const open = await openContext(directory, () => {}, stop, {
     patienceMs: PATIENCE_MS,
     listener: logStoreTraffic(log),
+    onUnreadable: (problem) => log.warn({}, problem),
     program,
   });
   const { workspace, context } = open;

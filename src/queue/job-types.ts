@@ -1,15 +1,21 @@
-/** What a job of the run queue carries: a reference; workspace and state hold the rest. */
-export interface RunJobData {
-  readonly job: string;
-  readonly resend: boolean;
-  /** The run it has become, once that has begun: a job that a worker takes a second time is not to become another. */
-  readonly run?: string;
-}
+import { z } from 'zod';
+
+const runJobData = z.object({
+  job: z.string(),
+  resend: z.boolean(),
+  run: z.string().exactOptional(),
+});
+
+/**
+ * What a job of the run queue carries: a reference; workspace and state hold the rest. `run` is the run it has become,
+ * once that has begun: a job that a worker takes a second time is not to become another.
+ */
+export type RunJobData = Readonly<z.infer<typeof runJobData>>;
+
+const tickData = z.object({ job: z.string() });
 
 /** What a tick of a schedule carries. */
-export interface TickData {
-  readonly job: string;
-}
+export type TickData = Readonly<z.infer<typeof tickData>>;
 
 /** How a queued run ended. */
 export interface RunJobResult {
@@ -18,11 +24,10 @@ export interface RunJobResult {
   readonly error: string | null;
 }
 
+const shardJobData = z.object({ run: z.string(), shard: z.int().positive() });
+
 /** What a job of a shard queue carries. */
-export interface ShardJobData {
-  readonly run: string;
-  readonly shard: number;
-}
+export type ShardJobData = Readonly<z.infer<typeof shardJobData>>;
 
 /** Why a run cannot go on after a shard. */
 export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
@@ -34,3 +39,21 @@ export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit'
 export type ShardJobResult =
   | { readonly status: 'delivered' | 'obsolete' }
   | { readonly status: ShardFailure; readonly message: string };
+
+/** What is said of a queued job that carries anything else. */
+export const UNREADABLE_JOB = 'the queued job cannot be read: another program or version has queued it';
+
+/** Whether a queued job carries what one of the run queue does: whoever can write to Redis can queue anything. */
+export function isRunJobData(data: unknown): data is RunJobData {
+  return runJobData.safeParse(data).success;
+}
+
+/** The same for a tick. */
+export function isTickData(data: unknown): data is TickData {
+  return tickData.safeParse(data).success;
+}
+
+/** The same for a shard. */
+export function isShardJobData(data: unknown): data is ShardJobData {
+  return shardJobData.safeParse(data).success;
+}

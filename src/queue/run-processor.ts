@@ -20,7 +20,7 @@ import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
 import { targetLockName } from '../state/lock-names.ts';
 import { jobSignal } from './job-signal.ts';
-import type { RunJobData, RunJobResult } from './job-types.ts';
+import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
 import { logRunEvents } from './log-run-events.ts';
 import type { WorkerLog } from './worker-log.ts';
 
@@ -50,6 +50,10 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
     token: string | undefined,
     cancelled: AbortSignal | undefined,
   ): Promise<RunJobResult> => {
+    if (!isRunJobData(queued.data)) {
+      log.error({ queued: queued.id }, UNREADABLE_JOB);
+      return { run: null, error: UNREADABLE_JOB };
+    }
     const { job } = queued.data;
     const signal = jobSignal(context.signal, cancelled);
     const logEvent = logRunEvents(log, job, context.clock);

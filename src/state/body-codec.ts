@@ -28,6 +28,10 @@ const LENGTH_BYTES = 4;
 /** A small window and little memory: setting them up is what the compression of a small body mostly costs. */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, dictionary: DICTIONARY } as const;
 
+/** No request body is larger: a row has at most 32 MiB (`rowBytes`). What unpacks to more was not packed here. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
+
 /** So many bodies fit into a block, and so many characters before no more are added: a block is unpacked as a whole. */
 export const BLOCK_BODIES = 16;
 export const BLOCK_CHARACTERS = 64 * 1024;
@@ -41,7 +45,7 @@ export function encodeBody(body: string): Buffer {
 export function decodeBody(stored: Uint8Array): string {
   return reading(() => {
     if (stored[0] !== FORMAT) throw new RangeError(`format ${stored[0]}, expected ${FORMAT}`);
-    return inflateRawSync(stored.subarray(1), OPTIONS).toString();
+    return inflateRawSync(stored.subarray(1), BOUNDED).toString();
   });
 }
 
@@ -66,7 +70,7 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
     if (stored[0] !== BLOCK_FORMAT) throw new RangeError(`format ${stored[0]}, expected ${BLOCK_FORMAT}`);
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
     const count = bytes.readUInt8(1);
-    const texts = inflateRawSync(bytes.subarray(2 + LENGTH_BYTES * count), OPTIONS);
+    const texts = inflateRawSync(bytes.subarray(2 + LENGTH_BYTES * count), BOUNDED);
     let end = 0;
     return Array.from({ length: count }, (_, position) => {
       const start = end;

@@ -1,3 +1,4 @@
+import type { StateError } from '../model/errors.ts';
 import type { State } from './state.ts';
 
 /** Which state to open, and where. */
@@ -14,6 +15,8 @@ export interface StateOptions {
   readonly patienceMs?: number | undefined;
   /** Done while the state opens: SQLite's thread takes as long to start as the modules of a run to load. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** Called with what is wrong with a shared record that is left out of what is read. */
+  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
 /** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
@@ -24,6 +27,7 @@ export async function openState({
   leaseMs,
   patienceMs,
   meanwhile,
+  onUnreadable,
 }: StateOptions): Promise<State> {
   // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
   if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir, meanwhile);
@@ -32,6 +36,6 @@ export async function openState({
     prefix,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(patienceMs === undefined ? {} : { patienceMs }),
-    meanwhile,
+    ...{ meanwhile, onUnreadable },
   });
 }

@@ -1,3 +1,4 @@
+import type { StateError } from '../model/errors.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis/connect.ts';
 import { redisKeys } from './redis/keys.ts';
 import { redisLedger } from './redis/ledger.ts';
@@ -20,6 +21,8 @@ export interface RedisStateOptions extends RedisConnectionOptions {
   readonly leaseMs?: number;
   /** Done while Redis answers. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** Called with what is wrong with a stored record that is left out of what is read. */
+  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
 /** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
@@ -27,6 +30,7 @@ export async function openRedisState({
   prefix,
   leaseMs = LEASE_MS,
   meanwhile,
+  onUnreadable = () => {},
   ...options
 }: RedisStateOptions): Promise<State> {
   const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
@@ -35,7 +39,7 @@ export async function openRedisState({
   const stores = redisSharedStores(connection, keys);
   return {
     ledger: (target) => redisLedger(connection, keys, target),
-    runs: redisRuns(connection, keys),
+    runs: redisRuns(connection, keys, onUnreadable),
     locks,
     sharedStore: stores.open,
     async [Symbol.asyncDispose]() {

@@ -35,13 +35,13 @@ describe('docker-compose.yml', () => {
 
   it('has a Redis that keeps what it is told, in a volume, and is well before a worker starts', () => {
     const command = redis.command?.join(' ') ?? '';
-    expect(command).toContain('--appendonly yes');
-    expect(command).toContain('--maxmemory-policy noeviction');
+    expect(command).toContain('appendonly yes');
+    expect(command).toContain('maxmemory-policy noeviction');
     expect(redis.volumes).toEqual(['redis:/data']);
     expect(volumes).toHaveProperty('redis');
-    expect(redis.healthcheck?.test).toEqual(['CMD', 'redis-cli', 'ping']);
+    expect(redis.healthcheck?.test.join(' ')).toContain('redis-cli --user storeferry ping');
     expect(worker.depends_on).toEqual({ redis: { condition: 'service_healthy' } });
-    expect(worker.environment['REDIS_URL']).toBe('redis://redis:6379');
+    expect(worker.environment['REDIS_URL']).toMatch(/^redis:..storeferry:\$\{REDIS_PASSWORD\}@redis:6379$/);
   });
 
   it('publishes nothing beyond this machine', () => {

@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq';
 import { enqueueRun } from '../enqueue-run.ts';
-import type { TickData } from '../job-types.ts';
+import { isTickData, type TickData, UNREADABLE_JOB } from '../job-types.ts';
 import type { Queues } from '../open-queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
 
@@ -21,7 +21,12 @@ export interface TickProcessorOptions {
  * is ever queued, so that a schedule faster than its job leaves no backlog, and no two runs overlap.
  */
 export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
-  return async ({ data: { job }, timestamp, opts }: Job<TickData, null>): Promise<null> => {
+  return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {
+    if (!isTickData(data)) {
+      log.error({ queued: tick }, UNREADABLE_JOB);
+      return null;
+    }
+    const { job } = data;
     if (!isScheduled(job)) {
       log.info({ job }, 'tick dropped: the job is scheduled no longer');
       return null;

@@ -7,7 +7,7 @@ import type { RunContext } from '../../run/context.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
 import { targetOf } from '../../run/run-locks.ts';
 import { jobSignal } from '../job-signal.ts';
-import type { ShardJobData, ShardJobResult } from '../job-types.ts';
+import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
 import type { WorkerLog } from '../worker-log.ts';
 import { maySend, runEndings } from './run-endings.ts';
 import { failureOf } from './shard-failure.ts';
@@ -60,6 +60,10 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     token: string | undefined,
     cancelled: AbortSignal | undefined,
   ): Promise<ShardJobResult> => {
+    if (!isShardJobData(queued.data)) {
+      log.error({ queued: queued.id }, UNREADABLE_JOB);
+      return { status: 'obsolete' };
+    }
     const { shard } = queued.data;
     const run = await runs.get(queued.data.run);
     if (!maySend(run)) return { status: 'obsolete' };

@@ -1,9 +1,15 @@
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
-import type { Reason } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
 import { targetTag } from '../lock-names.ts';
-import type { ChangedId, Refusal, Runs } from '../state.ts';
+import type { Runs } from '../state.ts';
+import {
+  parseStoredChangedId,
+  parseStoredReason,
+  parseStoredRefusal,
+  parseStoredRun,
+  UnreadableRecord,
+} from '../stored-records.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 import { redisRecord } from './record.ts';
@@ -15,12 +21,40 @@ if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1`;
 
-/** Runs in Redis. Of a run that is gone, reading gives nothing. */
-export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
+/**
+ * Runs in Redis. Of a run that is gone, reading gives nothing. Whoever can write to Redis can write anything: each
+ * record is checked as it is read. In lists, `onUnreadable` is called with what is wrong with one that is left out.
+ */
+export function redisRuns(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  onUnreadable: (problem: StateError) => void,
+): Runs {
   const { client, ask } = connection;
   const tags = new Map<string, string>();
 
-  const get = async (id: string) => parseRun(await ask(client.hgetall(keys.run(id))));
+  const get = async (id: string) => parseRun(id, await ask(client.hgetall(keys.run(id))));
+  const leaveOut = (error: unknown): [] => {
+    if (!(error instanceof StateError)) throw error;
+    onUnreadable(error);
+    return [];
+  };
+  const readable = <Value>(read: () => Value): Value[] => {
+    try {
+      return [read()];
+    } catch (error) {
+      return leaveOut(error);
+    }
+  };
+  const getReadable = async (id: string): Promise<readonly (Run | undefined)[]> => {
+    try {
+      return [await get(id)];
+    } catch (error) {
+      // Whatever else goes wrong concerns all runs.
+      const ofThisRun = error instanceof UnreadableRecord || String(error).includes('WRONGTYPE');
+      return ofThisRun ? leaveOut(error) : Promise.reject(error);
+    }
+  };
   const index = async (run: Run) => {
     await ask(client.zadd(keys.runs(), run.startedAt, run.id));
     await ask(client.zadd(keys.runs(run.job), run.startedAt, run.id));
@@ -58,7 +92,8 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
       const ids = limit > 0 ? await ask(client.zrange(keys.runs(job), 0, '-1', 'REV')) : [];
       const pageSize = Math.min(limit, PAGE_SIZE);
       for (let from = 0; from < ids.length && found.length < limit; from += pageSize) {
-        for (const run of await Promise.all(ids.slice(from, from + pageSize).map(get))) {
+        const page = await Promise.all(ids.slice(from, from + pageSize).map(getReadable));
+        for (const run of page.flat()) {
           if (run === undefined) continue;
           if ((kinds?.includes(run.kind) ?? true) && (statuses?.includes(run.status) ?? true))
             found.push(run);
@@ -95,7 +130,10 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
     async tally(id) {
       const tag = await tagOf(id);
       const sums = tag === undefined ? {} : await ask(client.hgetall(keys.tally(tag, id)));
-      const sum = (field: string) => Number(sums[field] ?? 0);
+      const sum = (field: string) => {
+        const found = Number(sums[field] ?? 0);
+        return Number.isSafeInteger(found) ? found : 0;
+      };
       return {
         applied: sum('applied'),
         appliedRows: sum('appliedRows'),
@@ -114,7 +152,8 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
         );
         const score = page.at(-1);
         if (score === undefined) return;
-        yield page.filter((_, position) => position % 2 === 0).map((text): Refusal => JSON.parse(text));
+        const texts = page.filter((_, position) => position % 2 === 0);
+        yield texts.flatMap((text) => readable(() => parseStoredRefusal(text, `of run ${id}`)));
         from = `(${score}`;
       }
     },
@@ -123,10 +162,9 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
       const texts = tag === undefined ? [] : await ask(client.hvals(keys.unsent(tag, id)));
       const counts = new Map<string, number>();
       for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-      const parsed = [...counts].map(([text, count]) => {
-        const reason: Reason = JSON.parse(text);
-        return { reason, count, text };
-      });
+      const parsed = [...counts].flatMap(([text, count]) =>
+        readable(() => ({ reason: parseStoredReason(text, `of run ${id}`), count, text })),
+      );
       return parsed
         .sort((one, other) => other.count - one.count || (one.text < other.text ? -1 : 1))
         .map(({ reason, count }) => ({ reason, count }));
@@ -135,7 +173,7 @@ export function redisRuns(connection: RedisConnection, keys: RedisKeys): Runs {
       const tag = await tagOf(id);
       if (tag === undefined || limit <= 0) return [];
       const texts = await ask(client.zrange(keys.changedIds(tag, id), 0, String(limit - 1)));
-      return texts.map((text): ChangedId => JSON.parse(text));
+      return texts.flatMap((text) => readable(() => parseStoredChangedId(text, `of run ${id}`)));
     },
   };
 }
@@ -149,10 +187,13 @@ function fieldsOf(run: Partial<Run>): Record<string, string> {
   return fields;
 }
 
-function parseRun(fields: Readonly<Record<string, string>>): Run | undefined {
+/** StateError when it is none, or another one's. */
+function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | undefined {
   if (fields['id'] === undefined) return undefined;
   const entries = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
-  return JSON.parse(`{${entries.join(',')}}`);
+  const run = parseStoredRun(`{${entries.join(',')}}`, id);
+  if (run.id === id) return run;
+  throw new UnreadableRecord('run', id, 'it says that it is another one');
 }
 
 function parseLetters(letters: string): Map<number, Outcome['kind']> {
