@@ -33,6 +33,11 @@ export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
 /** One execution of a job. Times are milliseconds since the epoch. */
 export interface Run {
   readonly id: string;
+  /**
+   * Grows with every run of the state, in the order in which they began; the state gives it on `create`, 0 before. All
+   * that depends on the order of runs goes by it: clocks are put forward and back.
+   */
+  readonly sequence: number;
   readonly job: string;
   readonly kind: RunKind;
   readonly resource: Resource | 'subscriber-lists' | 'orders';
@@ -45,10 +50,13 @@ export interface Run {
   readonly digest: string | null;
   /** Of what decides a record's key: when it changes, the catalog may be about to be created a second time. */
   readonly keyDigest: string | null;
+  /** For people, as all times of a run: nothing is decided by it. */
   readonly startedAt: number;
   /** When the source was staged; dated sales are judged at this moment on every continuation. */
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
+  /** The sequence of the newest run that had begun when this one last ended; absent until then, and in state of earlier versions. */
+  readonly endSequence?: number;
   readonly totals: RunTotals | null;
   /** Why it did not succeed. Of a running run: why it is about to end; workers begin nothing more of it. */
   readonly error: string | null;

@@ -10,6 +10,7 @@ type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
 export function begunRun(context: RunContext, store: StoreConfig, beginning: Beginning): Run {
   return {
     id: context.newRunId(),
+    sequence: 0,
     store: store.name,
     baseUrl: store.baseUrl,
     status: 'running',

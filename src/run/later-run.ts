@@ -8,11 +8,11 @@ import type { RunContext } from './context.ts';
  */
 export async function laterRun(
   { state }: Pick<RunContext, 'state'>,
-  { id, job, startedAt }: Run,
+  { job, sequence }: Run,
   counts: (later: Run) => boolean = () => true,
 ): Promise<Run | undefined> {
   const runs = await state.runs.list({ job, kinds: KINDS_BUT_PLAN });
-  return runs.find((run) => run.id !== id && run.digest !== null && run.startedAt > startedAt && counts(run));
+  return runs.find((run) => run.sequence > sequence && run.digest !== null && counts(run));
 }
 
 /** As `laterRun`, but for a run whose rejects are to be retried: a retry of it that is not done is continued. */

@@ -107,13 +107,20 @@ export interface RunsFilter {
   readonly limit?: number;
 }
 
+/** What may change of a run; who it is and when it began do not. */
+export type RunChanges = Partial<Omit<Run, 'id' | 'job' | 'sequence' | 'endSequence'>>;
+
 /** Runs, and how far each has come. */
 export interface Runs {
+  /** Gives the run its `sequence`, whatever it says itself. */
   create(run: Run): Promise<void>;
-  /** Merges the changes into the run and gives it back; StateError when there is no such run. */
-  update(id: string, changes: Partial<Omit<Run, 'id'>>): Promise<Run>;
+  /**
+   * Merges the changes into the run and gives it back; StateError when there is no such run. A change that sets
+   * `finishedAt` sets `endSequence` too.
+   */
+  update(id: string, changes: RunChanges): Promise<Run>;
   get(id: string): Promise<Run | undefined>;
-  /** Newest first. */
+  /** Newest first, by sequence. */
   list(filter: RunsFilter): Promise<Run[]>;
   /** Forgets the run and its outcomes; the ledger keeps what was acknowledged. */
   remove(id: string): Promise<void>;

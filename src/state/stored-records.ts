@@ -55,6 +55,7 @@ const progress = z.looseObject({
 /** Fields that a newer version has added are kept as they are. */
 const storedRun: z.ZodType<Run> = z.looseObject({
   id: z.string(),
+  sequence: count,
   job: z.string(),
   kind: z.enum(['run', 'plan', 'retry', 'export']),
   resource: z.enum(['products', 'contacts', 'subscriber-lists', 'orders']),
@@ -67,6 +68,7 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   startedAt: moment,
   stagedAt: moment.nullable(),
   finishedAt: moment.nullable(),
+  endSequence: count.exactOptional(),
   totals: totals.nullable(),
   error: z.string().nullable(),
   approved: z.boolean(),

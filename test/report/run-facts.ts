@@ -9,6 +9,7 @@ export const NOW = Date.UTC(2030, 0, 2, 3, 0, 0);
 export function aRun(changes: Partial<Run> = {}): Run {
   return {
     id: 'k3f9',
+    sequence: 7,
     job: 'nightly-catalog',
     kind: 'run',
     resource: 'products',

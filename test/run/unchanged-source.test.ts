@@ -37,14 +37,24 @@ interface Setup {
   readonly mapping?: string;
   /** Of the last run. */
   readonly last?: Partial<Run>;
-  /** Further runs in the state. */
+  /** Runs that had ended before the last one began. */
+  readonly before?: readonly Partial<Run>[];
+  /** Runs that ended after it had begun, whatever their clock said; `finishedAt` null: that are at work. */
   readonly others?: readonly Partial<Run>[];
   /** Of the run that asks. */
   readonly now?: Partial<Run>;
   readonly version?: string;
 }
 
-async function known({ job, mapping, last = {}, others = [], now = {}, version = VERSION }: Setup = {}) {
+async function known({
+  job,
+  mapping,
+  last = {},
+  before = [],
+  others = [],
+  now = {},
+  version = VERSION,
+}: Setup = {}) {
   const usual = JOB.replace('path: in.csv', 'url: "https://x.example/a.csv"');
   const requestOf = async (text: string, spec: string) => {
     const found = workspace({ 'jobs/nightly.yaml': text, 'mappings/goods.yaml': spec });
@@ -53,16 +63,24 @@ async function known({ job, mapping, last = {}, others = [], now = {}, version =
     const opened = await openMapping(found.mapping(read.mapping), read, found.dir);
     return { job: read, store: found.store('main'), mapping: opened, resend: false };
   };
-  const before = await requestOf(usual, mapping ?? MAPPING);
+  const usually = await requestOf(usual, mapping ?? MAPPING);
   const request = await requestOf(job ?? usual, mapping ?? MAPPING);
   const done = sampleRun({
     ...{ id: 'last', status: 'done', startedAt: 1_000, finishedAt: 2_000, totals: TOTALS, source: SOURCE },
-    digest: runDigest(VERSION, before, sampleRun(), SOURCE.sha256, null),
+    digest: runDigest(VERSION, usually, sampleRun(), SOURCE.sha256, null),
     ...last,
   });
   const run = sampleRun({ id: 'now', startedAt: 9_000, digest: null, ...now });
-  const all = [done, ...others.map((other, index) => sampleRun({ id: `other-${index}`, ...other })), run];
-  for (const each of all) await state.runs.create(each);
+  const all = [
+    ...before.map((other, index) => sampleRun({ id: `before-${index}`, ...other })),
+    done,
+    ...others.map((other, index) => sampleRun({ id: `other-${index}`, ...other })),
+    run,
+  ];
+  for (const each of all) {
+    await state.runs.create(each);
+    if (each.finishedAt !== null) await state.runs.update(each.id, { finishedAt: each.finishedAt });
+  }
   const found = await settledRun({ state, version }, request, run);
   for (const { id } of all) await state.runs.remove(id);
   return found?.id;
@@ -124,9 +142,23 @@ describe('the run that makes another needless', () => {
     expect(await known({ others: [{ ...later, job: 'another', baseUrl: 'https://other.example' }] })).toBe(
       'last',
     );
-    expect(await known({ others: [{ startedAt: 10, finishedAt: 20, job: 'another' }] })).toBe('last');
+    expect(await known({ before: [{ startedAt: 3_000, finishedAt: 4_000, job: 'another' }] })).toBe('last');
     expect(await known({ others: [{ ...later, kind: 'plan', status: 'planned' }] })).toBe('last');
     expect(await known({ others: [{ ...later, status: 'failed', digest: null }] })).toBe('last');
+  });
+
+  it('goes by the order in which runs began and ended, not by what their clock said', async () => {
+    const early = { startedAt: 10, finishedAt: 20, job: 'another', status: 'done' as const };
+    expect(await known({ others: [early] })).toBeUndefined();
+    expect(await known({ last: { startedAt: 90_000 }, others: [{ ...early, job: 'nightly' }] })).toBe(
+      undefined,
+    );
+    expect(await known({ last: { startedAt: 90_000, finishedAt: 80_000 } })).toBe('last');
+  });
+
+  it('is none where another began before the last one and ended after it', async () => {
+    const other = { startedAt: 10, finishedAt: null, job: 'another' };
+    expect(await known({ before: [other] })).toBeUndefined();
   });
 
   it('gives figures that add up: all that was applied is unchanged', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
 import type { RunTotals } from '../../src/model/run.ts';
 import { targetLockName } from '../../src/state/lock-names.ts';
-import type { RunsFilter } from '../../src/state/state.ts';
+import type { RunsFilter, State } from '../../src/state/state.ts';
 import { CHILD_BATCH, type Opening } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';
@@ -19,7 +19,8 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
     it('come back as they were written, and as they were changed', async () => {
       const run = sampleRun({ error: 'said "no"\n', retryOf: 'run-0' });
       await processes.state.runs.create(run);
-      expect(await processes.other.runs.get('run-1')).toEqual(run);
+      const sequence = expect.any(Number);
+      expect(await processes.other.runs.get('run-1')).toEqual({ ...run, sequence });
       const totals = sampleTotals();
       const updated = await processes.state.runs.update('run-1', {
         status: 'done',
@@ -28,7 +29,10 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         error: null,
         ...REMOTE,
       });
-      expect(updated).toEqual({ ...run, ...REMOTE, status: 'done', finishedAt: 2_000, totals, error: null });
+      expect(updated).toEqual({
+        ...{ ...run, ...REMOTE, status: 'done', finishedAt: 2_000, totals, error: null },
+        ...{ sequence, endSequence: updated.sequence },
+      });
       expect(await processes.other.runs.get('run-1')).toEqual(updated);
     });
 
@@ -41,7 +45,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
       await processes.state.runs.remove('nobody');
     });
 
-    it('are listed newest first, of one job or of all', async () => {
+    it('are listed newest first, of one job or of all, whatever the clock said when they began', async () => {
       for (const [id, job, startedAt] of [
         ['b', 'nightly', 2],
         ['c', 'weekly', 3],
@@ -51,9 +55,9 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         await processes.state.runs.create(sampleRun({ id, job, startedAt }));
       }
       const ids = async (filter: RunsFilter) => (await processes.other.runs.list(filter)).map(({ id }) => id);
-      expect(await ids({ limit: 10 })).toEqual(['d', 'c', 'b', 'a']);
-      expect(await ids({ limit: 2 })).toEqual(['d', 'c']);
-      expect(await ids({ job: 'nightly', limit: 2 })).toEqual(['d', 'b']);
+      expect(await ids({ limit: 10 })).toEqual(['d', 'a', 'c', 'b']);
+      expect(await ids({ limit: 2 })).toEqual(['d', 'a']);
+      expect(await ids({ job: 'nightly', limit: 2 })).toEqual(['d', 'a']);
       expect(await ids({ job: 'unknown', limit: 2 })).toEqual([]);
       expect(await ids({ limit: 0 })).toEqual([]);
     });
@@ -74,6 +78,37 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
       expect(await ids({ kinds: [] })).toEqual([]);
       expect(await ids({ job: 'unknown', kinds: ['run'] })).toEqual([]);
       expect(await ids({})).toHaveLength(12);
+    });
+
+    it('have a sequence that grows in every process, also past runs that are gone', async () => {
+      const begin = async (id: string, { runs }: State) => {
+        await runs.create(sampleRun({ id, startedAt: 1_000 - Number(id), sequence: 99 }));
+        return (await runs.get(id))?.sequence ?? 0;
+      };
+      const first = await begin('1', processes.state);
+      const second = await begin('2', processes.other);
+      expect(second).toBeGreaterThan(first);
+      await processes.other.runs.remove('2');
+      const third = await begin('3', processes.state);
+      expect(third).toBeGreaterThan(second);
+      const many = await Promise.all(
+        range(20).map((index) => begin(`${index + 4}`, index % 2 === 0 ? processes.state : processes.other)),
+      );
+      expect(new Set(many).size).toBe(20);
+      expect(Math.min(...many)).toBeGreaterThan(third);
+    });
+
+    it('say which runs had begun when they ended, and again when they were continued', async () => {
+      const { runs } = processes.state;
+      const sequenceOf = async (id: string) => (await processes.other.runs.get(id))?.sequence;
+      for (const id of ['first', 'second']) await runs.create(sampleRun({ id, startedAt: 5_000 }));
+      const ended = await runs.update('first', { status: 'failed', finishedAt: 10 });
+      expect(ended.endSequence).toBe(await sequenceOf('second'));
+      await runs.create(sampleRun({ id: 'third', startedAt: 1 }));
+      expect((await runs.update('first', { status: 'running', finishedAt: null })).finishedAt).toBeNull();
+      const again = await runs.update('first', { status: 'done', finishedAt: 5 });
+      expect(again.endSequence).toBe(await sequenceOf('third'));
+      expect(await processes.other.runs.get('first')).toEqual(again);
     });
 
     it('are forgotten with their outcomes, while the ledger remembers', async () => {

@@ -9,6 +9,7 @@ export const TARGET: LedgerTarget = { store: 'main', baseUrl: 'https://shop.exam
 export function sampleRun(changes: Partial<Run> = {}): Run {
   return {
     id: 'run-1',
+    sequence: 1,
     job: 'nightly',
     kind: 'run',
     ...TARGET,

@@ -42,7 +42,7 @@ describe('the embedded state', () => {
       await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
     }
     await using state = await openSqliteState(folder);
-    expect(await state.runs.get('run-1')).toEqual(run);
+    expect(await state.runs.get('run-1')).toEqual({ ...run, sequence: 1 });
     expect(await state.ledger(TARGET).bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
   });
 
@@ -150,6 +150,28 @@ describe('the embedded state', () => {
     expect(await ledger.compare(question)).toEqual([coat, shirt]);
     await ledger.remember([{ key: 'coat', fingerprint: 'a', memo: 'm1' }]);
     expect(await ledger.compare(question)).toEqual(['same', shirt]);
+  });
+
+  it('orders the runs of an earlier version by their arrival, not by their clock', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    for (const step of MIGRATIONS.slice(0, 3)) database.exec(step);
+    database.exec('PRAGMA user_version = 3');
+    const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
+    for (const [id, startedAt] of Object.entries({ ahead: 9_000, right: 2_000 })) {
+      const { sequence: _, ...run } = sampleRun({ id, startedAt });
+      insert.run(id, run.job, startedAt, JSON.stringify(run));
+    }
+    database.close();
+    await using state = await openSqliteState(folder);
+    await state.runs.create(sampleRun({ id: 'new', startedAt: 1_000 }));
+    const runs = await state.runs.list({ job: 'nightly' });
+    expect(runs.map(({ id, sequence }) => [id, sequence])).toEqual([
+      ['new', 3],
+      ['right', 2],
+      ['ahead', 1],
+    ]);
   });
 
   it('answers calls that were made before it was closed, and refuses later ones', async () => {

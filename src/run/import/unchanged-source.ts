@@ -30,14 +30,19 @@ export async function settledRun(
   if (last === undefined || !isSettled(last)) return undefined;
   if (last.digest !== runDigest(context.version, request, run, last.source.sha256, null)) return undefined;
   const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
-    (other) =>
-      other.job !== run.job && isSameTarget(other, run) && (other.finishedAt ?? Infinity) > last.startedAt,
+    (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, last),
   );
   return wroteSince ? undefined : last;
 }
 
 function isSettled(run: Run): run is SettledRun {
-  return run.kind === 'run' && run.status === 'done' && run.source !== undefined && run.totals !== null;
+  if (run.source === undefined || run.totals === null || run.endSequence === undefined) return false;
+  return run.kind === 'run' && run.status === 'done';
+}
+
+/** Of an end that an earlier version wrote nothing more is known than that an end of this version came later. */
+function endedBefore(other: Run, last: SettledRun): boolean {
+  return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
 }
 
 function isSameTarget(one: Run, other: Run): boolean {

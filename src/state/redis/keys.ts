@@ -8,8 +8,10 @@ export interface RedisKeys {
   jobKeys(tag: string): string;
   /** Hash: the fields of a Run, each as JSON. */
   run(id: string): string;
-  /** Sorted set: run id by start. */
+  /** Sorted set: run id by sequence; by start, which is less, for runs of earlier versions. */
   runs(job?: string): string;
+  /** The sequence of the newest run that there ever was. */
+  runSequence(): string;
   /** Hash: shard -> one letter an operation. */
   outcomes(tag: string, run: string): string;
   /** Hash: the fields of OutcomeTally, and the last call of each process. */
@@ -36,6 +38,7 @@ export function redisKeys(prefix: string): RedisKeys {
     jobKeys: (tag) => `${prefix}:${tag}:keys`,
     run: (id) => `${prefix}:run:{${id}}`,
     runs: (job) => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
+    runSequence: () => `${prefix}:run-sequence`,
     outcomes: (tag, run) => `${prefix}:${tag}:run:${run}:outcomes`,
     tally: (tag, run) => `${prefix}:${tag}:run:${run}:tally`,
     refusals: (tag, run) => `${prefix}:${tag}:run:${run}:refusals`,

@@ -22,6 +22,16 @@ redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1`;
 
 /**
+ * The next sequence, above the floor: runs of earlier versions are ordered by their start, in milliseconds. Such a number
+ * has more digits than Lua writes by itself.
+ */
+const NEXT_SEQUENCE_SCRIPT = `
+local last = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+local sequence = string.format('%.0f', math.max(last, tonumber(ARGV[1])) + 1)
+redis.call('SET', KEYS[1], sequence)
+return sequence`;
+
+/**
  * Runs in Redis. Of a run that is gone, reading gives nothing. Whoever can write to Redis can write anything: each
  * record is checked as it is read. In lists, `onUnreadable` is called with what is wrong with one that is left out.
  */
@@ -55,10 +65,15 @@ export function redisRuns(
       return ofThisRun ? leaveOut(error) : Promise.reject(error);
     }
   };
-  const index = async (run: Run) => {
-    await ask(client.zadd(keys.runs(), run.startedAt, run.id));
-    await ask(client.zadd(keys.runs(run.job), run.startedAt, run.id));
+  const newestScore = async () => {
+    const [, score] = await ask(client.zrange(keys.runs(), 0, '0', 'REV', 'WITHSCORES'));
+    const newest = Math.ceil(Number(score ?? 0));
+    return Number.isSafeInteger(newest) ? newest : 0;
   };
+  const nextSequence = async () =>
+    Number(await ask(client.eval(NEXT_SEQUENCE_SCRIPT, 1, keys.runSequence(), await newestScore())));
+  const newestSequence = async () =>
+    Number((await ask(client.get(keys.runSequence()))) ?? (await newestScore()));
   /** Where the run's outcomes lie; it never changes. */
   const tagOf = async (id: string) => {
     const known = tags.get(id);
@@ -72,18 +87,21 @@ export function redisRuns(
 
   return {
     async create(run) {
-      await ask(client.hset(keys.run(run.id), fieldsOf(run)));
-      await index(run);
+      const sequence = await nextSequence();
+      await ask(client.hset(keys.run(run.id), fieldsOf({ ...run, sequence })));
+      await ask(client.zadd(keys.runs(), sequence, run.id));
+      await ask(client.zadd(keys.runs(run.job), sequence, run.id));
     },
     async update(id, changes) {
-      const fields = Object.entries(fieldsOf(changes)).flat();
+      // Asked before the end is written: a run with a later sequence begins after all that this one has sent.
+      const ends = changes.finishedAt == null ? {} : { endSequence: await newestSequence() };
+      const fields = Object.entries(fieldsOf({ ...changes, ...ends })).flat();
       const known =
         fields.length === 0 || (await ask(client.eval(UPDATE_SCRIPT, 1, keys.run(id), ...fields))) === 1;
       const run = known ? await get(id) : undefined;
       if (run === undefined) {
         throw new StateError(`There is no run ${id}.`, { hint: '`storeferry runs` lists them.' });
       }
-      if (changes.startedAt !== undefined || changes.job !== undefined) await index(run);
       return run;
     },
     get,
@@ -190,7 +208,9 @@ function fieldsOf(run: Partial<Run>): Record<string, string> {
 /** StateError when it is none, or another one's. */
 function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | undefined {
   if (fields['id'] === undefined) return undefined;
-  const entries = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+  // A run of an earlier version is ordered by its start.
+  const ordered = { sequence: fields['startedAt'] ?? 'null', ...fields };
+  const entries = Object.entries(ordered).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
   const run = parseStoredRun(`{${entries.join(',')}}`, id);
   if (run.id === id) return run;
   throw new UnreadableRecord('run', id, 'it says that it is another one');

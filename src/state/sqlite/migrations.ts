@@ -58,4 +58,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE marks ADD COLUMN memo TEXT;
   ALTER TABLE journal ADD COLUMN memo TEXT;
   `,
+  // Runs are ordered by their number alone: clocks are put forward and back.
+  `
+  DROP INDEX runs_by_start;
+  DROP INDEX runs_by_job;
+  CREATE INDEX runs_by_job ON runs (job, number);
+  `,
 ];

@@ -1,13 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
-import type { RunsFilter } from '../state.ts';
+import type { RunChanges, RunsFilter } from '../state.ts';
 import { inTransaction } from './transaction.ts';
 
-/** Runs as documents; what their operations became is in outcomes.ts. */
+/** Runs as documents, their sequence being the number of the row; what their operations became is in outcomes.ts. */
 export interface SqliteRuns {
   create(run: Run): void;
-  update(id: string, changes: Partial<Omit<Run, 'id'>>): Run;
+  update(id: string, changes: RunChanges): Run;
   get(id: string): Run | undefined;
   /** Newest first. */
   list(filter: RunsFilter): Run[];
@@ -19,10 +19,10 @@ const NO_LIMIT = -1;
 /** Statements of their own with and without the job, so that its index serves. */
 function listing(ofJob: string): string {
   return `
-    SELECT document FROM runs
+    SELECT number, document FROM runs
     WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
       AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
-    ORDER BY started_at DESC, number DESC LIMIT :limit`;
+    ORDER BY number DESC LIMIT :limit`;
 }
 
 function asJson(names: readonly string[] | undefined): string | null {
@@ -32,8 +32,10 @@ function asJson(names: readonly string[] | undefined): string | null {
 /** The runs of an open database. */
 export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
-  const select = database.prepare('SELECT document FROM runs WHERE id = ?');
-  const replace = database.prepare('UPDATE runs SET job = ?, started_at = ?, document = ? WHERE id = ?');
+  const select = database.prepare('SELECT number, document FROM runs WHERE id = ?');
+  // AUTOINCREMENT: the number of the newest run that there ever was, also when it is gone.
+  const newest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'runs'");
+  const replace = database.prepare('UPDATE runs SET started_at = ?, document = ? WHERE id = ?');
   const listAll = database.prepare(listing(''));
   const listJob = database.prepare(listing('job = :job AND'));
   const removeSteps = [
@@ -44,7 +46,9 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   ].map((step) => database.prepare(step));
 
   const read = (row: Record<string, unknown> | undefined): Run | undefined =>
-    row === undefined ? undefined : JSON.parse(String(row['document']));
+    row === undefined
+      ? undefined
+      : { ...JSON.parse(String(row['document'])), sequence: Number(row['number']) };
   return {
     create(run) {
       insert.run(run.id, run.job, run.startedAt, JSON.stringify(run));
@@ -55,8 +59,9 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
         if (run === undefined) {
           throw new StateError(`There is no run ${id}.`, { hint: '`storeferry runs` lists them.' });
         }
-        const updated = { ...run, ...changes };
-        replace.run(updated.job, updated.startedAt, JSON.stringify(updated), id);
+        const ends = changes.finishedAt == null ? {} : { endSequence: Number(newest.get()?.['seq']) };
+        const updated = { ...run, ...changes, ...ends };
+        replace.run(updated.startedAt, JSON.stringify(updated), id);
         return updated;
       }),
     get: (id) => read(select.get(id)),

@@ -124,7 +124,8 @@ notify: { url: "https://hooks.example/\${HOOK_TOKEN}", on: [failed, done] }
 
   it('lists its runs and draws its nights, plans left out', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
-    for (const [index, kind] of (['run', 'run', 'plan', 'run'] as const).entries()) {
+    const kinds = ['run', 'run', 'plan', 'run'] as const;
+    for (const [index, kind] of [...kinds.entries()].reverse()) {
       const startedAt = NOW - (index + 1) * 86_400_000;
       await scene.state.runs.create(
         aRun({ id: `night${index}`, job: 'nightly', kind, startedAt, finishedAt: startedAt + 5_000 }),

@@ -11,7 +11,7 @@ async function sceneWith(
   ...runs: readonly (readonly [job: string, status: RunStatus])[]
 ): Promise<PagesScene> {
   const scene = await setupPages({ 'stores.yaml': '{}\n' }, { now: () => NOW });
-  for (const [index, [job, status]] of runs.entries()) {
+  for (const [index, [job, status]] of [...runs.entries()].reverse()) {
     const startedAt = NOW - (index + 1) * HOUR_MS;
     await scene.state.runs.create(
       aRun({ id: `run${index}`, job, status, startedAt, finishedAt: startedAt + 1_000 }),
