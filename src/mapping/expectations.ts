@@ -3,6 +3,7 @@ import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
+import { booleanWord, NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
 import { compilePattern } from './transforms/pattern.ts';
 import { compileCondition } from './values/condition.ts';
 import { cleanCell } from './values/read-cell.ts';
@@ -87,8 +88,17 @@ function fitting(
   expected: string | readonly (string | number | boolean)[],
 ): (text: string) => boolean {
   if (typeof expected !== 'string') {
-    const words = new Set(expected.map((word) => String(word).toLowerCase()));
-    return (text) => words.has(text.toLowerCase());
+    const words = new Set(
+      expected.flatMap((word) => {
+        const text = String(word).toLowerCase();
+        return text === 'yes' || text === 'true'
+          ? [...YES_WORDS]
+          : text === 'no' || text === 'false'
+            ? [...NO_WORDS]
+            : [text];
+      }),
+    );
+    return (text) => words.has(booleanWord(text));
   }
   const pattern = compilePattern(expected, scope.limits, (message) =>
     scope.problems.add(['expect', name], message),

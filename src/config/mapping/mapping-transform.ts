@@ -11,7 +11,7 @@ export const PLAIN_TRANSFORMS = {
   number: 'Reads a number with a decimal point; anything else rejects the record.',
   integer: 'Reads a whole number (20.0 is 20); a fraction rejects the record.',
   boolean:
-    'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off); any other word rejects the record.',
+    'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off), also as spreadsheets and shops write them in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
   date: 'Reads a date or a date with a time in ISO form, in UTC where it names no zone.',
   unique: 'Removes repeated items from a list.',
   email:
@@ -100,11 +100,15 @@ const fields = z.strictObject({
       thousands: z
         .string()
         .exactOptional()
-        .describe('The thousands sign that may stand between groups of three digits.'),
+        .describe(
+          'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round.',
+        ),
       currency: z
         .string()
         .exactOptional()
-        .describe('`strip` removes a currency code or sign; a code such as EUR also refuses any other.'),
+        .describe(
+          '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+        ),
       otherwise: z
         .enum(['blank', 'reject'])
         .exactOptional()

@@ -1,10 +1,35 @@
 import { Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 
-/** The words that say yes, in any case. */
-export const YES_WORDS: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', '1.0', 'on', 't']);
-/** The words that say no, in any case. */
-export const NO_WORDS: ReadonlySet<string> = new Set(['false', 'no', 'n', '0', '0.0', 'off', 'f']);
+/**
+ * The words that say yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
+ * and the plain word of each language whose headers a shipped mapping knows.
+ */
+export const YES_WORDS: ReadonlySet<string> = new Set(
+  [
+    'true yes y 1 1.0 on t',
+    'wahr vrai verdadero vero verdadeiro waar prawda истина pravda sant sand tosi igaz doğru adevărat αληθής',
+    'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+/** The words that say no, likewise. */
+export const NO_WORDS: ReadonlySet<string> = new Set(
+  [
+    'false no n 0 0.0 off f',
+    'falsch faux falso onwaar fałsz ложь nepravda falskt falsk usant epätosi hamis yanlış fals ψευδής',
+    'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+/** How a word is compared with those for yes and no. */
+export function booleanWord(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
 
 /** Reads yes and no; any other word rejects the record, since a guess could publish what is hidden. */
 export function boolean(
@@ -18,7 +43,7 @@ export function boolean(
   const no = words.no === undefined ? NO_WORDS : lowered(words.no);
   const expected = [...[...yes].slice(0, 4), ...[...no].slice(0, 4)].join(', ');
   return readingStep('boolean', (text) => {
-    const word = text.toLowerCase();
+    const word = booleanWord(text);
     if (yes.has(word)) {
       return true;
     }
@@ -32,5 +57,5 @@ export function boolean(
 }
 
 function lowered(words: readonly (string | number | boolean)[]): ReadonlySet<string> {
-  return new Set(words.map((word) => String(word).toLowerCase()));
+  return new Set(words.map((word) => booleanWord(String(word))));
 }

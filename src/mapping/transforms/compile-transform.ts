@@ -142,21 +142,32 @@ function compileReading(scope: Scope, path: Path, transform: TransformObject): S
 
 function compileNumber(scope: Scope, path: Path, options: NonNullable<TransformObject['number']>): Step {
   const decimal = argument(scope, [...path, 'decimal'], options.decimal ?? '.');
+  const decimalParam = /^\{(\w+)\}$/.exec(options.decimal ?? '')?.[1];
   if (decimal !== '.' && decimal !== ',' && decimal !== 'auto' && decimal !== 'either') {
     scope.problems.add([...path, 'decimal'], `expected '.', ',', auto or either, found '${decimal}'`);
     return NOTHING;
   }
-  const thousands =
+  const written =
     options.thousands === undefined ? undefined : argument(scope, [...path, 'thousands'], options.thousands);
+  const thousands = written === 'other' ? otherSign(decimal) : written;
   const currency =
     options.currency === undefined ? undefined : argument(scope, [...path, 'currency'], options.currency);
   if (thousands !== undefined && !["'", '’', ' ', '\u00a0', '\u202f', ',', '.'].includes(thousands)) {
-    scope.problems.add([...path, 'thousands'], `expected one of , . ' or a blank, found '${thousands}'`);
+    scope.problems.add(
+      [...path, 'thousands'],
+      `expected one of , . ' or a blank, or other, found '${thousands}'`,
+    );
   }
   if (thousands !== undefined && thousands === decimal) {
     scope.problems.add([...path, 'thousands'], 'the thousands sign must differ from the decimal sign');
   }
-  return number({ decimal, thousands, currency, otherwise: options.otherwise ?? 'reject' }, scope.quote);
+  const otherwise = options.otherwise ?? 'reject';
+  return number({ decimal, thousands, currency, otherwise, decimalParam }, scope.quote);
+}
+
+/** What stands between thousands where the decimal sign is known; undefined where it is not. */
+function otherSign(decimal: '.' | ',' | 'auto' | 'either'): '.' | ',' | undefined {
+  return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }
 
 function compileDate(scope: Scope, path: Path, options: NonNullable<TransformObject['date']>): Step {

@@ -1,13 +1,16 @@
 import { type Cell, Unreadable } from '../values/cell.ts';
+import { decimalsOf, isCurrency } from './currencies.ts';
 import { readingStep, type Step } from './transform.ts';
 
 /** How numbers are written. */
 export interface NumberFormat {
   readonly decimal: '.' | ',' | 'auto' | 'either';
   readonly thousands: string | undefined;
-  /** `strip`, or the only currency code that is accepted. */
+  /** `strip`: any known currency; or the only currency code that is accepted. */
   readonly currency: string | undefined;
   readonly otherwise: 'blank' | 'reject';
+  /** The param of the mapping that sets `decimal`, for the advice in messages; undefined where none does. */
+  readonly decimalParam?: string | undefined;
 }
 
 /** Digits with a decimal point. */
@@ -24,32 +27,30 @@ const LONGEST = 64;
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
 const MOST_DIGITS = 15;
 
-const PLAIN = /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/;
+const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 
 /** The number, or why the text is none. Nothing that can be read in two ways is read. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
-  if (format.decimal === '.' && PLAIN.test(text)) {
+  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) {
     return Number(text);
   }
-  const bare = text.length > LONGEST ? text : withoutCurrency(text, format.currency);
-  if (typeof bare !== 'string') {
-    return format.otherwise === 'blank'
-      ? undefined
-      : new Unreadable('currency-differs', `${quote(text)} is not in ${format.currency}`);
+  const refused = (code: string, message: string) =>
+    format.otherwise === 'blank' ? undefined : new Unreadable(code, `${quote(text)} ${message}`);
+  const amount =
+    text.length > LONGEST ? { digits: text, currency: '' } : withoutCurrency(text, format.currency);
+  if (amount === 'differs') {
+    return refused('currency-differs', `is not in ${format.currency}`);
   }
-  const plain = text.length > LONGEST ? undefined : toPlain(asciiDigits(bare), format);
+  if (amount === 'unknown') {
+    return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
+  }
+  const plain =
+    text.length > LONGEST ? undefined : toPlain(asciiDigits(amount.digits), format, amount.currency);
   if (plain === 'ambiguous') {
-    return format.otherwise === 'blank'
-      ? undefined
-      : new Unreadable(
-          'number-ambiguous',
-          `${quote(text)} can be read in two ways: write it without a thousands sign, or say in the mapping which sign is the decimal one`,
-        );
+    return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
   }
   if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {
-    return format.otherwise === 'blank'
-      ? undefined
-      : new Unreadable('not-a-number', `${quote(text)} is not a number; ${expected(bare, format)}`);
+    return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
   }
   return Number(plain);
 }
@@ -94,28 +95,55 @@ export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: st
   };
 }
 
-function expected(text: string, { decimal }: NumberFormat): string {
-  if (decimal === ',') return 'expected digits with a decimal comma';
-  const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
-  return comma
-    ? 'expected a decimal point, as in 1299.50; where commas are decimal, the job says so: params: { decimal: "," }'
-    : 'expected digits, as in 1299.50';
+function unambiguous({ decimalParam }: NumberFormat): string {
+  const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
+  return decimalParam === undefined
+    ? `${write}; or say in the mapping which sign is the decimal one`
+    : `${write}; or set \`params: { ${decimalParam}: "," }\` (or ".") in the job if that is the decimal sign`;
 }
 
-/** The text without a currency code or sign around it; undefined when it names another currency than it must. */
-function withoutCurrency(text: string, currency: string | undefined): string | undefined {
+function expected(text: string, { decimal, decimalParam }: NumberFormat): string {
+  if (decimal === ',') return 'expected digits with a decimal comma';
+  const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
+  if (!comma) return 'expected digits, as in 1299.50';
+  const where =
+    decimalParam === undefined
+      ? 'the mapping says so: { number: { decimal: "," } }'
+      : `the job says so: params: { ${decimalParam}: "," }`;
+  return `expected a decimal point, as in 1299.50; where commas are decimal, ${where}`;
+}
+
+/** A word of letters and signs; a dot belongs to the letter before it: 'Rs.' but not '$.50'. */
+const CURRENCY_BEFORE = /^[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*/u;
+const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
+
+/**
+ * The digits without a currency code or sign around them, and that currency. `unknown`: the word is no currency, so
+ * the text may be a discount, a size or a phone number; `differs`: it names another currency than it must.
+ */
+function withoutCurrency(
+  text: string,
+  currency: string | undefined,
+): { readonly digits: string; readonly currency: string } | 'unknown' | 'differs' {
   if (currency === undefined) {
-    return text;
+    return { digits: text, currency: '' };
   }
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
-  const before = /^[\p{L}\p{Sc}]+\.?/u.exec(bare)?.[0] ?? '';
+  const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
   const rest = bare.slice(before.length).trim();
-  const after = /[\p{L}\p{Sc}]+\.?$/u.exec(rest)?.[0] ?? '';
-  const named = before === '' ? after : before;
-  const other = currency !== 'strip' && named !== '' && named.toUpperCase() !== currency.toUpperCase();
-  const amount = rest.slice(0, rest.length - after.length).trim();
-  return other || (before !== '' && after !== '') ? undefined : minus + amount;
+  const after = CURRENCY_BEHIND.exec(rest)?.[0] ?? '';
+  const digits = minus + rest.slice(0, rest.length - after.length).trim();
+  const named = [before, after].filter((word) => word !== '');
+  const [only = ''] = named;
+  if (currency !== 'strip') {
+    return named.every((word) => word.toUpperCase() === currency.toUpperCase())
+      ? { digits, currency }
+      : 'differs';
+  }
+  // A sign may stand before the digits and the code behind them: $15 CAD.
+  const isKnown = named.every(isCurrency) && (named.length < 2 || /^\p{Sc}$/u.test(before));
+  return isKnown ? { digits, currency: named.at(-1) ?? only } : 'unknown';
 }
 
 /** Persian and Arabic digits and signs as ASCII ones. */
@@ -130,7 +158,7 @@ function asciiDigits(text: string): string {
 const GROUPED = /^-?[0-9]{1,3}(?:([.,' \u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*$/;
 
 /** The number with a decimal point and nothing else; undefined when it is none. */
-function toPlain(text: string, format: NumberFormat): string | 'ambiguous' | undefined {
+function toPlain(text: string, format: NumberFormat, currency: string): string | 'ambiguous' | undefined {
   const { decimal, thousands } = format;
   const signs = new Set([...text].filter((character) => character === '.' || character === ','));
   const lastSign = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
@@ -146,11 +174,19 @@ function toPlain(text: string, format: NumberFormat): string | 'ambiguous' | und
   if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) {
     return undefined;
   }
+  if (format.currency !== undefined && isThousand(text, decides) && decimalsOf(currency) !== 3) {
+    return 'ambiguous';
+  }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
   if (digits === undefined || digits === 'ambiguous') {
     return digits;
   }
   return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
+/** An amount of money with three digits behind its only sign: few currencies have thousandths. */
+function isThousand(text: string, sign: string): boolean {
+  return !/^-?0/.test(text) && GROUPED.exec(text)?.[1] === sign;
 }
 
 /** The digits before the decimal sign, without thousands signs where these can be nothing else. */
@@ -162,6 +198,9 @@ function ungrouped(
 ): string | 'ambiguous' | undefined {
   if (/^-?[0-9]+$/.test(whole)) {
     return whole;
+  }
+  if (hasFraction && /^-?$/.test(whole)) {
+    return `${whole}0`;
   }
   const sign = GROUPED.exec(whole)?.[1];
   if (sign === undefined || sign === decimal) {

@@ -2,7 +2,7 @@ import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/ma
 import type { Path } from '../problems.ts';
 import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
-import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
+import { booleanWord, NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/pattern.ts';
 import { cleanCell } from './read-cell.ts';
 
@@ -148,7 +148,7 @@ function compileWords(words: readonly Word[]): CellCheck {
     if (text === undefined) {
       return blank;
     }
-    return present || texts.has(text.toLowerCase()) || (numbers.size > 0 && numbers.has(Number(text)));
+    return present || texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text)));
   };
 }
 
