@@ -1,6 +1,16 @@
 import { InterruptedError } from '../model/errors.ts';
 
 const EXIT_INTERRUPTED = 130;
+/** Requests under way end within 5 s, and a call to the state fails within 10 s: what takes longer hangs. */
+const GRACE_MS = 30_000;
+
+/** How a process that was told to stop ends. */
+export interface InterruptOptions {
+  /** How long it may take to finish what is under way, in milliseconds. */
+  readonly graceMs?: number;
+  /** Called when that time is over, before the process exits; gives its exit code. */
+  readonly onOverdue?: () => number;
+}
 
 /** Resolves when the signal aborts, or has. */
 export function aborted(signal: AbortSignal): Promise<void> {
@@ -11,17 +21,24 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A signal that aborts on the first SIGINT or SIGTERM, so that what is in flight can be finished and written down;
- * a second one ends the process at once.
+ * A signal that aborts on the first SIGINT, SIGTERM or SIGHUP (a closed terminal), so that what is in flight can be
+ * finished and recorded. A second SIGINT or SIGTERM ends the process at once, the end of the grace ends it in any case.
  */
-export function interruptSignal(onFirst: (name: NodeJS.Signals) => void): AbortSignal {
+export function interruptSignal(
+  onFirst: (name: NodeJS.Signals) => void,
+  { graceMs = GRACE_MS, onOverdue = () => EXIT_INTERRUPTED }: InterruptOptions = {},
+): AbortSignal {
   const controller = new AbortController();
   const interrupt = (name: NodeJS.Signals) => {
-    if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
+    if (controller.signal.aborted) {
+      // The kernel and the shell each send SIGHUP when a terminal closes: a second one says nothing new.
+      if (name !== 'SIGHUP') process.exit(EXIT_INTERRUPTED);
+      return;
+    }
+    setTimeout(() => process.exit(onOverdue()), graceMs).unref();
     onFirst(name);
     controller.abort(new InterruptedError(`Interrupted by ${name}.`));
   };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt);
   return controller.signal;
 }

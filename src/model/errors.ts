@@ -154,7 +154,7 @@ export class SafetyLimitError extends StoreferryError {
   readonly exitCode = 4;
 }
 
-/** The process was told to stop (SIGINT, SIGTERM). */
+/** The process was told to stop (SIGINT, SIGTERM, SIGHUP). */
 export class InterruptedError extends StoreferryError {
   readonly code = 'interrupted';
   readonly exitCode = 130;

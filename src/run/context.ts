@@ -20,6 +20,6 @@ export interface RunContext {
   /** One client a store and process, so that all work on a store shares its limiter. */
   readonly openStorefront: (store: StoreConfig) => Storefront | Promise<Storefront>;
   readonly onEvent: (event: RunEvent) => void;
-  /** Aborts on SIGINT and SIGTERM. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
 }

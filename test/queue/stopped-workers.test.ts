@@ -40,11 +40,11 @@ describeWithRedis('a worker that is told to stop', () => {
     await using shop = await openShop({ products: 1_000, store: { latencyMs: { min: 10, max: 20 } } });
     const { store, workspace } = shop;
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    for (let stops = 0; stops < 4; stops++) {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGINT'] as const) {
       const worker = await shop.worker();
       const sent = store.requests.length;
       await until(() => store.requests.length > sent + 100);
-      worker.process.kill('SIGINT');
+      worker.process.kill(signal);
       expect((await worker.ended).code).toBe(0);
     }
     await shop.worker();

@@ -29,7 +29,7 @@ describe('the first start', () => {
     await second.printed('--new-token');
     expect(second.stdout()).not.toMatch(/(?:full|look)-/);
     expect(await readFile(file, 'utf8')).toBe(kept);
-    second.process.kill('SIGINT');
+    second.process.kill('SIGHUP');
     const { code, stderr } = await second.ended;
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/(?:full|look)-/);
