@@ -16,7 +16,7 @@ import { workerMetrics } from './metrics/worker-metrics.ts';
 import { connectQueues, openQueues } from './open-queues.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { runProcessor } from './run-processor.ts';
-import { keepSchedules } from './schedules/keep-schedules.ts';
+import { keepSchedules, type ScheduleKeeper } from './schedules/keep-schedules.ts';
 import { tickProcessor } from './schedules/tick-processor.ts';
 import { deliverByWorkers } from './shards/deliver-by-workers.ts';
 import { type RunConfiguration, shardProcessor } from './shards/shard-processor.ts';
@@ -55,39 +55,40 @@ export interface WorkerSettings {
   readonly lockDurationMs?: number | undefined;
 }
 
-/** A worker that takes runs and shards until it is closed. */
+/** A worker that takes runs and shards until the stack it was started with is disposed of. */
 export interface RunningWorker {
   /** Why it is not well; null when it is. */
   health(): Promise<string | null>;
   metrics(): Promise<readonly Metric[]>;
   /** Aborts when work waits and none of it comes: then it is best to begin anew. */
   readonly gaveUp: AbortSignal;
-  /** Takes nothing new; work under way is written down and goes back to the queues, using no attempt. */
-  close(): Promise<void>;
 }
 
 /**
- * Starts keeping schedules, and taking ticks, runs and shards. StateError when the artifacts are not those of the
- * other workers.
+ * Starts keeping schedules, and taking ticks, runs and shards. All that it opens goes into `ending` at once, so that
+ * the caller can close it also when the start fails or hangs: then nothing new is taken, and work under way is recorded
+ * and goes back to the queues, using no attempt. StateError when the artifacts are not those of the other workers.
  */
-export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
+export async function startWorker(
+  settings: WorkerSettings,
+  ending: AsyncDisposableStack,
+): Promise<RunningWorker> {
   const { redisUrl, files, log, lockDurationMs = LOCK_DURATION_MS } = settings;
   const counts = countOutcomes(settings.context.state);
   const context: RunContext = { ...settings.context, state: counts.state };
   const { clock, newRunId } = context;
   const onError = errorLogger(log);
-  const queues = await openQueues({ redisUrl, patient: true, onError });
-  try {
-    await checkArtifacts(context, queues, log);
-    const advice = await redisAdvice(queues);
-    if (advice !== null) log.warn({}, advice);
-  } catch (error) {
-    await queues[Symbol.asyncDispose]();
-    throw error;
-  }
-  const connected = await connectQueues(redisUrl, true);
-  const { connection } = connected;
+  const queues = ending.use(await openQueues({ redisUrl, patient: true, onError }));
+  await checkArtifacts(context, queues, log);
+  const advice = await redisAdvice(queues);
+  if (advice !== null) log.warn({}, advice);
+
+  const { connection } = ending.use(await connectQueues(redisUrl, true));
   const workers = queueWorkers({ connection, lockDurationMs, log, onError });
+  let keeper: ScheduleKeeper | undefined;
+  ending.defer(async () => {
+    await Promise.all([workers.close(), keeper?.close()]);
+  });
   const processShard = shardProcessor({ context, configurationOf: files.configurationOf, log });
   const served = new Set<string>();
   const serveStores = (): void => {
@@ -97,7 +98,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
     }
   };
   serveStores();
-  const keeper = await keepSchedules({
+  keeper = await keepSchedules({
     queues,
     locks: context.state.locks,
     readSchedules: files.schedules,
@@ -117,7 +118,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   );
   workers.take(queues.ticks(), TICKS_AT_ONCE, tickProcessor({ queues, isScheduled, newRunId, clock, log }));
   await workers.ready();
-  const watch = watchProgress(workers.all);
+  const watch = ending.use(watchProgress(workers.all));
   return {
     health: workerHealth(queues, workers.all, watch),
     metrics: workerMetrics({
@@ -128,11 +129,5 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
       watched: workers.all,
     }),
     gaveUp: watch.gaveUp,
-    async close() {
-      watch[Symbol.dispose]();
-      await Promise.all([keeper.close(), workers.close()]);
-      await queues[Symbol.asyncDispose]();
-      await connected[Symbol.asyncDispose]();
-    },
   };
 }
