@@ -11,7 +11,7 @@ export function sendOperation(
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product':
-      return storefront.upsertProduct(operation.body, options);
+      return storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
     case 'update-contact':
       return storefront.updateContact(operation.key, operation.body, options);
     case 'delete-product':

@@ -6,6 +6,7 @@ import { sleep } from './clock.ts';
 import type { OnAttempt, Surroundings } from './events.ts';
 import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
+import type { Expectation, Proof } from './proof.ts';
 import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
 import { MAX_RETRIES, retryDelayMs } from './retry-policy.ts';
 import { workTime } from './work-time.ts';
@@ -33,16 +34,39 @@ export interface SendOptions {
   readonly slot?: Slot;
   /** Where requests wait for the limiter, those of the lowest turn go first; 0 when left out. */
   readonly turn?: number;
-  /** What the request is about, such as the id of a run: told with its attempts. */
+  /** What the request is about, such as the id of a run: part of its attempts. */
   readonly about?: string;
+  /** Called with the parsed answer once it has acknowledged the request. */
+  readonly onAnswer?: (answer: unknown) => void;
+}
+
+/** A request, and what acknowledges it. */
+export interface SentRequest extends StoreRequest {
+  /** Left out for a read: any whole JSON will do. */
+  readonly expected?: Expectation;
 }
 
 /** What became of a request, retries included. Failing is data here; only a wrong key or a dead store is thrown. */
 export type Sent =
-  | { readonly kind: 'ok'; readonly value: unknown; readonly text: string }
-  | { readonly kind: 'refused'; readonly status: number; readonly reason: Reason }
+  | { readonly kind: 'ok'; readonly value: unknown; readonly text: string; readonly proof: Proof }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly reason: Reason;
+      /** The answer has the API's error body. */
+      readonly isFromApi: boolean;
+      /** An earlier attempt may have taken effect. */
+      readonly inDoubt: boolean;
+    }
   /** It failed for too long; `reason` is the last failure. */
-  | { readonly kind: 'unsent'; readonly reason: Reason };
+  | {
+      readonly kind: 'unsent';
+      readonly reason: Reason;
+      /** An attempt may have taken effect. */
+      readonly inDoubt: boolean;
+      /** The store may still be at work on the last attempt. */
+      readonly atWork: boolean;
+    };
 
 interface SenderOptions extends Omit<Surroundings, 'onEvent'> {
   readonly exchange: Exchange;
@@ -82,7 +106,7 @@ type Settled = Exclude<Verdict, { kind: 'failed' }>;
 /** Sends requests until the store has its last word. */
 export interface Sender {
   /** Rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
-  send(request: StoreRequest, options: SendOptions): Promise<Sent>;
+  send(request: SentRequest, options: SendOptions): Promise<Sent>;
 }
 
 function statusOf(verdict: Verdict): number | null {
@@ -96,10 +120,11 @@ function statusOf(verdict: Verdict): number | null {
  */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
   const work = workTime();
-  const ask = async (request: StoreRequest, options: SendOptions): Promise<Verdict> => {
+  const ask = async (request: SentRequest, options: SendOptions): Promise<Verdict> => {
     try {
       options.onRequest?.();
-      return readAnswer(await exchange.send(request, options.signal), { apiKey, now: clock.now() });
+      const answer = await exchange.send(request, options.signal);
+      return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       const { code, message, mayHaveArrived } = error;
@@ -120,7 +145,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   const asked =
     onAttempt === undefined
       ? ask
-      : async (request: StoreRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
+      : async (request: SentRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
           const startedAt = clock.monotonic();
           const verdict = await ask(request, options);
           progress.requestId ??= randomUUID();
@@ -138,7 +163,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         };
 
   const attempt = async (
-    request: StoreRequest,
+    request: SentRequest,
     progress: Progress,
     options: SendOptions,
   ): Promise<Settled> => {
@@ -193,7 +218,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     await slot?.regain();
   };
 
-  const retry = (first: AttemptFailed, request: StoreRequest, progress: Progress, options: SendOptions) => {
+  const retry = (first: AttemptFailed, request: SentRequest, progress: Progress, options: SendOptions) => {
     let last = first;
     return pRetry(
       async (attemptNumber) => {
@@ -216,13 +241,21 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     );
   };
 
-  const settle = (verdict: Settled): Sent => {
+  const settle = (verdict: Settled, inDoubt: boolean): Sent => {
     switch (verdict.kind) {
-      case 'ok':
-        return { kind: 'ok', value: verdict.value, text: verdict.text };
+      case 'ok': {
+        const { value, text, proof } = verdict;
+        return { kind: 'ok', value, text, proof };
+      }
       case 'refused': {
-        const { status, message } = verdict;
-        return { kind: 'refused', status, reason: { code: `store-${status}`, message } };
+        const { status, message, isFromApi } = verdict;
+        return {
+          kind: 'refused',
+          status,
+          reason: { code: `store-${status}`, message },
+          isFromApi,
+          inDoubt,
+        };
       }
       case 'unauthorized':
         throw new UnauthorizedError(
@@ -249,15 +282,15 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         attempts: 0,
       };
       try {
-        return settle(await attempt(request, progress, options));
+        return settle(await attempt(request, progress, options), false);
       } catch (failed) {
         if (!(failed instanceof AttemptFailed)) throw failed;
         try {
-          return settle(await retry(failed, request, progress, options));
+          return settle(await retry(failed, request, progress, options), progress.mayHaveArrived);
         } catch (error) {
           if (!(error instanceof AttemptFailed)) throw error;
-          const { code, message } = error.failure;
-          return { kind: 'unsent', reason: { code, message } };
+          const { code, message, mayBeAtWork: atWork } = error.failure;
+          return { kind: 'unsent', reason: { code, message }, inDoubt: progress.mayHaveArrived, atWork };
         }
       }
     },

@@ -6,6 +6,7 @@ import type { OnAttempt, OnStorefrontEvent, SharedPause, SharedRate } from './ev
 import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
 import { type GateStats, gate } from './gate/gate.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
+import { expectContact, expectDeleted, expectProduct } from './proof.ts';
 import { type SendOptions, type Sent, sender } from './send.ts';
 
 export interface StorefrontOptions {
@@ -29,18 +30,26 @@ export interface StorefrontOptions {
   readonly timeouts?: Partial<Timeouts>;
 }
 
+/** A product as it is sent. */
+export interface SentProduct {
+  /** Its key. */
+  readonly url: string;
+  /** JSON, sent byte for byte. */
+  readonly body: string;
+}
+
 /**
  * One store, as all work in this process shares it: contract, retries and limits. Knows nothing of runs.
  *
- * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401, 403),
- * StoreUnavailableError (the store has been unwell for 15 minutes) or the signal's reason.
+ * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401; reads also
+ * with 403), StoreUnavailableError (the store has been unwell for 15 minutes) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
   /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */
-  upsertProduct(body: string, options: SendOptions): Promise<Outcome>;
+  upsertProduct(product: SentProduct, options: SendOptions): Promise<Outcome>;
   /** `PUT /api/site/contacts/{id}` (section 4.2). */
   updateContact(id: string, body: string, options: SendOptions): Promise<Outcome>;
-  /** `DELETE /api/site/products/{id}` (section 4.4). A product that is not there counts as deleted. */
+  /** `DELETE /api/site/products/{id}` (section 4.4). A 404 with the API's error body counts as deleted. */
   deleteProduct(id: number, options: SendOptions): Promise<Outcome>;
   /** `GET /api/site/subscriber-lists` (section 4.3), bare or in an envelope. Also StoreRefusedError. */
   subscriberLists(options: SendOptions & { readonly page?: PageQuery }): Promise<Page>;
@@ -60,33 +69,40 @@ const PRODUCTS = '/api/site/products';
 /** Reading a few thousand orders is over before the limit has grown from one; the configured ceiling holds all the same. */
 const PAGES_AT_ONCE = 16;
 
-/** The id of the product or contact in an answer; null when it gives none that is safe to use. */
-function idIn(value: unknown): number | null {
-  if (typeof value !== 'object' || value === null || !('id' in value)) return null;
-  return typeof value.id === 'number' && Number.isSafeInteger(value.id) ? value.id : null;
-}
-
-function outcomeOf(sent: Sent): Outcome {
+function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
   switch (sent.kind) {
     case 'ok':
-      return { kind: 'applied', id: idIn(sent.value) };
+      onAnswer?.(sent.value);
+      return { kind: 'applied', ...sent.proof };
     case 'refused':
-      return { kind: 'rejected', reason: sent.reason };
+      return { kind: 'rejected', reason: sent.reason, ...(sent.inDoubt && { inDoubt: true }) };
     case 'unsent':
-      return sent;
+      return {
+        kind: 'unsent',
+        reason: sent.reason,
+        ...(sent.inDoubt && { inDoubt: true }),
+        ...(sent.atWork && { atWork: true }),
+      };
     default:
       throw new Error(`Unknown result: ${sent satisfies never}`);
   }
 }
 
-/** The API finds contacts by id only, and 'not found' does not say who gave a wrong one. */
-function withAdvice(sent: Sent): Sent {
-  if (sent.kind !== 'refused' || sent.status !== 404) return sent;
+/** A 404 of the API says that there is no such thing; that of something before the store says nothing about it. */
+function isAbsent(sent: Sent): boolean {
+  return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
+}
+
+function withAdvice(sent: Sent, advice: string): Sent {
+  if (sent.kind !== 'refused') return sent;
   const { code, message } = sent.reason;
-  const advice =
-    'no contact of the store has this id; correct it in the crosswalk or in the source, then retry';
   return { ...sent, reason: { code, message: `${message}: ${advice}` } };
 }
+
+/** The API finds contacts by id only, and 'not found' does not say who gave a wrong one. */
+const WRONG_CONTACT_ID =
+  'no contact of the store has this id; correct it in the crosswalk or in the source, then retry';
+const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
 
 /** Connects to nothing yet. Close it when done. */
 export function createStorefront(options: StorefrontOptions): Storefront {
@@ -129,19 +145,24 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   };
 
   return {
-    async upsertProduct(body, sendOptions) {
+    async upsertProduct({ url, body }, sendOptions) {
       const path = `${PRODUCTS}?update_existing_product_by_url=true`;
-      return outcomeOf(await send({ method: 'POST', path, body }, sendOptions));
+      const expected = expectProduct(url, body);
+      return outcomeOf(await send({ method: 'POST', path, body, expected }, sendOptions), sendOptions);
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;
-      return outcomeOf(withAdvice(await send({ method: 'PUT', path, body }, sendOptions)));
+      const expected = expectContact(id);
+      const sent = await send({ method: 'PUT', path, body, expected }, sendOptions);
+      return outcomeOf(isAbsent(sent) ? withAdvice(sent, WRONG_CONTACT_ID) : sent, sendOptions);
     },
     async deleteProduct(id, sendOptions) {
-      const sent = await send({ method: 'DELETE', path: `${PRODUCTS}/${id}`, body: null }, sendOptions);
-      if (sent.kind === 'ok' || (sent.kind === 'refused' && sent.status === 404))
-        return { kind: 'applied', id: null };
-      return outcomeOf(sent);
+      const path = `${PRODUCTS}/${id}`;
+      const expected = expectDeleted(id);
+      const sent = await send({ method: 'DELETE', path, body: null, expected }, sendOptions);
+      if (isAbsent(sent)) return { kind: 'applied', id: null };
+      const isForeign = sent.kind === 'refused' && sent.status === 404;
+      return outcomeOf(isForeign ? withAdvice(sent, NOT_OF_API) : sent, sendOptions);
     },
     subscriberLists({ page, ...sendOptions }) {
       const query = page === undefined ? '' : `?limit=${page.limit}&skip=${page.skip}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hurriedClock } from '../support/hurried-clock.ts';
-import { errorAnswer, resetAfter, unauthorized } from '../support/store/faults.ts';
+import { appliedButError, errorAnswer, resetAfter, unauthorized } from '../support/store/faults.ts';
 import { products, setup } from './setup.ts';
 
 describe('applying operations, before a store that misbehaves', () => {
@@ -27,7 +27,7 @@ describe('applying operations, before a store that misbehaves', () => {
 
   it('is not blocked by one record that always fails, even with one slot', async () => {
     const { store, apply, results, kinds } = await setup({
-      store: { faults: [{ does: errorAnswer(503), keys: ['mug-2'] }] },
+      store: { faults: [{ does: errorAnswer(429), keys: ['mug-2'] }] },
       concurrency: 1,
     });
     const tally = await apply(products(60));
@@ -35,12 +35,15 @@ describe('applying operations, before a store that misbehaves', () => {
     expect(store.requestsOf('mug-2')).toBe(9);
     const order = results.map(({ operation }) => operation.key);
     expect(order.indexOf('mug-3')).toBeLessThan(order.indexOf('mug-2'));
-    expect(kinds().unsent?.[0]?.outcome).toMatchObject({ reason: { code: 'store-503' } });
+    expect(kinds().unsent?.[0]?.outcome).toMatchObject({ reason: { code: 'store-429' } });
   });
 
-  it('keeps the slot of a record that may have arrived', async () => {
+  it.each([
+    ['the connection is reset', resetAfter],
+    ['something before the store answers 503', appliedButError(503)],
+  ])('keeps the slot of a record that may have arrived: %s', async (_, does) => {
     const { store, apply, results } = await setup({
-      store: { faults: [{ does: resetAfter, keys: ['mug-2'], times: 2 }] },
+      store: { faults: [{ does, keys: ['mug-2'], times: 2 }] },
       concurrency: 1,
     });
     await apply(products(5));

@@ -79,7 +79,10 @@ async function storefrontAlone(baseUrl: string): Promise<string> {
   let next = 0;
   const worker = async () => {
     for (let operation = operations[next++]; operation !== undefined; operation = operations[next++]) {
-      const { kind } = await storefront.upsertProduct(operation.body, { signal });
+      const { kind } = await storefront.upsertProduct(
+        { url: operation.key, body: operation.body },
+        { signal },
+      );
       if (kind !== 'applied') throw new Error(kind);
     }
   };

@@ -99,7 +99,9 @@ async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { reado
   let number = 0;
   const worker = async () => {
     while (!ending.signal.aborted) {
-      const { kind } = await storefront.upsertProduct(bodyOf(number++), { signal: ending.signal });
+      const product = { url: `bowl-${number}`, body: bodyOf(number) };
+      number++;
+      const { kind } = await storefront.upsertProduct(product, { signal: ending.signal });
       if (kind === 'applied') done++;
     }
   };

@@ -16,14 +16,22 @@ import {
   unauthorized,
 } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
-import { startStore } from '../support/store.ts';
-import { applyTo, deletions, upserts } from './applying.ts';
+import { type Store, startStore } from '../support/store.ts';
+import { type Applied, applyTo, deletions, upserts } from './applying.ts';
 import { SCALE } from './scale.ts';
 
 const CONCURRENCY = 16;
 
-function halfJson(status: number): Misbehaviour {
-  return { kind: 'answer', status, body: '{"id":17,"title":"Mu', applied: false };
+function lie(body: string, status = 200): Misbehaviour {
+  return { kind: 'answer', status, body, applied: false };
+}
+
+/** Outcomes with an id that the store gave to another product. */
+function foreignIds(store: Store, { results }: Applied): readonly unknown[] {
+  return results.filter(
+    ({ operation, outcome }) =>
+      outcome.kind === 'applied' && store.shop.byUrl(operation.key)?.id !== outcome.id,
+  );
 }
 
 describe('what the store answers', () => {
@@ -36,15 +44,22 @@ describe('what the store answers', () => {
       'an HTML page': html,
       'an empty 200': empty,
       'an empty 204': { kind: 'answer', status: 204, body: '', applied: false },
-      'half of a JSON, whole by its length': halfJson(200),
+      'half of a JSON, whole by its length': lie('{"id":17,"title":"Mu'),
+      'another object': lie('{"status":"maintenance"}'),
+      'success: "false"': lie('{"success":"false","message":"no"}'),
+      'a list': lie('[]'),
+      null: lie('null'),
+      'another product': lie('{"id":17,"url":"hand-made","title":"Hand made"}'),
       'half an answer': halfAnswer,
       'success: false': successFalse,
       'trailing bytes': trailing,
       '500 though applied': appliedButError(500),
     } satisfies Record<string, Misbehaviour>;
     for (const [name, does] of Object.entries(doings)) {
-      store.misbehave({ name, does, probability: 0.1, timesPerKey: 1 });
+      store.misbehave({ name, does, probability: 0.05, timesPerKey: 1 });
     }
+    const cached = { does: lie('{"id":17,"url":"mug-7","title":"An earlier mug 7"}'), keys: ['mug-7'] };
+    store.misbehave({ name: 'a cached answer', ...cached, times: 3 });
     const operations = upserts(400);
     const applied = await applyTo(store, operations, CONCURRENCY, seededRandom(seed));
     const falseSuccesses = applied.results.filter(
@@ -61,6 +76,7 @@ describe('what the store answers', () => {
       measured: [
         none('false successes', falseSuccesses.length),
         none('applied and not in the store', applied.count('applied') - store.shop.products.size),
+        none('ids of other products', foreignIds(store, applied).length),
         none('duplicates', store.figures().duplicates),
       ],
     });
@@ -131,16 +147,24 @@ describe('what the store answers', () => {
     await using store = await startStore({ seed });
     await applyTo(store, upserts(200), CONCURRENCY, seededRandom(seed));
     const operations = deletions(store);
+    const keysOf = (from: number, to: number) => operations.slice(from, to).map(({ key }) => key);
+    const hidden = keysOf(100, 120);
+    const page = lie('<h1>404 Not Found</h1>', 404);
+    const noContent: Misbehaviour = { kind: 'answer', status: 204, body: '', applied: true };
+    store.misbehave({ name: '404 of a proxy', does: page, method: 'DELETE', keys: hidden });
+    store.misbehave({ does: noContent, method: 'DELETE', keys: keysOf(120, 140) });
     store.misbehave({ does: resetAfter, method: 'DELETE', probability: 0.3, timesPerKey: 1 });
     store.misbehave({ does: halfAnswer, method: 'DELETE', probability: 0.3, timesPerKey: 1 });
     const applied = await applyTo(store, operations, CONCURRENCY, seededRandom(seed));
+    const isWrong = ({ operation, outcome }: (typeof applied.results)[number]): boolean =>
+      (outcome.kind === 'rejected') !== hidden.includes(operation.key);
     figure(context, {
       invariant: 13,
       seed,
       fired: store.fired(),
       measured: [
-        none('misclassified', operations.length - applied.count('applied')),
-        none('products left', store.shop.products.size),
+        none('misclassified', applied.results.filter(isWrong).length),
+        none('products left', store.shop.products.size - hidden.length),
         atLeast(10, 'answers 404', store.figures().byStatus['404'] ?? 0),
       ],
     });

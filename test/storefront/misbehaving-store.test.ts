@@ -40,9 +40,11 @@ describe('the storefront, before a store that misbehaves', () => {
 
   it('gives up after eight retries, and says why', async () => {
     const { store, storefront } = await setup({ faults: [{ does: html }] });
+    const message = expect.stringMatching(/without whole JSON; the answer begins: <!doctype html>/);
     expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
       kind: 'unsent',
-      reason: { code: 'answer-unreadable', message: expect.stringContaining('without whole JSON') },
+      reason: { code: 'answer-unreadable', message },
+      inDoubt: true,
     });
     expect(store.figures().requests).toBe(9);
   });
@@ -78,6 +80,83 @@ describe('the storefront, before a store that misbehaves', () => {
     expect(store.figures().requests).toBe(2);
   });
 
+  it.each([
+    ['another object', '{"status":"maintenance"}'],
+    ['success: "false"', '{"success":"false","message":"no"}'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['a cached answer of another product', '{"id":1001,"url":"mug","title":"Another"}'],
+    ['an id that cannot be kept', '{"id":90071992547409931,"url":"mug","title":"mug"}'],
+  ])('leaves a product in doubt that is always answered with %s, and shows the answer', async (_, body) => {
+    const { store, storefront } = await setup({
+      faults: [{ does: { kind: 'answer', status: 200, body, applied: false } }],
+    });
+    const outcome = await storefront.upsertProduct(product('mug'), { signal });
+    expect(outcome).toMatchObject({ kind: 'unsent', inDoubt: true });
+    expect(outcome).not.toHaveProperty('atWork');
+    expect(JSON.stringify(outcome)).toMatch(/the answer begins: |"message":"no"/);
+    expect(store.figures().requests).toBe(9);
+  });
+
+  it('shows no personal data of a contact that was answered for another', async () => {
+    const body = '{"id":8,"name":"Ann Lee","email":"ann@example.com","note":"cut he';
+    const { storefront } = await setup({
+      contacts: [7],
+      faults: [
+        { does: { kind: 'answer', status: 200, body: `${body}re"}`, applied: false }, times: 8 },
+        { does: { kind: 'answer', status: 200, body, applied: false } },
+      ],
+    });
+    const outcome = await storefront.updateContact('7', '{"name":"Bob"}', { signal });
+    expect(outcome).toMatchObject({ kind: 'unsent', inDoubt: true, reason: { code: 'answer-unreadable' } });
+    expect(JSON.stringify(outcome)).toContain('\\"name\\":\\"…\\"');
+    expect(JSON.stringify(outcome)).not.toMatch(/Ann|cut he/);
+  });
+
+  it('rejects a product that it may not write, and goes on with the others', async () => {
+    const { storefront } = await setup({ faults: [{ does: errorAnswer(403, 'Not yours'), keys: ['b'] }] });
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c'].map((url) => storefront.upsertProduct(product(url), { signal })),
+    );
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['applied', 'rejected', 'applied']);
+    expect(outcomes[1]).toEqual({
+      kind: 'rejected',
+      reason: { code: 'store-403', message: 'Not yours' },
+    });
+    await expect(
+      connect(await serve((_, response) => response.writeHead(403).end())).subscriberLists({ signal }),
+    ).rejects.toThrow(UnauthorizedError);
+  });
+
+  it.each([
+    ['applies and resets the connection', resetAfter, true],
+    ['answers a bare 503', errorAnswer(503), true],
+    ['answers 503 with Retry-After', errorAnswer(503, 'Later', { 'retry-after': '1' }), false],
+    ['answers 429', errorAnswer(429), false],
+    ['answers 408', errorAnswer(408), true],
+    ['redirects', redirect(303, '/elsewhere'), true],
+  ])('says whether a refusal leaves the product in doubt when it %s before', async (_, does, inDoubt) => {
+    const { storefront } = await setup({
+      faults: [{ does, times: 1 }, { does: errorAnswer(422, 'Too dear') }],
+    });
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
+      kind: 'rejected',
+      reason: { code: 'store-422', message: 'Too dear' },
+      ...(inDoubt && { inDoubt: true }),
+    });
+  });
+
+  it.each([
+    ['502', errorAnswer(502), true],
+    ['a lost connection', resetAfter, true],
+    ['500', errorAnswer(500), false],
+  ])('says whether it may still be at work after %s', async (_, does, atWork) => {
+    const { storefront } = await setup({ faults: [{ does }] });
+    const outcome = await storefront.upsertProduct(product('mug'), { signal });
+    expect(outcome).toMatchObject({ kind: 'unsent', inDoubt: true });
+    expect('atWork' in outcome).toBe(atWork);
+  });
+
   it('never lets the key out, though the store echoes it', async () => {
     const { storefront } = await setup({
       faults: [
@@ -107,7 +186,7 @@ describe('the storefront, before a store that misbehaves', () => {
     const baseUrl = await serve((_, response) => {
       requests++;
       if (requests > 1) {
-        response.end('{"id":1}');
+        response.end('{"id":1,"url":"mug"}');
         return;
       }
       const drip = setInterval(() => response.write(' '), 10);
@@ -132,7 +211,10 @@ describe('the storefront, before a store that misbehaves', () => {
       const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
       const server = createSocketServer((socket) => {
         socket.on('error', () => {});
-        socket.once('data', () => socket.write(answer('{"id":1}') + answer('{"id":666}')));
+        socket.once('data', (request: Buffer) => {
+          const url = /"url":"([^"]+)"/.exec(request.toString())?.[1];
+          socket.write(answer(`{"id":1,"url":"${url}"}`) + answer(`{"id":666,"url":"${url}"}`));
+        });
       });
       onTestFinished(() => void server.close());
       server.listen(0, '127.0.0.1', () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { expectDeleted, expectProduct } from '../../src/storefront/proof.ts';
 import { readAnswer } from '../../src/storefront/read-answer.ts';
 
-const READER = { apiKey: 'k3y-of-the-store', now: Date.UTC(2024, 0, 1) };
+const READER = { apiKey: 'k3y-of-the-store', now: Date.UTC(2024, 0, 1), expected: undefined };
 
 function read(status: number, body: string, more: { retryAfter?: string; location?: string } = {}) {
   return readAnswer({ status, body, retryAfter: more.retryAfter, location: more.location }, READER);
@@ -29,6 +30,7 @@ describe('an answer', () => {
     ['words after it', '{"id":7}\nDone.', 'answer-unreadable'],
     ['two objects', '{"id":7}{"id":8}', 'answer-unreadable'],
     ['success: false', '{"success":false,"message":"Not saved"}', 'answer-not-success'],
+    ['success: "false"', '{"success":"false","message":"Not saved"}', 'answer-not-success'],
   ])('is no success with %s, but to be retried', (_, body, code) => {
     expect(read(200, body)).toMatchObject({ kind: 'failed', failure: { code, status: 200 } });
   });
@@ -39,7 +41,7 @@ describe('an answer', () => {
       const verdict = read(status, '{"id":7}', { location: 'https://other.example/?k=k3y-of-the-store' });
       expect(verdict).toMatchObject({
         kind: 'failed',
-        failure: { code: 'store-redirect', mayHaveArrived: false },
+        failure: { code: 'store-redirect', mayHaveArrived: true },
       });
       expect(JSON.stringify(verdict)).toContain('other.example');
       expect(JSON.stringify(verdict)).not.toContain(READER.apiKey);
@@ -53,6 +55,7 @@ describe('an answer', () => {
         kind: 'refused',
         status,
         message: 'Too dear',
+        isFromApi: true,
       });
     },
   );
@@ -61,6 +64,7 @@ describe('an answer', () => {
     expect(read(400, '<p>')).toMatchObject({
       kind: 'refused',
       message: 'the store answered 400 without a message',
+      isFromApi: false,
     });
     expect(read(400, '{"message":{"text":"x"}}')).toMatchObject({
       message: expect.stringContaining('without'),
@@ -71,18 +75,53 @@ describe('an answer', () => {
     expect(read(status, '{"success":false,"message":"Invalid"}')).toMatchObject({ kind: 'unauthorized' });
   });
 
+  it('is about the record, and perhaps about the key, when a write is answered 403', () => {
+    const write = { ...READER, expected: expectDeleted(7) };
+    const answer = { status: 403, body: '', retryAfter: undefined, location: undefined };
+    expect(readAnswer(answer, write)).toMatchObject({ kind: 'refused', status: 403 });
+    expect(readAnswer({ ...answer, status: 401 }, write)).toMatchObject({ kind: 'unauthorized' });
+  });
+
   it.each([
-    [408, false],
-    [429, false],
-    [503, false],
-    [500, true],
-    [502, true],
-    [504, true],
-  ])('is to be retried when it is %i, and may have taken effect: %s', (status, mayHaveArrived) => {
-    expect(read(status, '{}', { retryAfter: '3' })).toMatchObject({
+    [408, {}, true, false],
+    [429, {}, false, false],
+    [503, {}, true, false],
+    [503, { retryAfter: '3' }, false, false],
+    [503, { retryAfter: 'soon' }, true, false],
+    [500, { retryAfter: '3' }, true, false],
+    [502, {}, true, true],
+    [504, {}, true, true],
+    [524, {}, true, true],
+  ])(
+    'is to be retried when it is %i %j; it may have taken effect: %s, or be at work: %s',
+    (status, more, mayHaveArrived, mayBeAtWork) => {
+      expect(read(status, '{}', more)).toMatchObject({
+        kind: 'failed',
+        failure: { code: `store-${status}`, status, mayHaveArrived, mayBeAtWork },
+      });
+    },
+  );
+
+  it('is as late as it asks for', () => {
+    expect(read(503, '{}', { retryAfter: '3' })).toMatchObject({ failure: { retryAfterMs: 3_000 } });
+  });
+
+  it('is shown as it begins, on one line and without the key, where it is not what was expected', () => {
+    const body = `{"cached":\n"${READER.apiKey} ${'x'.repeat(500)}"}`;
+    const expected = expectProduct('mug', '{"url":"mug","title":"Mug"}');
+    const verdict = readAnswer(
+      { status: 200, body, retryAfter: undefined, location: undefined },
+      { ...READER, expected },
+    );
+    expect(verdict).toMatchObject({
       kind: 'failed',
-      failure: { code: `store-${status}`, status, mayHaveArrived, retryAfterMs: 3_000 },
+      failure: { code: 'answer-unproved', mayHaveArrived: true },
     });
+    const message = verdict.kind === 'failed' ? verdict.failure.message : '';
+    expect(message).toContain(
+      'not with the product that was sent, with an integer id; the answer begins: {"cached": "[API key] xxx',
+    );
+    expect(message.length).toBeLessThan(260);
   });
 
   it('is success for a 2xx with JSON alone, whatever arrives', () => {

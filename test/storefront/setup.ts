@@ -43,5 +43,5 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** A product's body. */
-export const product = (url: string) => JSON.stringify({ url, title: url });
+/** A product as it is sent. */
+export const product = (url: string) => ({ url, body: JSON.stringify({ url, title: url }) });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resetAfter } from '../support/store/faults.ts';
+import { resetAfter, successFalse } from '../support/store/faults.ts';
 import { connect, KEY, product, serve, setup, signal } from './setup.ts';
 
 describe('the storefront, by the API document', () => {
@@ -34,7 +34,7 @@ describe('the storefront, by the API document', () => {
   it('sends the very bytes of the body', async () => {
     const { store, storefront } = await setup();
     const body = '{ "url":"mug",  "title":"Tasse – 杯子 👩‍🚀" }';
-    await storefront.upsertProduct(body, { signal });
+    await storefront.upsertProduct({ url: 'mug', body }, { signal });
     expect(store.lastBody('mug')).toBe(body);
   });
 
@@ -66,6 +66,55 @@ describe('the storefront, by the API document', () => {
     const [id = 0] = store.shop.products.keys();
     expect(await storefront.deleteProduct(id, { signal })).toEqual({ kind: 'applied', id: null });
     expect(store.requests.map(({ status }) => status)).toEqual([200, null, 404]);
+  });
+
+  it.each([
+    [200, '{"success":true,"message":""}'],
+    [200, '{"message":""}'],
+    [200, ''],
+    [202, '{"id":7}'],
+    [204, ''],
+    [205, ''],
+  ])('takes a product for deleted when the answer is %i %s', async (status, body) => {
+    let requests = 0;
+    const baseUrl = await serve((_, response) => {
+      requests++;
+      response.writeHead(status).end(body);
+    });
+    expect(await connect(baseUrl).deleteProduct(7, { signal })).toEqual({ kind: 'applied', id: null });
+    expect(requests).toBe(1);
+  });
+
+  it.each([
+    '{"success":false,"message":"no"}',
+    '{"success":"false"}',
+    '{"id":8}',
+    '[]',
+    'null',
+    '<p>Back soon</p>',
+    '{"success":tr',
+  ])('does not take a product for deleted when the answer is 200 %s', async (body) => {
+    const storefront = connect(await serve((_, response) => response.end(body)));
+    expect(await storefront.deleteProduct(7, { signal })).toMatchObject({ kind: 'unsent', inDoubt: true });
+  });
+
+  it.each([
+    ['<h1>404 Not Found</h1>', 'rejected'],
+    ['', 'rejected'],
+    ['{"message":"no such path"}', 'rejected'],
+    ['{"success":false,"message":"Resource not found"}', 'applied'],
+  ])('takes a product for deleted by a 404 of the API only: %s', async (body, kind) => {
+    const storefront = connect(await serve((_, response) => response.writeHead(404).end(body)));
+    const outcome = await storefront.deleteProduct(7, { signal });
+    expect(outcome.kind).toBe(kind);
+    if (outcome.kind === 'rejected') expect(outcome.reason.message).toContain('counts as not deleted');
+  });
+
+  it('gives no advice on a contact whose 404 is not of the API', async () => {
+    const storefront = connect(await serve((_, response) => response.writeHead(404).end('<h1>No</h1>')));
+    const outcome = await storefront.updateContact('7', '{"name":"Ann"}', { signal });
+    expect(outcome).toMatchObject({ kind: 'rejected', reason: { code: 'store-404' } });
+    expect(JSON.stringify(outcome)).not.toContain('crosswalk');
   });
 
   it('reads pages of orders', async () => {
@@ -115,8 +164,28 @@ describe('the storefront, by the API document', () => {
     expect(paths).toEqual(['/shops/one/api/site/subscriber-lists']);
   });
 
-  it('takes no id from an answer that gives none it could keep', async () => {
-    const storefront = connect(await serve((_, response) => response.end('{"id":90071992547409931}')));
-    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({ kind: 'applied', id: null });
+  it('keeps an id that is answered as text', async () => {
+    const storefront = connect(
+      await serve((_, response) => response.end('{"id":"17","url":"mug","title":"mug"}')),
+    );
+    expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({ kind: 'applied', id: 17 });
+  });
+
+  it('says which url the store made of the one that was sent', async () => {
+    const storefront = connect(
+      await serve((_, response) => response.end('{"id":17,"url":"cafe-mug-1","title":"Café Mug"}')),
+    );
+    expect(await storefront.upsertProduct(product('Café Mug'), { signal })).toEqual({
+      kind: 'applied',
+      id: 17,
+      answeredUrl: 'cafe-mug-1',
+    });
+  });
+
+  it('shows the answer that has acknowledged a product to whoever asks', async () => {
+    const answers: unknown[] = [];
+    const { storefront } = await setup({ faults: [{ does: successFalse, times: 1 }] });
+    await storefront.upsertProduct(product('mug'), { signal, onAnswer: (answer) => answers.push(answer) });
+    expect(answers).toEqual([{ id: expect.any(Number), url: 'mug', title: 'mug', type: 'physical' }]);
   });
 });

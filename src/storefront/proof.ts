@@ -1,0 +1,202 @@
+/** What the store's own answer proves about the request it answers. */
+export interface Proof {
+  /** The id it answered; null for a delete and for reads. */
+  readonly id: number | null;
+  /** The url it answered, where that is a normalised form of the one that was sent. */
+  readonly answeredUrl?: string;
+}
+
+/** What a 2xx answer must be to acknowledge a request (storefront-api.md, section 4). */
+export interface Expectation {
+  /** The proof in a parsed answer (`undefined`: it has no body), or else what was expected: a noun phrase. */
+  readonly prove: (answer: unknown) => Proof | string;
+  /** The answer holds personal data: messages show its shape and not its values. */
+  readonly hasPersonalData: boolean;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * The product that was sent (section 4.1): an integer id, or its decimal text, with the url that was sent and something
+ * that tells this product from others, or with a normalised form of the url and whatever else it repeats as it was sent.
+ *
+ * `body` is read only where url and title are not both answered as they were sent.
+ */
+export function expectProduct(url: string, body: string): Expectation {
+  return {
+    hasPersonalData: false,
+    prove(answer) {
+      if (!isObject(answer)) return 'the product that was sent';
+      const id = idIn(answer);
+      if (id === null) return 'the product that was sent, with an integer id';
+      if (answer['url'] === url && repeatsTitle(body, answer['title'])) return { id };
+      return proveByFields(asObject(JSON.parse(body)), answer, id);
+    },
+  };
+}
+
+/** The contact with this id (section 4.2). */
+export function expectContact(id: string): Expectation {
+  return {
+    hasPersonalData: true,
+    prove(answer) {
+      if (!isObject(answer) || !isId(id, answer['id'])) return 'the contact with the id that was sent';
+      return { id: idIn(answer) };
+    },
+  };
+}
+
+/** No body, or an object that names no other product (section 4.4); `success: false` is a failure before it comes here. */
+export function expectDeleted(id: number): Expectation {
+  return {
+    hasPersonalData: false,
+    prove(answer) {
+      const deleted = answer === undefined || (isObject(answer) && namesNoOther(answer, id));
+      return deleted ? { id: null } : 'the confirmation of a delete ("success": true, or no body)';
+    },
+  };
+}
+
+/** Whether an answer says that the request failed, whatever its status is: `success: false`, also as text. */
+export function saysFailure(answer: unknown): boolean {
+  if (!isObject(answer)) return false;
+  const { success } = answer;
+  return success === false || (typeof success === 'string' && success.trim().toLowerCase() === 'false');
+}
+
+/**
+ * The top-level fields of a sent body that an answer repeats with another value. Numbers may be answered as text, text
+ * with other blanks, and what is empty as null; a member that the answer leaves out is not repeated.
+ */
+export function changedFields(sent: JsonObject, answer: JsonObject): string[] {
+  return Object.keys(sent).filter(
+    (name) => Object.hasOwn(answer, name) && !isAlike(sent[name], answer[name], name),
+  );
+}
+
+/** The url decides whether the answer may be another product's; the other fields decide whether it is. */
+function proveByFields(sent: JsonObject, answer: JsonObject, id: number): Proof | string {
+  const { url } = sent;
+  const answered = answer['url'];
+  if (typeof url !== 'string' || typeof answered !== 'string' || !isNormalisedUrl(url, answered)) {
+    return 'the product that was sent (different: url)';
+  }
+  const changed = changedFields(sent, answer).filter((name) => name !== 'url');
+  const repeated = Object.keys(sent).filter((name) => name !== 'url' && Object.hasOwn(answer, name));
+  const isTold = repeated.some((name) => tellsApart(name, sent[name]) && !changed.includes(name));
+  const differs = `the product that was sent (different: ${changed.join(', ') || 'url'})`;
+  if (answered === url) return isTold || repeated.length === 0 ? { id } : differs;
+  return isTold && changed.length === 0 ? { id, answeredUrl: answered } : differs;
+}
+
+/** Many products share a type, a flag and what is empty: such values do not say which product an answer is. */
+function tellsApart(name: string, sent: unknown): boolean {
+  return name !== 'type' && typeof sent !== 'boolean' && !isEmpty(sent);
+}
+
+/** Bodies are written by JSON.stringify, so a member stands in them as it would be written alone. */
+function repeatsTitle(body: string, title: unknown): boolean {
+  return typeof title === 'string' && title !== '' && body.includes(`"title":${JSON.stringify(title)}`);
+}
+
+/** The id in an answer: a safe integer or its decimal text; null when it gives none that can be kept. */
+function idIn({ id }: JsonObject): number | null {
+  const number = typeof id === 'string' && /^-?\d{1,16}$/.test(id) ? Number(id) : id;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
+}
+
+function isId(sent: string, answered: unknown): boolean {
+  if (answered === sent) return true;
+  const id = idIn({ id: answered });
+  return id !== null && id === idIn({ id: sent });
+}
+
+function namesNoOther(answer: JsonObject, id: number): boolean {
+  return !Object.hasOwn(answer, 'id') || idIn(answer) === id;
+}
+
+function isAlike(sent: unknown, answered: unknown, name: string): boolean {
+  if (isEmpty(sent)) return isEmpty(answered);
+  if (Array.isArray(sent)) {
+    return (
+      Array.isArray(answered) &&
+      answered.length === sent.length &&
+      sent.every((element, index) => isAlike(element, answered[index], name))
+    );
+  }
+  if (isObject(sent)) {
+    if (!isObject(answered)) return false;
+    const repeated = Object.keys(sent).filter((member) => Object.hasOwn(answered, member));
+    return repeated.length > 0 && repeated.every((member) => isAlike(sent[member], answered[member], member));
+  }
+  if (typeof answered !== 'string') {
+    return answered === sent || (typeof answered !== 'object' && String(answered) === sent);
+  }
+  switch (typeof sent) {
+    case 'number':
+      return answered.trim() !== '' && Number(answered) === sent;
+    case 'string':
+      return plain(answered) === plain(sent) || (name === 'url' && isNormalisedUrl(sent, answered));
+    default:
+      return answered === String(sent);
+  }
+}
+
+function plain(text: string): string {
+  return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Letters that Unicode does not take apart, and what shops write for them. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  þ: 'th',
+  ı: 'i',
+};
+
+/** Whether a store may have made `answered` of `sent`: case, accents, unicode form, punctuation to dashes, a number after it. */
+function isNormalisedUrl(sent: string, answered: string): boolean {
+  if (answered === sent) return true;
+  const made = handleOf(answered);
+  return [sent, sent.normalize('NFC').replaceAll(/[äöüÄÖÜ]/g, '$&e')].some((url) => {
+    const handle = handleOf(url);
+    return handle !== '' && made.startsWith(handle) && /^(-\d{1,6})?$/.test(made.slice(handle.length));
+  });
+}
+
+/** A url as most shops would write it: plain lower-case letters and digits with dashes between. */
+function handleOf(url: string): string {
+  return decoded(url)
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[ßæœøđðłþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-|-$/g, '');
+}
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return value === '' || value === null || (isObject(value) && Object.keys(value).length === 0);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asObject(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
