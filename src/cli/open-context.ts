@@ -63,7 +63,7 @@ export async function openContext(
   }: ContextOptions = {},
 ): Promise<OpenContext> {
   const workspace = openWorkspace(directory, process.env);
-  const { redisUrl, artifacts: place } = workspace.settings();
+  const { redisUrl, artifacts: place, allowedFolders } = workspace.settings();
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
   const state = await openState({
@@ -79,6 +79,7 @@ export async function openContext(
     storeStats: stores.stats,
     context: {
       workspaceDir: workspace.dir,
+      allowedFolders,
       state,
       artifacts,
       version,

@@ -22,7 +22,7 @@ export async function importRequest(
     );
   }
   const store = workspace.store(job.store);
-  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.dir);
+  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
   return { job, store, mapping, resend };
 }
 

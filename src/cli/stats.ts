@@ -15,7 +15,7 @@ export async function stats({ terminal, directory, program }: Invocation, name: 
     });
   }
   const facts = await exportHistory(
-    workspace.dir,
+    workspace.fileAccess(),
     job,
     interruptSignal(() => {}),
   );

@@ -1,3 +1,4 @@
+import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
@@ -25,6 +26,16 @@ export const settingsSchema = z.object({
     .describe(
       'Where the files of runs live: a folder, shared by all workers, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
     ),
+  STOREFERRY_ALLOW: z
+    .string()
+    .refine(
+      (folders) => foldersIn(folders).every((folder) => isAbsolute(folder)),
+      'expected absolute paths of folders',
+    )
+    .exactOptional()
+    .describe(
+      'Folders outside the workspace into which links in it may lead, with colons between them: `/data/feeds:/mnt/exports`. A source or a destination that leads anywhere else is refused, unless the job writes its absolute path.',
+    ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 
@@ -32,6 +43,8 @@ export const settingsSchema = z.object({
 export interface Settings {
   readonly redisUrl: string | undefined;
   readonly artifacts: ArtifactsPlace;
+  /** Absolute paths of folders outside the workspace into which links may lead. */
+  readonly allowedFolders: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Those among the values, to be redacted wherever they turn up. */
   readonly secrets: readonly string[];
@@ -53,16 +66,21 @@ export function readSettings(environment: Environment, dir: string): Settings {
       ),
     );
   }
-  const { REDIS_URL, ARTIFACTS_URL, LOG_LEVEL } = parsed.data;
+  const { REDIS_URL, ARTIFACTS_URL, STOREFERRY_ALLOW, LOG_LEVEL } = parsed.data;
   const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
   if ('problems' in artifacts) throw refused(artifacts.problems);
   const { password = '' } = (REDIS_URL !== undefined && parseRedisUrl(REDIS_URL)) || {};
   return {
     redisUrl: REDIS_URL,
     artifacts: artifacts.place,
+    allowedFolders: foldersIn(STOREFERRY_ALLOW ?? ''),
     logLevel: LOG_LEVEL,
     secrets: [...(password === '' ? [] : [password]), ...artifacts.secrets],
   };
+}
+
+function foldersIn(list: string): string[] {
+  return list.split(delimiter).filter((folder) => folder !== '');
 }
 
 function refused(messages: readonly string[]): ConfigurationError {

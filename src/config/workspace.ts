@@ -26,6 +26,8 @@ export interface Workspace {
   job(name: string): Job;
   mapping(name: string): MappingFile;
   settings(): Settings;
+  /** Where the files that jobs name may be. */
+  fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
   /** A path as a job writes it, as an absolute one. */
   path(written: string): string;
   /** The secrets that what was read so far has taken from the environment, to be redacted wherever they turn up. */
@@ -51,6 +53,11 @@ export function openWorkspace(
     if (names === undefined) throw new ConfigurationError(problems);
     return names;
   };
+  const settings = () => {
+    const read = readSettings(environment, dir);
+    for (const secret of read.secrets) secrets.add(secret);
+    return read;
+  };
   return {
     dir,
     files,
@@ -62,11 +69,8 @@ export function openWorkspace(
     job: (name) => usable(inspection.job(name) ?? unknown('job', 'jobs/', name, files.jobNames)),
     mapping: (name) =>
       usable(inspection.mapping(name) ?? unknown('mapping', 'mappings/', name, files.mappingNames)),
-    settings() {
-      const settings = readSettings(environment, dir);
-      for (const secret of settings.secrets) secrets.add(secret);
-      return settings;
-    },
+    settings,
+    fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
     path: (written) => resolve(dir, written),
     secrets: () => [...secrets],
   };

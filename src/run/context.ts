@@ -1,12 +1,12 @@
 import type { StoreConfig } from '../config/stores.ts';
+import type { FileAccess } from '../state/allowed-path.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { State } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunEvent } from './events.ts';
 
 /** What the steps of a run need from the process they run in; made once at the edge (cli/, queue/). */
-export interface RunContext {
-  readonly workspaceDir: string;
+export interface RunContext extends FileAccess {
   readonly state: State;
   readonly artifacts: Artifacts;
   /** The version of Storeferry: part of a run's digest, since another version may plan otherwise. */

@@ -1,11 +1,12 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { SourceSpec } from '../config/job/source-spec.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import type { Patience } from '../remote/retrying.ts';
+import type { FileAccess } from '../state/allowed-path.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { findFiles } from './find-files.ts';
+import { type FoundFile, findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
 import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
@@ -17,8 +18,7 @@ import { writeCopy } from './write-copy.ts';
 
 const READ_BYTES = 256 * 1024;
 
-export interface StageOptions {
-  readonly workspaceDir: string;
+export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
   readonly limits?: Partial<SourceLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -73,11 +73,10 @@ export async function stageSourceUnless(
 }
 
 async function stagePath(path: string, staging: Staging): Promise<null> {
-  const { workspaceDir } = staging.options;
-  for (const file of await findFiles(path, workspaceDir)) {
-    const handle = await openLocal(file, workspaceDir);
+  for (const file of await findFiles(path, staging.options)) {
+    const handle = await openLocal(file);
     try {
-      await stageFile(file, handle, staging);
+      await stageFile(file.path, handle, staging);
     } finally {
       await handle.close();
     }
@@ -117,8 +116,9 @@ interface Archive {
   unpacked: number;
 }
 
-async function openLocal(path: string, workspaceDir: string): Promise<FileHandle> {
-  return await open(resolve(workspaceDir, path)).catch((cause: unknown) => {
+/** Opens the file where its links led when they were judged: one that has taken its place since is not followed. */
+async function openLocal({ path, real }: FoundFile): Promise<FileHandle> {
+  return await open(real, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
     throw new SourceError(
       `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
       { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },

@@ -49,6 +49,7 @@ describe('the settings', () => {
   it('have defaults', () => {
     expect(settings({})).toEqual({
       redisUrl: undefined,
+      allowedFolders: [],
       artifacts: { kind: 'folder', path: '/srv/shop/.storeferry/artifacts' },
       logLevel: 'info',
       secrets: [],

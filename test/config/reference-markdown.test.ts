@@ -44,6 +44,7 @@ describe('the reference', () => {
     expect(found.map(([name, , preset]) => [name, preset])).toEqual([
       ['`REDIS_URL`', ''],
       ['`ARTIFACTS_URL`', '`.storeferry/artifacts`'],
+      ['`STOREFERRY_ALLOW`', ''],
       ['`LOG_LEVEL`', '`info`'],
     ]);
   });

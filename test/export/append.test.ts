@@ -15,6 +15,9 @@ import type { Written } from '../../src/export/writing/written.ts';
 import { DestinationChangedError } from '../../src/model/errors.ts';
 import { aList } from '../support/exports.ts';
 
+/** Absolute paths say themselves where they may be. */
+const ANYWHERE = { workspaceDir: '/nowhere' };
+
 const signal = new AbortController().signal;
 const shape = listShape('2030-01-02T06:00:00.000Z');
 
@@ -55,7 +58,9 @@ describe.each(ways)('adding to %s', (_name, append, there) => {
       const path = join(dir, 'lists');
       if (before !== undefined) await writeFile(path, before);
       const meanwhile = reading(() => writeFile(path, there));
-      await expect(append(await localDestination(path), meanwhile)).rejects.toThrow(DestinationChangedError);
+      await expect(append(await localDestination(path, ANYWHERE), meanwhile)).rejects.toThrow(
+        DestinationChangedError,
+      );
       expect(await readFile(path, 'utf8')).toBe(there);
     } finally {
       await rm(dir, { recursive: true });

@@ -1,5 +1,8 @@
 import { localDestination } from '../../src/export/destination/local-destination.ts';
 
+/** Absolute paths say themselves where they may be. */
+const ANYWHERE = { workspaceDir: '/nowhere' };
+
 /** Writes the file named on its command line without ever coming to an end. */
 const [path = ''] = process.argv.slice(2);
 
@@ -11,5 +14,5 @@ async function* endless(): AsyncGenerator<string> {
   }
 }
 
-const destination = await localDestination(path);
+const destination = await localDestination(path, ANYWHERE);
 await destination.write(endless(), { signal: new AbortController().signal });

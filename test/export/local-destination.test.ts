@@ -7,6 +7,9 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { localDestination } from '../../src/export/destination/local-destination.ts';
 
+/** Absolute paths say themselves where they may be. */
+const ANYWHERE = { workspaceDir: '/nowhere' };
+
 const { signal } = new AbortController();
 
 async function setup() {
@@ -25,7 +28,7 @@ async function* content(...parts: readonly string[]): AsyncGenerator<string> {
 describe('a file that is written', () => {
   it('is there whole, in folders made for it, with nothing beside it', async () => {
     await using at = await setup();
-    const destination = await localDestination(join(at.dir, 'a', 'b', 'file.csv'));
+    const destination = await localDestination(join(at.dir, 'a', 'b', 'file.csv'), ANYWHERE);
     expect(await destination.read(signal)).toBeUndefined();
     expect(await destination.write(content('one\n', 'zwö\n'), { signal })).toBe(9);
     expect(await readFile(join(at.dir, 'a', 'b', 'file.csv'), 'utf8')).toBe('one\nzwö\n');
@@ -35,7 +38,7 @@ describe('a file that is written', () => {
   it('stays as it was when what comes fails, or when it is called off', async () => {
     await using at = await setup();
     await writeFile(at.path, 'old\n');
-    const destination = await localDestination(at.path);
+    const destination = await localDestination(at.path, ANYWHERE);
     const failing = async function* () {
       yield 'half';
       throw new Error('no more');
@@ -57,8 +60,8 @@ describe('a file that is written', () => {
     await writeFile(at.path, 'old\n');
     await chmod(at.path, 0o640);
     await symlink('file.csv', join(at.dir, 'link.csv'));
-    const destination = await localDestination(join(at.dir, 'link.csv'));
-    const direct = await localDestination(at.path);
+    const destination = await localDestination(join(at.dir, 'link.csv'), ANYWHERE);
+    const direct = await localDestination(at.path, ANYWHERE);
     expect(destination.location).toBe(direct.location);
     await destination.write(content('new\n'), { signal });
     expect(await readFile(at.path, 'utf8')).toBe('new\n');
@@ -67,7 +70,7 @@ describe('a file that is written', () => {
 
   it('is refused over another version than was read', async () => {
     await using at = await setup();
-    const destination = await localDestination(at.path);
+    const destination = await localDestination(at.path, ANYWHERE);
     await destination.write(content('one\n'), { signal, ifVersion: null });
     const read = await destination.read(signal);
     if (read === undefined) throw new Error('nothing there');
@@ -86,10 +89,10 @@ describe('a file that is written', () => {
   it('is no folder, and lies in none that is a file', async () => {
     await using at = await setup();
     await mkdir(at.path);
-    const folder = await localDestination(at.path);
+    const folder = await localDestination(at.path, ANYWHERE);
     await expect(folder.write(content('x'), { signal })).rejects.toMatchObject({ code: 'destination' });
     await writeFile(join(at.dir, 'plain'), '');
-    await expect(localDestination(join(at.dir, 'plain', 'x.csv'))).rejects.toMatchObject({
+    await expect(localDestination(join(at.dir, 'plain', 'x.csv'), ANYWHERE)).rejects.toMatchObject({
       message: expect.stringContaining('a part of its path is a file'),
     });
   });
@@ -101,7 +104,7 @@ describe('a file that is written', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(writer.stdout, 'data');
-    const destination = await localDestination(at.path);
+    const destination = await localDestination(at.path, ANYWHERE);
     await destination.write(content('by another\n'), { signal });
     expect(await readdir(at.dir)).toHaveLength(2);
     writer.kill('SIGKILL');
@@ -112,7 +115,7 @@ describe('a file that is written', () => {
   });
 
   it('is no device', async () => {
-    const destination = await localDestination('/dev/null');
+    const destination = await localDestination('/dev/null', ANYWHERE);
     await expect(destination.write(content('x'), { signal })).rejects.toMatchObject({
       message: expect.stringContaining('no regular file'),
     });

@@ -8,7 +8,11 @@ import { makeWorkspace } from '../support/workspace.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {
   await using workspace = await makeWorkspace({ 'ids.csv': content });
-  return await readCrosswalk({ path: 'ids.csv', ...columns }, workspace.dir, DEFAULT_LIMITS);
+  return await readCrosswalk(
+    { path: 'ids.csv', ...columns },
+    { workspaceDir: workspace.dir },
+    DEFAULT_LIMITS,
+  );
 }
 
 describe('a crosswalk', () => {
@@ -78,7 +82,7 @@ describe('a crosswalk', () => {
     await using workspace = await makeWorkspace({});
     await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync('id,email\n7,ann@mail.example\n'));
     const options = { path: 'ids.csv.gz', match: 'email', id: 'id' };
-    const { crosswalk } = await readCrosswalk(options, workspace.dir, DEFAULT_LIMITS);
+    const { crosswalk } = await readCrosswalk(options, { workspaceDir: workspace.dir }, DEFAULT_LIMITS);
     expect(crosswalk.find('ann@mail.example')).toBe(7);
   });
 
@@ -93,7 +97,11 @@ describe('a crosswalk', () => {
     await writeFile(join(workspace.dir, 'ids.csv.gz'), gzipSync(content));
     for (const path of ['ids.csv', 'ids.csv.gz']) {
       const held = (limits: Partial<InputLimits>) =>
-        readCrosswalk({ path, match: 'email', id: 'id' }, workspace.dir, { ...DEFAULT_LIMITS, ...limits });
+        readCrosswalk(
+          { path, match: 'email', id: 'id' },
+          { workspaceDir: workspace.dir },
+          { ...DEFAULT_LIMITS, ...limits },
+        );
       expect((await held(within)).crosswalk.find('bob@mail.example')).toBe(8);
       await expect(held(below)).rejects.toMatchObject({
         message: expect.stringContaining(`beyond the limit ${limit} (`),
@@ -108,7 +116,9 @@ describe('a crosswalk', () => {
     const bomb = gzipSync(Buffer.alloc(96 * 1024 * 1024, `7,${'x'.repeat(100_000)}\n`), { level: 9 });
     await writeFile(join(workspace.dir, 'ids.csv.gz'), Buffer.concat([gzipSync('id,email\n'), bomb]));
     const options = { path: 'ids.csv.gz', match: 'email', id: 'id' };
-    await expect(readCrosswalk(options, workspace.dir, DEFAULT_LIMITS)).rejects.toMatchObject({
+    await expect(
+      readCrosswalk(options, { workspaceDir: workspace.dir }, DEFAULT_LIMITS),
+    ).rejects.toMatchObject({
       message: expect.stringContaining('beyond the limit ratio (200)'),
     });
   });
@@ -123,7 +133,11 @@ describe('a crosswalk', () => {
   it('is refused when it is not there', async () => {
     await using workspace = await makeWorkspace({});
     await expect(
-      readCrosswalk({ path: 'ids.csv', match: 'email', id: 'id' }, workspace.dir, DEFAULT_LIMITS),
+      readCrosswalk(
+        { path: 'ids.csv', match: 'email', id: 'id' },
+        { workspaceDir: workspace.dir },
+        DEFAULT_LIMITS,
+      ),
     ).rejects.toThrow('ids.csv cannot be read');
   });
 });

@@ -31,7 +31,7 @@ export async function readLists(
   number: unknown,
 ): Promise<ListPageFacts> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const { location, history } = await exportHistory(workspace.dir, job, signal);
+  const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
   const { lists, moments } = listTrends(history);
   const shown = pageOf(lists, LISTS_A_PAGE, number);
   const items = await Promise.all(

@@ -1,7 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { open, realpath, rename, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { open, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { DestinationError } from '../../model/errors.ts';
+import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 import { found } from '../../state/artifact-error.ts';
 import { syncFolder, writeAll } from '../../state/durable-file.ts';
 import { makeFolders } from '../../state/make-folders.ts';
@@ -13,11 +14,16 @@ const CHUNK_BYTES = 256 * 1_024;
 const RIGHTS = 0o7777n;
 
 /**
- * A file of this machine. `path` is absolute; symbolic links are followed, so that the file they lead to is the one
- * that is replaced and locked. Folders of the path are created when it is written.
+ * A file of this machine, as a job writes its path; symbolic links are followed, so that the file they lead to is the one
+ * that is replaced and locked. Folders of the path are created when it is written. DestinationError where jobs may not
+ * write it.
  */
-export async function localDestination(path: string): Promise<Destination> {
-  const location = await told(path, 'read', realPath(path));
+export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
+  const allowed = await told(path, 'read', allowedPath(path, access));
+  if ('refused' in allowed) {
+    throw new DestinationError(`The destination ${path} ${allowed.refused}.`, { hint: allowed.hint });
+  }
+  const location = allowed.real;
   return {
     location,
     async read(signal) {
@@ -52,13 +58,6 @@ export async function localDestination(path: string): Promise<Destination> {
       }
     },
   };
-}
-
-/** The path with all links followed, also of a file that is yet to be written. */
-async function realPath(path: string): Promise<string> {
-  const real = await found(realpath(path));
-  if (real !== undefined || dirname(path) === path) return real ?? path;
-  return join(await realPath(dirname(path)), basename(path));
 }
 
 function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {

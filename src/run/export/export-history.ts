@@ -3,6 +3,7 @@ import { readCsv } from '../../csv/read-csv.ts';
 import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/list-history.ts';
+import type { FileAccess } from '../../state/allowed-path.ts';
 import { openDestination } from './open-destination.ts';
 import { shownLocation } from './shown-location.ts';
 
@@ -14,7 +15,7 @@ export interface ExportHistory {
 
 /** Reads what a job has collected. UsageError for a job that collects nothing, and before its first run. */
 export async function exportHistory(
-  workspaceDir: string,
+  access: FileAccess,
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<ExportHistory> {
@@ -32,8 +33,8 @@ export async function exportHistory(
       hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml: each run adds a line per list then.`,
     });
   }
-  const destination = await openDestination(workspaceDir, job);
-  const location = shownLocation(workspaceDir, destination);
+  const destination = await openDestination(access, job);
+  const location = shownLocation(access.workspaceDir, destination);
   const history = await readHistory(destination, { format, openTable: readCsv, signal });
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {

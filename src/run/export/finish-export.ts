@@ -55,12 +55,9 @@ export async function finishExport(
 }
 
 /** What the job has collected, to be drawn. Of what lies on another machine it would be fetched once more: null. */
-async function historyOf(
-  { workspaceDir, signal }: RunContext,
-  { job }: ExportRequest,
-): Promise<ListHistory | null> {
+async function historyOf(context: RunContext, { job }: ExportRequest): Promise<ListHistory | null> {
   const { mode, remote } = job.destination;
   if (job.export !== 'subscriber-lists' || mode !== 'append' || remote !== undefined) return null;
-  const read = await exportHistory(workspaceDir, job, signal).catch(() => null);
+  const read = await exportHistory(context, job, context.signal).catch(() => null);
   return read?.history ?? null;
 }

@@ -27,7 +27,7 @@ export async function writeStep(
   { run, notes }: ReadRun,
 ): Promise<Run> {
   await context.state.runs.update(run.id, { step: 'write' });
-  const destination = await openDestination(context.workspaceDir, job);
+  const destination = await openDestination(context, job);
   await using lock = await lockDestination(context, run, destination.location);
   const signal = AbortSignal.any([context.signal, abortingWith(lock.lost, lockLost)]);
   const folder = context.artifacts.run(run.id);

@@ -20,6 +20,7 @@ export type Stage = (
 export const stageJobSource: Stage = (context, { job }, folder, knownVersion) =>
   stageSourceUnless(knownVersion, job.source, {
     workspaceDir: context.workspaceDir,
+    allowedFolders: context.allowedFolders,
     folder,
     limits: job.limits,
     signal: context.signal,

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readCsv } from '../../csv/read-csv.ts';
 import { SourceError } from '../../model/errors.ts';
@@ -35,7 +36,9 @@ export interface LookOptions {
  */
 export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
   const folder = new SampleFolder(options.sampleBytes ?? SAMPLE_BYTES);
-  const { files } = await stageSource({ path }, { workspaceDir: dirname(path), folder });
+  // Whoever typed the path may read what it leads to.
+  const real = await realpath(path).catch(() => path);
+  const { files } = await stageSource({ path: real }, { workspaceDir: dirname(real), folder });
   const [first] = files;
   if (first === undefined) throw new SourceError(`There is no file in ${path}.`);
   const { cut } = folder.sampled(first.stored);

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingFile } from '../../config/mapping/mapping-file.ts';
 import type { ContactMappingSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
@@ -6,6 +5,7 @@ import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
 import { type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
 import { MappingError } from '../../model/errors.ts';
+import type { FileAccess } from '../../state/allowed-path.ts';
 import { digestOf } from '../digest.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
 import { readSideTable } from './side-table.ts';
@@ -28,13 +28,17 @@ export interface MappingSource {
 export async function openMapping(
   { spec, dir }: MappingFile,
   job: ImportJob,
-  workspaceDir: string,
+  access: FileAccess,
 ): Promise<MappingSource> {
+  const besideMapping = {
+    workspaceDir: dir,
+    allowedFolders: [access.workspaceDir, ...(access.allowedFolders ?? [])],
+  };
   const digests: string[] = [];
   const lookups = new Map<string, LookupTable>();
   for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
     if (path === undefined) continue;
-    const file = await readSideTable(resolve(dir, path), path, { limits: job.limits, rows: 'lookupRows' });
+    const file = await readSideTable(path, { limits: job.limits, rows: 'lookupRows', access: besideMapping });
     const rows: (readonly string[])[] = [];
     for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
     const table = lookupTable(file.header, rows, match);
@@ -42,7 +46,7 @@ export async function openMapping(
     lookups.set(name, table);
     digests.push(file.digest());
   }
-  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, workspaceDir, job.limits));
+  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, access, job.limits));
   const { tests: _, ...maps } = spec;
   // As text: the order of a mapping's options and columns decides, too, and `digestOf` knows none.
   const written = JSON.stringify(maps);

@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
 import { lookupKey } from '../../mapping/lookup-table.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
+import type { FileAccess } from '../../state/allowed-path.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';
 import { readSideTable } from './side-table.ts';
 
@@ -14,10 +14,10 @@ import { readSideTable } from './side-table.ts';
  */
 export async function readCrosswalk(
   { path, match, id }: NonNullable<ImportJob['crosswalk']>,
-  workspaceDir: string,
+  access: FileAccess,
   limits: InputLimits,
 ): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
-  const file = await readSideTable(resolve(workspaceDir, path), path, { limits, rows: 'crosswalkRows' });
+  const file = await readSideTable(path, { limits, rows: 'crosswalkRows', access });
   const matchAt = columnAt(file.header, match, path, match);
   const idAt = columnAt(file.header, id, path, match);
   const width = file.header.length;

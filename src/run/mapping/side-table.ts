@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { readCsv } from '../../csv/read-csv.ts';
 import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
@@ -10,6 +10,7 @@ import { gunzip } from '../../source/gunzip.ts';
 import { peek } from '../../source/peek.ts';
 import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise.ts';
 import { refuseTooMuch } from '../../source/source-limits.ts';
+import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 
 /** A CSV file beside the source: a lookup table or a crosswalk. */
 export interface SideTable {
@@ -21,23 +22,35 @@ export interface SideTable {
 
 /** What holds for a file beside the source. */
 export interface SideTableLimits {
+  /** Where the file may be. */
+  readonly access: FileAccess;
   readonly limits: InputLimits;
   /** The one on its rows, which are held in memory. */
   readonly rows: 'crosswalkRows' | 'lookupRows';
 }
 
 /**
- * Opens a CSV file, perhaps packed with gzip, that is read beside the source. SourceError when it is not there or is
+ * Opens a CSV file, perhaps packed with gzip, that is read beside the source; `name` is its path as it is written. SourceError when it is not there or is
  * something else, CsvError when it is broken; either where it is beyond a limit.
  */
 export async function readSideTable(
-  path: string,
   name: string,
-  { limits, rows }: SideTableLimits,
+  { limits, rows, access }: SideTableLimits,
 ): Promise<SideTable> {
+  const allowed = await allowedPath(name, access).catch((cause: unknown) => {
+    throw unreadable(name, cause);
+  });
+  if ('refused' in allowed) {
+    throw new SourceError(`The file ${name} ${allowed.refused}.`, {
+      place: { file: name },
+      hint: allowed.hint,
+    });
+  }
+  const path = allowed.real;
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of createReadStream(path)) {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
       hash.update(chunk);
       yield chunk;
     }
@@ -60,12 +73,16 @@ export async function readSideTable(
     };
   } catch (cause) {
     if (cause instanceof StoreferryError) throw cause;
-    throw new SourceError(`The file ${name} cannot be read.`, {
-      place: { file: name },
-      cause,
-      hint: 'Is it there, and may this user read it? A lookup is looked for beside its mapping, a crosswalk in the workspace.',
-    });
+    throw unreadable(name, cause);
   }
+}
+
+function unreadable(name: string, cause: unknown): SourceError {
+  return new SourceError(`The file ${name} cannot be read.`, {
+    place: { file: name },
+    cause,
+    hint: 'Is it there, and may this user read it? A lookup is looked for beside its mapping, a crosswalk in the workspace.',
+  });
 }
 
 async function* upTo(

@@ -1,12 +1,14 @@
 import { access, constants } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/export-job.ts';
+import { localDestination } from '../../export/destination/local-destination.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
+import type { FileAccess } from '../../state/allowed-path.ts';
 import type { OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';
 
 /** Whether the folder that an export writes into can be written. */
-export function destinationCheck({ name, destination }: ExportJob, workspaceDir: string): OnlineCheck {
+export function destinationCheck({ name, destination }: ExportJob, files: FileAccess): OnlineCheck {
   return {
     subject: `job ${name}`,
     async look(signal) {
@@ -15,7 +17,8 @@ export function destinationCheck({ name, destination }: ExportJob, workspaceDir:
         const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
         return [{ verdict: 'ok', message }];
       }
-      const folder = await nearestFolder(dirname(resolve(workspaceDir, destination.path)));
+      const { location } = await localDestination(destination.path, files);
+      const folder = await nearestFolder(dirname(location));
       const writable = await access(folder, constants.W_OK).then(
         () => true,
         () => false,

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { fitHeader } from '../../mapping/columns/header-fit.ts';
@@ -6,6 +5,7 @@ import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { findFiles } from '../../source/find-files.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
+import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 import { lookAtSource } from '../look/look-at-source.ts';
 import { crosswalkColumnHint } from '../mapping/read-crosswalk.ts';
 import { bytesInWords } from './bytes-in-words.ts';
@@ -17,11 +17,7 @@ const SAMPLE_BYTES = 256 * 1024;
 type Facts = Omit<Finding, 'subject'>;
 
 /** Whether the source of an import is there, reads as CSV, and has the columns that the mapping needs. */
-export function sourceCheck(
-  job: ImportJob,
-  spec: MappingSpec | undefined,
-  workspaceDir: string,
-): OnlineCheck {
+export function sourceCheck(job: ImportJob, spec: MappingSpec | undefined, access: FileAccess): OnlineCheck {
   const { source, crosswalk } = job;
   return {
     subject: `job ${job.name}`,
@@ -29,43 +25,44 @@ export function sourceCheck(
       const found =
         source.path === undefined
           ? judgeRemote(source.remote, signal)
-          : judgeSource(source.path, job, spec, workspaceDir);
+          : judgeSource(source.path, job, spec, access);
       return await Promise.all([
         found,
-        ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, workspaceDir)]),
+        ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, access)]),
       ]);
     },
   };
 }
 
 /** The files of all imports, as absolute paths, as far as they are on this machine. */
-export async function sourceFiles(jobs: readonly ImportJob[], workspaceDir: string): Promise<string[]> {
+export async function sourceFiles(jobs: readonly ImportJob[], access: FileAccess): Promise<string[]> {
   const found = jobs.map(({ source }) =>
-    source.path === undefined ? [] : findFiles(source.path, workspaceDir).catch(() => []),
+    source.path === undefined ? [] : findFiles(source.path, access).catch(() => []),
   );
-  return (await Promise.all(found)).flat().map((path) => resolve(workspaceDir, path));
+  return (await Promise.all(found)).flat().map(({ real }) => real);
 }
 
 async function judgeSource(
   path: string,
   { source, mapping }: ImportJob,
   spec: MappingSpec | undefined,
-  workspaceDir: string,
+  access: FileAccess,
 ): Promise<Facts> {
   const look = async (): Promise<Facts> => {
-    const files = await findFiles(path, workspaceDir);
+    const files = await findFiles(path, access);
     if (source.files !== undefined && files.length !== source.files) {
       const message = `its source ${path} gives ${files.length} files, and the job says files: ${source.files}`;
       return { verdict: 'error', message, hint: 'Wait until all are there, or correct `files`.' };
     }
-    const [first = path] = files;
-    const { header } = await lookAtSource(resolve(workspaceDir, first), {
+    const [first] = files;
+    if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
+    const { header } = await lookAtSource(first.real, {
       encoding: source.encoding ?? spec?.csv?.encoding,
       delimiter: source.delimiter ?? spec?.csv?.delimiter,
       sampleBytes: SAMPLE_BYTES,
     });
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
-    const name = files.length === 1 ? first : `${first} and ${files.length - 1} more`;
+    const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;
     return obstacle === null
       ? { verdict: 'ok', message: `its source ${name} is there, with the columns that ${mapping} needs` }
       : {
@@ -93,10 +90,14 @@ async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<
 
 async function judgeCrosswalk(
   { path, match, id }: NonNullable<ImportJob['crosswalk']>,
-  workspaceDir: string,
+  access: FileAccess,
 ): Promise<Facts> {
   const look = async (): Promise<Facts> => {
-    const { header } = await lookAtSource(resolve(workspaceDir, path), { sampleBytes: SAMPLE_BYTES });
+    const allowed = await allowedPath(path, access);
+    if ('refused' in allowed) {
+      return { verdict: 'error', message: `its crosswalk ${path} ${allowed.refused}`, hint: allowed.hint };
+    }
+    const { header } = await lookAtSource(allowed.real, { sampleBytes: SAMPLE_BYTES });
     const has = (name: string) =>
       header.some((text) => text.trim().toLowerCase() === name.trim().toLowerCase());
     const lacking = [match, id].filter((name) => !has(name));

@@ -30,19 +30,20 @@ export function workspaceChecks({
   version,
   newRunId,
 }: CheckedWorkspace): OnlineCheck[] {
+  const access = { workspaceDir: dir, allowedFolders: settings?.allowedFolders };
   const imports = found.jobs.filter((job) => job.kind === 'import');
   const exports = found.jobs.filter((job) => job.kind === 'export');
   const checks = [
     ...found.stores.map((store) => storeCheck(store, unsetOf(store.name), version)),
     ...imports.map((job) =>
-      sourceCheck(job, found.mappings.find(({ name }) => name === job.mapping)?.spec, dir),
+      sourceCheck(job, found.mappings.find(({ name }) => name === job.mapping)?.spec, access),
     ),
-    ...exports.map((job) => destinationCheck(job, dir)),
+    ...exports.map((job) => destinationCheck(job, access)),
   ];
   if (settings === undefined) return checks;
   const { artifacts, redisUrl } = settings;
   checks.push(artifactsCheck(artifacts, newRunId));
-  if (artifacts.kind === 'folder') checks.push(diskCheck(artifacts.path, () => sourceFiles(imports, dir)));
+  if (artifacts.kind === 'folder') checks.push(diskCheck(artifacts.path, () => sourceFiles(imports, access)));
   if (redisUrl !== undefined) checks.push(redisCheck(redisUrl));
   return checks;
 }

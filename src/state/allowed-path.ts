@@ -1,0 +1,82 @@
+import { lstat, readlink, realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { found } from './artifact-error.ts';
+
+/** Which files of this machine jobs may read and write. */
+export interface FileAccess {
+  /** Paths are relative to it. Absolute. */
+  readonly workspaceDir: string;
+  /** Further folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
+  readonly allowedFolders?: readonly string[] | undefined;
+}
+
+/** Where a path leads, or why nothing may be read or written there. */
+export type AllowedPath = { readonly real: string } | { readonly refused: string; readonly hint: string };
+
+/**
+ * Follows all links of a path, also of a file that is yet to be written. `written` is how the job writes it, which may be
+ * a pattern that has matched the path. It must end in the
+ * workspace, in a folder that is allowed, or, where an absolute path was written, in the folder that this names. Files and
+ * folders whose names begin with a dot are refused: `.env` and `.storeferry` hold secrets. Rejects with errors of the
+ * file system other than ENOENT.
+ */
+export async function allowedPath(
+  path: string,
+  { workspaceDir, allowedFolders = [] }: FileAccess,
+  written = path,
+): Promise<AllowedPath> {
+  const whole = resolve(workspaceDir, path);
+  const workspace = await realPath(workspaceDir);
+  const named = isAbsolute(written) ? fixedFolder(written) : workspaceDir;
+  const allowed = await Promise.all([named, ...allowedFolders].map((folder) => realPath(folder)));
+  const real = await realPath(whole);
+  // The innermost: of a workspace in a hidden folder nothing is hidden, and of a hidden folder that is allowed neither.
+  const root = [workspace, ...allowed]
+    .filter((folder) => isInside(folder, real))
+    .reduce<string | null>((inner, folder) => (folder.length > (inner?.length ?? 0) ? folder : inner), null);
+  if (root === null) {
+    return {
+      refused: 'leads outside the workspace',
+      hint: 'Put the file itself there, write its absolute path, or allow the folder it is in: STOREFERRY_ALLOW=/its/folder.',
+    };
+  }
+  const isHidden = allowed.slice(1).includes(root)
+    ? hasHiddenPart(relative(root, real))
+    : // An absolute path into the workspace is no way to its hidden files.
+      hasHiddenPart(relative(isInside(workspace, real) ? workspace : root, real)) ||
+      hasHiddenPart(relative(named, whole));
+  if (isHidden) {
+    return {
+      refused: 'is hidden: its name, or that of a folder above it, begins with a dot',
+      hint: 'Put the file into a folder that is not hidden, or allow that folder: STOREFERRY_ALLOW=/its/folder.',
+    };
+  }
+  return { real };
+}
+
+/** The folder that a path names before its first wildcard. */
+function fixedFolder(path: string): string {
+  const parts = path.split(sep);
+  const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
+  return wild < 0 ? dirname(path) : parts.slice(0, wild).join(sep) || sep;
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function hasHiddenPart(path: string): boolean {
+  return path.split(sep).some((part) => part.startsWith('.') && part !== '.' && part !== '..');
+}
+
+/** The path with all links followed, dangling ones too, as far as it is there. */
+async function realPath(path: string, links = 0): Promise<string> {
+  const real = await found(realpath(path));
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  const status = await found(lstat(path));
+  if (status?.isSymbolicLink() === true) {
+    if (links > 40) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+    return await realPath(resolve(dirname(path), await readlink(path)), links + 1);
+  }
+  return join(await realPath(dirname(path), links), path.slice(path.lastIndexOf(sep) + 1));
+}

@@ -1,0 +1,89 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { allowedPath } from '../../src/state/allowed-path.ts';
+
+/** A folder `shop`, which is the workspace, and a folder `outside` beside it. */
+async function scene(links: Readonly<Record<string, string>> = {}) {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'storeferry-paths-')));
+  const put = async (name: string) => {
+    await mkdir(dirname(join(root, name)), { recursive: true });
+    await writeFile(join(root, name), 'x');
+  };
+  for (const name of ['shop/inbox/a.csv', 'shop/.env', 'shop/.storeferry/x.csv', 'outside/b.csv'])
+    await put(name);
+  await put('outside/.ssh/id');
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name));
+  const workspaceDir = join(root, 'shop');
+  return {
+    root,
+    look: (path: string, ...allowedFolders: readonly string[]) =>
+      allowedPath(path.replace('ROOT', root), {
+        workspaceDir,
+        allowedFolders: allowedFolders.map((folder) => join(root, folder)),
+      }),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+const OUTSIDE = { refused: 'leads outside the workspace' };
+const HIDDEN = { refused: expect.stringContaining('is hidden') };
+
+describe('a path of a job', () => {
+  it('is taken as what its links lead to within the workspace, also where nothing is yet', async () => {
+    await using at = await scene({ 'shop/latest.csv': 'inbox/a.csv', 'shop/box': 'inbox' });
+    const real = join(at.root, 'shop/inbox/a.csv');
+    for (const path of ['inbox/a.csv', 'latest.csv', 'box/a.csv', './box/../inbox/a.csv'])
+      expect(await at.look(path)).toEqual({ real });
+    expect(await at.look('box/new/c.csv')).toEqual({ real: join(at.root, 'shop/inbox/new/c.csv') });
+  });
+
+  it.each([
+    ['a file', '../outside/b.csv', 'link'],
+    ['a folder', '../outside', 'link/b.csv'],
+    ['a file that is yet to be written', '../outside/new.csv', 'link'],
+    ['a folder that is not there', '../gone', 'link/new.csv'],
+    ['another link', 'second', 'link'],
+    ['the folder above', '..', 'link/outside/b.csv'],
+  ])('is refused where a link leads out of the workspace to %s', async (_, target, path) => {
+    await using at = await scene({ 'shop/link': target, 'shop/second': '../outside/b.csv' });
+    expect(await at.look(path)).toMatchObject(OUTSIDE);
+    expect(await at.look(path, 'inbox')).toMatchObject(OUTSIDE);
+  });
+
+  it('is refused where links lead in a circle', async () => {
+    await using at = await scene({ 'shop/one': 'two', 'shop/two': 'one' });
+    await expect(at.look('one')).rejects.toMatchObject({ code: 'ELOOP' });
+  });
+
+  it.each([
+    '.env',
+    '.storeferry/x.csv',
+    'link',
+    'folder/x.csv',
+    'ROOT/shop/.env',
+    'ROOT/shop/.storeferry/x.csv',
+  ])('is refused where it is, or leads to, a hidden file: %s', async (path) => {
+    await using at = await scene({ 'shop/link': '.env', 'shop/folder': '.storeferry' });
+    expect(await at.look(path)).toMatchObject(HIDDEN);
+    expect(await at.look(path, 'shop', 'outside')).toMatchObject(HIDDEN);
+  });
+
+  it('may be absolute: its folder is allowed then, and not where its links lead', async () => {
+    await using at = await scene({
+      'outside/in.csv': 'b.csv',
+      'outside/out.csv': '../shop/../elsewhere.csv',
+    });
+    expect(await at.look('ROOT/outside/in.csv')).toEqual({ real: join(at.root, 'outside/b.csv') });
+    expect(await at.look('ROOT/outside/out.csv')).toMatchObject(OUTSIDE);
+  });
+
+  it('may lead into a folder that is allowed, a hidden one too, and to no hidden file there', async () => {
+    await using at = await scene({ 'shop/b.csv': '../outside/b.csv', 'shop/id': '../outside/.ssh/id' });
+    expect(await at.look('b.csv', 'outside')).toEqual({ real: join(at.root, 'outside/b.csv') });
+    expect(await at.look('id', 'outside')).toMatchObject(HIDDEN);
+    expect(await at.look('id', 'outside/.ssh')).toEqual({ real: join(at.root, 'outside/.ssh/id') });
+    expect(await at.look('b.csv', 'out')).toMatchObject(OUTSIDE);
+  });
+});
