@@ -131,6 +131,8 @@ export interface PlannedShard {
   readonly kind: 'upserts' | 'deletes';
   readonly operations: number;
   readonly bytes: number;
+  /** Over the bytes, in hexadecimal; absent in plans of earlier versions, which are not sent any more. */
+  readonly sha256?: string;
 }
 
 /** What is worth saying about the source that was read. */
@@ -177,6 +179,8 @@ export interface Plan {
   readonly deletesWithoutId: number;
   readonly safety: readonly SafetyVerdict[];
   readonly shards: readonly PlannedShard[];
+  /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */
+  readonly rejectionsSha256?: string;
   readonly source: PlanSource;
 }
 

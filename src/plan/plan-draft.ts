@@ -126,15 +126,15 @@ export class PlanDraft {
     await this.#facts.room();
   }
 
-  /** Everything taken is compared and on disk; gives the shards of upserts. */
-  async finish(): Promise<PlannedShard[]> {
+  /** Everything taken is compared and on disk; gives the shards of upserts, and the checksum of the rejections. */
+  async finish(): Promise<{ readonly upserts: readonly PlannedShard[]; readonly rejectionsSha256: string }> {
     try {
       await this.drain();
       await this.#workOff(this.#asked);
-      const shards = await this.#shards.finish();
-      await this.#rejections.finish();
+      const upserts = await this.#shards.finish();
+      const rejectionsSha256 = await this.#rejections.finish();
       await this.#facts.finish();
-      return shards;
+      return { upserts, rejectionsSha256 };
     } catch (error) {
       await this.abandon();
       throw error;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { openSealed, sealedJson } from '../state/sealed-json.ts';
 
 /** Where the plan stands in the folder of its run; there when all of the plan is. */
 export const PLAN_FILE = 'plan.json';
@@ -81,8 +82,10 @@ const planSchema: z.ZodType<Plan> = z.object({
       kind: z.enum(['upserts', 'deletes']),
       operations: z.int(),
       bytes: z.int(),
+      sha256: z.string().exactOptional(),
     }),
   ),
+  rejectionsSha256: z.string().exactOptional(),
   source: z.object({
     files: z.array(
       z.object({
@@ -97,21 +100,24 @@ const planSchema: z.ZodType<Plan> = z.object({
   }),
 });
 
-/** Writes the plan; the last of its files, so that where it is the plan is complete. */
+/** Writes the plan, sealed; the last of its files, so that where it is the plan is complete. */
 export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
-  await folder.write(PLAN_FILE, [`${JSON.stringify(plan, null, 2)}\n`]);
+  await folder.write(PLAN_FILE, [sealedJson(plan)]);
 }
 
-/** The plan of a run, or undefined when it was not finished; StateError when it cannot be read. */
+/** The plan of a run, or undefined when it was not finished; StateError when it cannot be read or was changed. */
 export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
   if (!(await folder.exists(PLAN_FILE))) return undefined;
   const written = await text(await folder.read(PLAN_FILE));
   try {
-    return planSchema.parse(JSON.parse(written));
+    const { value, isSealed } = openSealed(written);
+    const plan = planSchema.parse(value);
+    if (!isSealed && plan.rejectionsSha256 !== undefined) throw new SyntaxError('the checksum is gone');
+    return plan;
   } catch (cause) {
     throw new StateError(`${folder.location}/${PLAN_FILE} is not a plan that this version writes.`, {
       cause,
-      hint: 'The file was damaged, or another version wrote it; run the job again.',
+      hint: 'The file was damaged or edited, or another version wrote it; run the job again to plan it again.',
     });
   }
 }

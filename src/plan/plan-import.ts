@@ -52,14 +52,15 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     mostMerged: (job.limits ?? DEFAULT_LIMITS).mergedCopies,
     hashKey: options.hashKey,
   });
-  const upserts = await full.draft.finish();
+  const { upserts, rejectionsSha256 } = await full.draft.finish();
   const deletes = await planDeletes(
     { folder, ledger, job: job.name, mode: job.mode, retry, signal },
     full.seen,
     full.draft.tally,
     upserts.length + 1,
   );
-  const unjudged = assemble(options, full, deletes, [...upserts, ...deletes.shards]);
+  const files = { shards: [...upserts, ...deletes.shards], rejectionsSha256 };
+  const unjudged = assemble(options, full, deletes, files);
   const safety = retry ? [] : judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run);
   const plan = { ...unjudged, safety };
   await writePlan(folder, plan);
@@ -70,7 +71,7 @@ function assemble(
   { job, describeSource }: PlanOptions,
   { draft: { tally }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId }: PlannedDeletes,
-  shards: Plan['shards'],
+  files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>>,
 ): Omit<Plan, 'safety'> {
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
   return {
@@ -90,7 +91,7 @@ function assemble(
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,
-    shards,
+    ...files,
     source: describeSource(),
   };
 }

@@ -1,4 +1,5 @@
-import { UsageError } from '../model/errors.ts';
+import { StateError, UsageError } from '../model/errors.ts';
+import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RunContext } from './context.ts';
@@ -7,6 +8,7 @@ import { applyStep } from './import/apply-step.ts';
 import { supersedeOthers } from './import/continue-run.ts';
 import { finishStep } from './import/finish-step.ts';
 import type { ImportRequest } from './import/import-request.ts';
+import { whyNotContinue } from './import/why-not-continue.ts';
 import { laterRun } from './later-run.ts';
 import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
@@ -15,7 +17,7 @@ import { watchedRun } from './watched-run.ts';
 /**
  * Applies exactly the plan of a planned or stopped run. Rejects with UsageError when there is nothing to approve, or
  * when another run of the job has begun since: the plan describes a store that is no more. The same when the job
- * now writes to another store.
+ * now writes to another store. StateError when its files were damaged.
  */
 export async function approveRun(
   surroundings: RunContext,
@@ -26,16 +28,17 @@ export async function approveRun(
   await using job = await lockJob(surroundings, known);
   // Read again: another process may have approved it before the lock was free.
   const planned = (await surroundings.state.runs.get(known.id)) ?? known;
-  const plan = await readPlan(surroundings.artifacts.run(planned.id));
+  const hint = `Plan it again: storeferry plan ${planned.job}`;
   if (planned.status !== 'planned' && planned.status !== 'stopped') {
-    throw new UsageError(whyNot(planned), { hint: `Plan it anew: storeferry plan ${planned.job}` });
+    throw new UsageError(whyNot(planned), { hint });
   }
-  if (plan === undefined || (await laterRun(surroundings, planned)) !== undefined) {
+  if ((await laterRun(surroundings, planned)) !== undefined) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
-      hint: `Plan it anew: storeferry plan ${planned.job}`,
+      hint,
     });
   }
   refuseOtherStore(planned, request);
+  const plan = await wholePlan(surroundings, planned, hint);
   const run = await surroundings.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,
     approved: true,
@@ -60,13 +63,21 @@ export async function approveRun(
   return await finishStep(context, request, { run, plan, lock: job }, failure);
 }
 
+/** StateError when it is not what was planned any more. */
+async function wholePlan(context: RunContext, planned: Run, hint: string): Promise<Plan> {
+  const why = await whyNotContinue(context, planned);
+  const plan = why === undefined ? await readPlan(context.artifacts.run(planned.id)) : undefined;
+  if (plan !== undefined) return plan;
+  throw new StateError(why?.message ?? `The plan of run ${planned.id} is gone.`, { hint, cause: why });
+}
+
 /** Outcomes go into the ledger of the store the plan was made for, so nothing of it may be sent to another one. */
 function refuseOtherStore({ id, job, store, baseUrl, resource }: Run, request: ImportRequest): void {
   const same = store === request.store.name && baseUrl === request.store.baseUrl;
   if (same && resource === request.job.import) return;
   throw new UsageError(
     `The plan ${id} was made for ${resource} of ${store} (${baseUrl}); the job now writes ${request.job.import} of ${request.store.name} (${request.store.baseUrl}).`,
-    { hint: `Plan it anew: storeferry plan ${job}` },
+    { hint: `Plan it again: storeferry plan ${job}` },
   );
 }
 

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { openSealed, sealedJson } from '../state/sealed-json.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
@@ -46,14 +48,16 @@ export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
 
 /** Writes the list of the snapshot's files; that it is there says that all of them are. */
 export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promise<void> {
-  await folder.write(SNAPSHOT_FILE, [`${JSON.stringify(snapshot, null, 2)}\n`]);
+  await folder.write(SNAPSHOT_FILE, [sealedJson(snapshot)]);
 }
 
 /** The snapshot in the folder, for whoever continues the run; undefined when staging has not finished. StateError. */
 export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
   try {
-    return snapshotSchema.parse(JSON.parse(await text(await folder.read(SNAPSHOT_FILE))));
+    const { value, isSealed } = openSealed(await text(await folder.read(SNAPSHOT_FILE)));
+    if (!isSealed) throw new SyntaxError('the checksum is gone');
+    return snapshotSchema.parse(value);
   } catch (cause) {
     if (cause instanceof StateError) throw cause;
     throw new StateError(`${folder.location}: ${SNAPSHOT_FILE} is damaged.`, {
@@ -61,4 +65,35 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
       hint: 'Run the job again: it will take a new snapshot.',
     });
   }
+}
+
+/** StateError unless every file of the snapshot is byte by byte what was staged; undefined when staging has not finished. */
+export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
+  const snapshot = await loadSnapshot(folder);
+  for (const file of snapshot?.files ?? []) {
+    for await (const _ of verified(folder, file, await folder.read(file.stored)));
+  }
+  return snapshot;
+}
+
+/** A stream of a file's bytes, which fails at its end with a StateError unless they are those that were staged. */
+export async function readSnapshotFile(folder: RunFolder, file: SnapshotFile): Promise<Readable> {
+  const stream = await folder.read(file.stored);
+  return Readable.from(verified(folder, file, stream), { objectMode: false });
+}
+
+async function* verified(
+  { location }: RunFolder,
+  { stored, sha256 }: SnapshotFile,
+  bytes: Readable,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') === sha256) return;
+  throw new StateError(`${location}/${stored} is not what was staged: its checksum is another one.`, {
+    hint: 'The file was damaged or edited. Run the job again: it takes a new copy of the source.',
+  });
 }

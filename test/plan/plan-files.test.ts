@@ -1,4 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { StateError } from '../../src/model/errors.ts';
+import type { Plan } from '../../src/model/plan.ts';
+import { verifyRejections } from '../../src/plan/files/read-rejections.ts';
 import { readShard } from '../../src/plan/files/read-shard.ts';
 import { readPlan } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
@@ -60,16 +64,74 @@ describe('the files of a plan', () => {
     expect(await folder.list()).toEqual([]);
   });
 
-  it('are refused when damaged, with the file and line', async () => {
-    const { folder } = await planOf({ mapped: products(0, 3) });
-    const shard = String(folder.files.get('shard-00001.jsonl'));
-    folder.files.set('cut.jsonl', Buffer.from(shard.slice(0, -5)));
-    folder.files.set('edited.jsonl', Buffer.from(shard.replace('"rows":1', '"rows":"one"')));
-    folder.files.set('plan.json', Buffer.from('{"job":"x"}'));
-    await expect(readShard(folder, 'cut.jsonl')).rejects.toThrow(
-      'memory/cut.jsonl ends in the middle of a line',
+  it('are refused when they are gone, cut, longer, or changed in any bit', async () => {
+    const mapped = [...products(2, 6), rejected('x', 'bad', { line: 9 })];
+    const { plan, folder } = await planOf({ mapped, ledger: ledgerOf(0, 5), mode: 'mirror' });
+    const [shard, deletes] = plan.shards;
+    if (shard === undefined || deletes === undefined) throw new Error('no shards');
+    const readers: Readonly<Record<string, () => Promise<unknown>>> = {
+      [shard.name]: () => readShard(folder, shard),
+      [deletes.name]: () => readShard(folder, deletes),
+      'rejections.jsonl': () => verifyRejections(folder, plan),
+      'plan.json': () => readPlan(folder),
+    };
+    const damage = fc.oneof(
+      fc.record({ at: fc.nat(), bit: fc.nat(7) }).map(({ at, bit }) => (bytes: Buffer) => {
+        const changed = Buffer.from(bytes);
+        changed[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ (1 << bit);
+        return changed;
+      }),
+      fc.nat().map((at) => (bytes: Buffer) => bytes.subarray(0, at % bytes.length)),
+      fc.constant((bytes: Buffer) => Buffer.concat([bytes, Buffer.from('{}\n')])),
+      fc.constant((bytes: Buffer) => Buffer.from(`${String(bytes).split('\n').slice(0, -2).join('\n')}\n`)),
     );
-    await expect(readShard(folder, 'edited.jsonl')).rejects.toThrow('Line 1 of memory/edited.jsonl');
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.entries(readers)), damage, async ([name, read], spoil) => {
+        const whole = folder.files.get(name) ?? Buffer.alloc(0);
+        expect(whole.length).toBeGreaterThan(0);
+        folder.files.set(name, spoil(whole));
+        // Blanks between the members of plan.json may be others: what it says is the same then.
+        const outcome = await read().catch((error: unknown) => error);
+        folder.files.set(name, whole);
+        if (name === 'plan.json' && !(outcome instanceof Error)) expect(outcome).toEqual(plan);
+        else expect(outcome).toBeInstanceOf(StateError);
+        await expect(read()).resolves.not.toThrow();
+      }),
+      { numRuns: 400 },
+    );
+    for (const [name, read] of Object.entries(readers)) {
+      const whole = folder.files.get(name);
+      folder.files.delete(name);
+      if (name === 'plan.json') expect(await read()).toBeUndefined();
+      else await expect(read()).rejects.toThrow(StateError);
+      if (whole !== undefined) folder.files.set(name, whole);
+    }
+  });
+
+  it('of an earlier version, without checksums, can be looked at and not be sent', async () => {
+    const { plan, folder } = await planOf({ mapped: products(0, 3) });
+    const { rejectionsSha256: _, ...rest } = plan;
+    const earlier: Plan = { ...rest, shards: plan.shards.map(({ sha256: _, ...shard }) => shard) };
+    await folder.write('plan.json', [JSON.stringify(earlier)]);
+    expect(await readPlan(folder)).toEqual(earlier);
+    const [shard] = earlier.shards;
+    if (shard === undefined) throw new Error('no shard');
+    await expect(readShard(folder, shard)).rejects.toThrow('An earlier version has planned');
+    await expect(verifyRejections(folder, earlier)).rejects.toThrow(StateError);
+  });
+
+  it('name the file that is damaged, and what to do', async () => {
+    const { plan, folder } = await planOf({ mapped: products(0, 3) });
+    const [shard] = plan.shards;
+    if (shard === undefined) throw new Error('no shard');
+    folder.files.set(shard.name, Buffer.from('{}\n'));
+    folder.files.set('plan.json', Buffer.from('{"job":"x"}'));
+    await expect(readShard(folder, shard)).rejects.toThrow(
+      `memory/${shard.name} is not what the plan has written`,
+    );
+    await expect(readShard(folder, shard)).rejects.toMatchObject({
+      hint: expect.stringContaining('Run the job again'),
+    });
     await expect(readPlan(folder)).rejects.toThrow('plan.json is not a plan');
   });
 });

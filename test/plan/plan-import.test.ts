@@ -48,7 +48,9 @@ describe('a plan', () => {
     expect(plan.shards.map(({ name, bytes }) => bytes === folder.files.get(name)?.length)).not.toContain(
       false,
     );
-    expect((await readShard(folder, 'delete-00001.jsonl'))[0]).toMatchObject({
+    const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
+    const read = await Promise.all(deletes.map((shard) => readShard(folder, shard)));
+    expect(read[0]?.[0]).toMatchObject({
       kind: 'delete-product',
       key: 'p2000',
       id: 3000,

@@ -78,7 +78,7 @@ export async function planOf({
 }
 
 export async function operationsOf(folder: RunFolder, plan: Plan): Promise<Operation[]> {
-  const shards = await Promise.all(plan.shards.map(({ name }) => readShard(folder, name)));
+  const shards = await Promise.all(plan.shards.map((shard) => readShard(folder, shard)));
   return shards.flat();
 }
 

@@ -66,8 +66,9 @@ async function night(id: string, mapped: readonly Mapped[]): Promise<{ plan: Pla
 async function acknowledge(id: string, { plan, folder }: { plan: Plan; folder: RunFolder }): Promise<void> {
   const run = aRun({ id, status: 'running', ...TARGET });
   await state.runs.create(run);
-  for (const { name, number } of plan.shards) {
-    const results = (await readShard(folder, name)).map((operation) => ({
+  for (const shard of plan.shards) {
+    const { number } = shard;
+    const results = (await readShard(folder, shard)).map((operation) => ({
       operation,
       outcome: {
         kind: 'applied',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { PlannedRejection } from '../../model/plan.ts';
@@ -11,6 +12,7 @@ export const REJECTIONS_FILE = 'rejections.jsonl';
 export class RejectionWriter {
   readonly #lines = new PassThrough();
   readonly #written: Promise<number>;
+  readonly #hash = createHash('sha256');
 
   constructor(folder: RunFolder) {
     this.#written = folder.write(REJECTIONS_FILE, this.#lines);
@@ -25,7 +27,9 @@ export class RejectionWriter {
 
   /** Takes a rejection. */
   add(rejection: PlannedRejection): void {
-    this.#lines.write(rejectionLine(rejection));
+    const line = rejectionLine(rejection);
+    this.#hash.update(line);
+    this.#lines.write(line);
   }
 
   /** Waits while more is in memory than the disk has taken. */
@@ -33,10 +37,11 @@ export class RejectionWriter {
     if (this.full) await Promise.race([once(this.#lines, 'drain'), this.#written]);
   }
 
-  /** Resolves when the file is whole on disk. */
-  async finish(): Promise<void> {
+  /** Gives the SHA-256 of the file, in hexadecimal, when it is whole on disk. */
+  async finish(): Promise<string> {
     this.#lines.end();
     await this.#written;
+    return this.#hash.digest('hex');
   }
 
   /** Leaves no file. */

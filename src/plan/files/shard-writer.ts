@@ -1,6 +1,7 @@
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { PlannedShard } from '../../model/plan.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { sha256Of } from '../../state/sealed-json.ts';
 import { shardLine, type UnplacedOperation } from './shard-line.ts';
 
 /** A shard is read whole when it is applied: bodies of a megabyte must not make it half a gigabyte. */
@@ -63,7 +64,9 @@ export class ShardWriter {
     const prefix = this.#kind === 'upserts' ? 'shard' : 'delete';
     const name = `${prefix}-${String(ordinal).padStart(5, '0')}.jsonl`;
     const number = this.#firstNumber + ordinal - 1;
-    const bytes = await this.#folder.write(name, [lines.join('')]);
-    return { number, name, kind: this.#kind, operations: lines.length, bytes };
+    const content = Buffer.from(lines.join(''));
+    const bytes = await this.#folder.write(name, [content]);
+    const sha256 = sha256Of(content);
+    return { number, name, kind: this.#kind, operations: lines.length, bytes, sha256 };
   }
 }

@@ -41,9 +41,10 @@ async function* openOperations(
   shards: readonly PlannedShard[],
 ): AsyncGenerator<ShardOperation> {
   const folder = context.artifacts.run(run.id);
-  for (const { name, number } of shards) {
+  for (const shard of shards) {
+    const { number } = shard;
     const outcomes = await context.state.runs.outcomes(run.id, number);
-    for (const operation of await readShard(folder, name)) {
+    for (const operation of await readShard(folder, shard)) {
       const outcome = outcomes.get(operation.index);
       if (outcome === 'applied' || outcome === 'rejected') continue;
       yield { ...operation, shard: number };

@@ -1,15 +1,14 @@
-import { StateError } from '../../model/errors.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
-import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
 import { hasDied } from '../has-died.ts';
 import { continueInstead, supersede } from '../unfinished-runs.ts';
 import { doubtUnsent } from './doubt-unsent.ts';
+import { whyNotContinue } from './why-not-continue.ts';
 
 /**
- * The run to carry on with: the job's unfinished run of the same digest, else the one just begun. Unfinished runs of
- * another digest are superseded, since the ledger keeps what they did; plans waiting for approval lapse, since they
- * describe a store that is about to change.
+ * The run to carry on with: the job's unfinished run of the same digest, if its files are whole, else the one just
+ * begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger keeps what they did;
+ * plans waiting for approval lapse, since they describe a store that is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({
@@ -19,20 +18,14 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   });
   // The oldest: a younger one of the same digest died before it could hand over to it.
   const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
-  const same = oldest && (await hasSnapshot(context, oldest)) ? oldest : undefined;
+  const why = oldest && (await whyNotContinue(context, oldest));
+  if (oldest !== undefined && why !== undefined) {
+    await context.state.runs.update(oldest.id, { error: `${why.message} Run ${begun.id} took its place.` });
+  }
+  const same = why === undefined ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
   return await continueInstead(context, begun, same);
-}
-
-/** Somebody may have cleared the artifacts away, or damaged them: a run without its snapshot cannot go on. */
-async function hasSnapshot(context: RunContext, run: Run): Promise<boolean> {
-  try {
-    return (await loadSnapshot(context.artifacts.run(run.id))) !== undefined;
-  } catch (error) {
-    if (error instanceof StateError) return false;
-    throw error;
-  }
 }
 
 function mayContinue({ kind, status }: Run): boolean {

@@ -47,10 +47,10 @@ async function hasSent({ state }: RunContext, { id, kind, status, step }: Run): 
 async function keysLeft(
   { artifacts, state }: RunContext,
   { id }: Run,
-  { name, number }: PlannedShard,
+  shard: PlannedShard,
 ): Promise<string[]> {
-  const outcomes = await state.runs.outcomes(id, number);
-  const open = (await readShard(artifacts.run(id), name)).filter(({ index }) => {
+  const outcomes = await state.runs.outcomes(id, shard.number);
+  const open = (await readShard(artifacts.run(id), shard)).filter(({ index }) => {
     const outcome = outcomes.get(index);
     return outcome === undefined || outcome === 'unsent';
   });

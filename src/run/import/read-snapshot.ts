@@ -3,7 +3,7 @@ import { compileMapping } from '../../mapping/compile-mapping.ts';
 import { deferTables } from '../../mapping/map-tables.ts';
 import type { PlanSource } from '../../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../../model/record.ts';
-import type { Snapshot, SnapshotFile } from '../../source/snapshot.ts';
+import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { MappingSource } from '../mapping/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
@@ -24,14 +24,14 @@ export interface SnapshotReading {
 /** Opens one file of a snapshot as the job and its mapping say. */
 export async function openSnapshotFile(
   { snapshot, folder, request }: Pick<SnapshotReading, 'snapshot' | 'folder' | 'request'>,
-  { name, stored }: SnapshotFile,
+  stored: SnapshotFile,
   file: number,
 ): Promise<CsvTable> {
   const { source: written } = request.job;
   const source = snapshot.readAs ?? written;
   const { csv } = request.mapping.spec;
-  return await readCsv(await folder.read(stored), {
-    name,
+  return await readCsv(await readSnapshotFile(folder, stored), {
+    name: stored.name,
     file,
     encoding: source.encoding ?? csv?.encoding,
     delimiter: source.delimiter ?? csv?.delimiter,

@@ -17,8 +17,9 @@ export async function spareSharedIds(
 ): Promise<void> {
   const folder = context.artifacts.run(run.id);
   const planned = new Map<number, { readonly shard: number; readonly operation: DeleteProduct }>();
-  for (const { name, number: shard } of shards) {
-    for (const operation of await readShard(folder, name)) {
+  for (const planShard of shards) {
+    const { number: shard } = planShard;
+    for (const operation of await readShard(folder, planShard)) {
       if (operation.kind === 'delete-product') planned.set(operation.id, { shard, operation });
     }
   }

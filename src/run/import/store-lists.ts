@@ -1,8 +1,10 @@
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readLists } from '../../export/reading/read-lists.ts';
 import { type StoreList, storeListsTable } from '../../mapping/store-lists.ts';
+import { StateError } from '../../model/errors.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { openSealed, sealedJson } from '../../state/sealed-json.ts';
 import type { RunContext } from '../context.ts';
 import type { MappingSource } from '../mapping/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
@@ -10,7 +12,7 @@ import type { ImportRequest } from './import-request.ts';
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */
 export const STORE_LISTS_FILE = 'subscriber-lists.json';
 
-const listsSchema = z.array(z.object({ id: z.int(), name: z.string() }));
+const listsSchema = z.object({ lists: z.array(z.object({ id: z.int(), name: z.string() })) });
 
 /**
  * Reads the store's subscriber lists into the run's folder, if the job's mapping looks them up; else asks for nothing,
@@ -24,17 +26,27 @@ export async function stageStoreLists(
   if (mapping.listLookups.length === 0) return null;
   const read = await readLists(await openStorefront(store), { signal });
   const lists = read.map(({ id, name }) => ({ id, name }));
-  await folder.write(STORE_LISTS_FILE, [JSON.stringify(lists)]);
+  await folder.write(STORE_LISTS_FILE, [sealedJson({ lists })]);
   return lists;
 }
 
-/** The lists that were read for this run; null when its mapping looks none up. */
+/** The lists that were read for this run; null when its mapping looks none up. StateError when the file was damaged. */
 export async function stagedLists(
   { listLookups }: MappingSource,
   folder: RunFolder,
 ): Promise<readonly StoreList[] | null> {
   if (listLookups.length === 0) return null;
-  return listsSchema.parse(await json(await folder.read(STORE_LISTS_FILE)));
+  const written = await text(await folder.read(STORE_LISTS_FILE));
+  try {
+    const { value, isSealed } = openSealed(written);
+    if (!isSealed) throw new SyntaxError('the checksum is gone');
+    return listsSchema.parse(value).lists;
+  } catch (cause) {
+    throw new StateError(`${folder.location}/${STORE_LISTS_FILE} is not what was staged.`, {
+      cause,
+      hint: 'The file was damaged or edited. Run the job again: it reads the lists again.',
+    });
+  }
 }
 
 /** The lookups of a mapping, with the lists that were read for this run. */

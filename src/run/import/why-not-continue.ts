@@ -1,0 +1,41 @@
+import { StateError } from '../../model/errors.ts';
+import type { PlannedShard } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { verifyRejections } from '../../plan/files/read-rejections.ts';
+import { verifiedShard } from '../../plan/files/read-shard.ts';
+import { readPlan } from '../../plan/plan-file.ts';
+import { verifiedSnapshot } from '../../source/snapshot.ts';
+import type { RunContext } from '../context.ts';
+
+/**
+ * Why what a run has left to send cannot be sent as it was planned: a file of it is gone, or is not what was written.
+ * Undefined when it can. Of shards that are done with nothing is read any more.
+ */
+export async function whyNotContinue(context: RunContext, run: Run): Promise<StateError | undefined> {
+  const folder = context.artifacts.run(run.id);
+  try {
+    if ((await verifiedSnapshot(folder)) === undefined) {
+      return new StateError(`The snapshot of run ${run.id} is gone.`);
+    }
+    const plan = await readPlan(folder);
+    if (plan === undefined) return undefined;
+    await verifyRejections(folder, plan);
+    for (const shard of plan.shards) {
+      context.signal.throwIfAborted();
+      if (await hasOpen(context, run, shard)) await verifiedShard(folder, shard);
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof StateError) return error;
+    throw error;
+  }
+}
+
+async function hasOpen(
+  { state }: RunContext,
+  { id }: Run,
+  { number, operations }: PlannedShard,
+): Promise<boolean> {
+  const outcomes = await state.runs.outcomes(id, number);
+  return [...outcomes.values()].filter((kind) => kind !== 'unsent').length < operations;
+}
