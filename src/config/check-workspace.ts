@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
+import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import type { Interpretation } from './interpret.ts';
 import type { Job } from './job/job.ts';
 import type { MappingFile } from './mapping/mapping-file.ts';
@@ -41,6 +42,7 @@ export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
     warnings: [
       ...unset.map(whyUnset),
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
+      ...sameStores(workspace, storesFound.values),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
@@ -70,14 +72,31 @@ function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[]
   }
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-
 function plainHttp({ files }: Workspace, { name, baseUrl }: StoreConfig): ConfigurationProblem[] {
   const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === 'https:' || LOOPBACK.test(hostname)) return [];
+  if (protocol === 'https:' || isLoopback(hostname)) return [];
   const message = `${name}.baseUrl: http sends the API key readable for everybody on the way; use https`;
   const place = files.stores()?.placeOf([name, 'baseUrl'], 'value') ?? { file: 'stores.yaml' };
   return [{ place, message }];
+}
+
+/**
+ * Names of one address, unless their ids say what they are. Without an id they share a ledger; with an id on one of them
+ * only, they would not, and two runs could write to one site at the same time.
+ */
+function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): ConfigurationProblem[] {
+  const byAddress = Map.groupBy(stores, ({ baseUrl }) => normalisedAddress(baseUrl));
+  return [...byAddress.values()].flatMap(([first, ...others]) =>
+    others.flatMap((other) => {
+      if (first === undefined || (first.id !== undefined && other.id !== undefined)) return [];
+      const place = files.stores()?.placeOf([other.name], 'key') ?? { file: 'stores.yaml' };
+      const message =
+        storeIdentity(first) === storeIdentity(other)
+          ? `${other.name} is the same store as ${first.name}: the address is the same; they share one ledger, and one waits for the other. If the API key selects another site, give each an id:`
+          : `${other.name} has the same address as ${first.name}, and only one of them has an id: give both the same id: if they are one site, else different ones`;
+      return [{ place, message }];
+    }),
+  );
 }
 
 /** A file that is not there may come before the night; more often it is misspelt. */

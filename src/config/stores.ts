@@ -3,6 +3,8 @@ import { baseUrlSchema } from './base-url.ts';
 import type { DeepReadonly } from './deep-readonly.ts';
 import { placeholder } from './placeholders.ts';
 
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 /** One store of stores.yaml. */
 export const storeSchema = z.strictObject({
   baseUrl: baseUrlSchema.meta({
@@ -39,9 +41,14 @@ export const storeSchema = z.strictObject({
     })
     .prefault({})
     .describe('Ceilings on what is sent to the site.'),
+  id: z
+    .string()
+    .regex(NAME, 'expected letters, digits, dots, - and _, beginning with one of the first two')
+    .exactOptional()
+    .describe(
+      'What the site is, where its address does not say it: names with one id are one store, with one ledger; different ids at one address are different stores. By default its address, whatever its spelling. A new id begins with an empty ledger.',
+    ),
 });
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** `stores.yaml`: the stores by name. */
 export const storesSchema = z

@@ -41,8 +41,11 @@ export interface Run {
   readonly job: string;
   readonly kind: RunKind;
   readonly resource: Resource | 'subscriber-lists' | 'orders';
+  /** The name of the store and its address when the run began: for people. */
   readonly store: string;
   readonly baseUrl: string;
+  /** What the store is (store-identity.ts): its ledger and locks go by it. */
+  readonly storeId: string;
   readonly status: RunStatus;
   /** The step under way, or the last one begun. */
   readonly step: RunStep;

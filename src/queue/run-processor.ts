@@ -8,6 +8,7 @@ import {
   StoreferryError,
 } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DeliverShards } from '../run/delivery.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -124,7 +125,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
 async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest): Promise<void> {
   if (isExportRequest(request)) return;
   const { job, store } = request;
-  const target = { store: store.name, baseUrl: store.baseUrl, resource: job.import };
+  const target = { storeId: storeIdentity(store), resource: job.import };
   const holder = await state.locks.holderOf(targetLockName(target));
   if (holder == null || holder.job === job.name) return;
   throw new LockedError(`Run ${holder.run} of ${holder.job} writes to the same store.`);

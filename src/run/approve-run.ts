@@ -1,6 +1,7 @@
 import { StateError, UsageError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
@@ -72,9 +73,8 @@ async function wholePlan(context: RunContext, planned: Run, hint: string): Promi
 }
 
 /** Outcomes go into the ledger of the store the plan was made for, so nothing of it may be sent to another one. */
-function refuseOtherStore({ id, job, store, baseUrl, resource }: Run, request: ImportRequest): void {
-  const same = store === request.store.name && baseUrl === request.store.baseUrl;
-  if (same && resource === request.job.import) return;
+function refuseOtherStore({ id, job, store, storeId, baseUrl, resource }: Run, request: ImportRequest): void {
+  if (storeId === storeIdentity(request.store) && resource === request.job.import) return;
   throw new UsageError(
     `The plan ${id} was made for ${resource} of ${store} (${baseUrl}); the job now writes ${request.job.import} of ${request.store.name} (${request.store.baseUrl}).`,
     { hint: `Plan it again: storeferry plan ${job}` },

@@ -1,5 +1,6 @@
 import type { StoreConfig } from '../config/stores.ts';
 import type { Run } from '../model/run.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import type { RunContext } from './context.ts';
 
 /** What kinds of runs differ in when they begin. */
@@ -13,6 +14,7 @@ export function begunRun(context: RunContext, store: StoreConfig, beginning: Beg
     sequence: 0,
     store: store.name,
     baseUrl: store.baseUrl,
+    storeId: storeIdentity(store),
     status: 'running',
     digest: null,
     keyDigest: null,

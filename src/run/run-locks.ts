@@ -53,8 +53,8 @@ function ifDied({ state }: RunContext): string {
 }
 
 /** What a run writes: its store as it was when the run began, and the resource of its job. */
-export function targetOf({ store, baseUrl }: Run, resource: Resource): LedgerTarget {
-  return { store, baseUrl, resource };
+export function targetOf({ storeId }: Run, resource: Resource): LedgerTarget {
+  return { storeId, resource };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { StoreConfig } from '../config/stores.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import type { SharedStore } from '../state/shared-store.ts';
 import type { Attempt, StorefrontEvent } from '../storefront/events.ts';
 import type { Storefront } from '../storefront/storefront.ts';
@@ -27,8 +28,8 @@ export interface StoreListener {
   readonly onAttempt?: ((store: string, attempt: Attempt) => void) | undefined;
 }
 
-/** What processes agree on about the store of a base URL; undefined when there is only this one. */
-type SharedStoreOf = (baseUrl: string) => SharedStore | undefined;
+/** What processes agree on about the store of an identity; undefined when there is only this one. */
+type SharedStoreOf = (storeId: string) => SharedStore | undefined;
 
 /** Makes clients as they are asked for, and closes them together. */
 export function storeClients(
@@ -52,7 +53,7 @@ export function storeClients(
       if (known !== undefined) return known.client;
       const { name, baseUrl, apiKey, limits } = store;
       const userAgent = `storeferry/${version}`;
-      const shared = sharedStore(baseUrl);
+      const shared = sharedStore(storeIdentity(store));
       const client = createStorefront({
         ...{ baseUrl, apiKey, userAgent, limits, sharedPause: shared, sharedRate: shared },
         ...listening(name),

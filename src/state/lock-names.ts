@@ -5,15 +5,12 @@ import type { LedgerTarget } from './state.ts';
  * The short name of a store's resource within keys and lock names, in braces: what carries the same tag lives on
  * the same node of a Redis Cluster, which is what lets a run's writes be atomic with the ledger and with the fence.
  */
-export function targetTag({
-  store,
-  baseUrl,
-  resource,
-}: Readonly<Record<keyof LedgerTarget, string>>): string {
+export function targetTag({ storeId, resource }: Readonly<Record<keyof LedgerTarget, string>>): string {
   const digest = createHash('sha256')
-    .update(JSON.stringify([store, baseUrl, resource]))
+    .update(JSON.stringify([storeId, resource]))
     .digest('base64url');
-  return `{${store.replaceAll(/[^\w-]/g, '_')}-${resource}-${digest.slice(0, 12)}}`;
+  const readable = storeId.replaceAll(/[^\w-]+/g, '_').slice(0, 64);
+  return `{${readable}-${resource}-${digest.slice(0, 12)}}`;
 }
 
 /** Held by a run of a job: a second one is refused. */

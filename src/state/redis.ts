@@ -1,5 +1,6 @@
 import type { StateError } from '../model/errors.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis/connect.ts';
+import { upgradeRedis } from './redis/fold-targets.ts';
 import { redisKeys } from './redis/keys.ts';
 import { redisLedger } from './redis/ledger.ts';
 import { redisLocks } from './redis/locks.ts';
@@ -36,6 +37,13 @@ export async function openRedisState({
   const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
   const keys = redisKeys(prefix);
   const locks = redisLocks(connection, keys, { leaseMs });
+  try {
+    await upgradeRedis(connection, keys, locks);
+  } catch (error) {
+    locks.leaveAll();
+    await connection.close();
+    throw error;
+  }
   const stores = redisSharedStores(connection, keys);
   return {
     ledger: (target) => redisLedger(connection, keys, target),

@@ -6,10 +6,10 @@ import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus } from '../model/run.ts';
 import type { SharedStore } from './shared-store.ts';
 
-/** Which ledger: one per store (name and base URL) and resource. */
+/** Which ledger: one per store and resource. */
 export interface LedgerTarget {
-  readonly store: string;
-  readonly baseUrl: string;
+  /** The identity of the store (store-identity.ts), not its name. */
+  readonly storeId: string;
   readonly resource: Resource;
 }
 
@@ -216,6 +216,6 @@ export interface State extends AsyncDisposable {
   ledger(target: LedgerTarget): Ledger;
   readonly runs: Runs;
   readonly locks: Locks;
-  /** What processes agree on about the store of this base URL; undefined where state is embedded. */
-  sharedStore(baseUrl: string): SharedStore | undefined;
+  /** What processes agree on about the store of this identity; undefined where state is embedded. */
+  sharedStore(storeId: string): SharedStore | undefined;
 }

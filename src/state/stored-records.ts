@@ -61,6 +61,7 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   resource: z.enum(['products', 'contacts', 'subscriber-lists', 'orders']),
   store: z.string(),
   baseUrl: z.string(),
+  storeId: z.string(),
   status: z.enum(RUN_STATUSES),
   step: steps,
   digest: z.string().nullable(),

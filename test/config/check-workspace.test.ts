@@ -34,6 +34,36 @@ describe('the check of a workspace', () => {
     expect(check.unset).toEqual(['MAPPING', 'STORE']);
   });
 
+  const namesOf = (second: string, first = '') =>
+    checkWorkspace(
+      workspace({
+        'stores.yaml': `main: { baseUrl: https://shop.example, apiKey: "\${STORE_API_KEY}"${first} }
+second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
+      }),
+    );
+
+  it.each(['https://SHOP.example:443/', 'https://shop.example.', 'https://shop.example:443'])(
+    'warns of two names of one store: %s',
+    (baseUrl) => {
+      const [warning, ...others] = lines(namesOf(baseUrl).warnings);
+      expect(warning).toMatch(/^stores\.yaml:2:1 second is the same store as main/);
+      expect(others).toEqual([]);
+    },
+  );
+
+  it('warns where only one of two names at one address has an id', () => {
+    const check = namesOf('https://shop.example', ', id: shop');
+    expect(lines(check.warnings)).toEqual([expect.stringMatching(/only one of them has an id/)]);
+  });
+
+  it.each(['https://shop.example, id: shop', 'https://shop.example, id: outlet', 'https://shop.example/b'])(
+    'says nothing of two stores that are told apart, or said to be one: %s',
+    (second) => {
+      const first = second.includes('id:') ? ', id: shop' : '';
+      expect(namesOf(second, first).warnings).toEqual([]);
+    },
+  );
+
   it('collects the problems of all files', () => {
     const check = checkWorkspace(
       workspace(

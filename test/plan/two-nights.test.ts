@@ -13,7 +13,7 @@ import type { State } from '../../src/state/state.ts';
 import { aRun } from '../report/run-facts.ts';
 import { NO_LIMITS, product, record } from './plan-of.ts';
 
-const TARGET = { store: 'main', baseUrl: 'http://127.0.0.1:3999', resource: 'products' } as const;
+const TARGET = { storeId: '//localhost:3999', resource: 'products' } as const;
 
 let home: string;
 let state: State;

@@ -15,6 +15,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
     resource: 'products',
     store: 'main',
     baseUrl: 'http://127.0.0.1:3999',
+    storeId: '//localhost:3999',
     status: 'done',
     step: 'finish',
     digest: null,

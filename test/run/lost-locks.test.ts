@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { importRequest } from '../../src/cli/read-request.ts';
 import { InterruptedError, LockedError } from '../../src/model/errors.ts';
+import { storeIdentity } from '../../src/model/store-identity.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { importRun } from '../../src/run/import-run.ts';
@@ -39,7 +40,7 @@ it.each(['job', 'store'])(
     await using open = await openContext(workspace.dir, onEvent, new AbortController().signal);
     const { context } = open;
     const request = await importRequest(open.workspace, 'nightly', false);
-    const target = { store: 'main', baseUrl: request.store.baseUrl, resource: 'products' as const };
+    const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
     const name = which === 'job' ? jobLockName('nightly') : targetLockName(target);
     const own = { ...context, state: losing(context.state, name, lost.signal) };
     await expect(importRun(own, request, async () => {})).rejects.toThrow('taken over');

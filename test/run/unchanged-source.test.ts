@@ -139,9 +139,7 @@ describe('the run that makes another needless', () => {
     ).toBeUndefined();
     expect(await known({ others: [{ ...later, status: 'failed' }] })).toBeUndefined();
     // Elsewhere, before, only planned, or without having read its source.
-    expect(await known({ others: [{ ...later, job: 'another', baseUrl: 'https://other.example' }] })).toBe(
-      'last',
-    );
+    expect(await known({ others: [{ ...later, job: 'another', storeId: '//other.example' }] })).toBe('last');
     expect(await known({ before: [{ startedAt: 3_000, finishedAt: 4_000, job: 'another' }] })).toBe('last');
     expect(await known({ others: [{ ...later, kind: 'plan', status: 'planned' }] })).toBe('last');
     expect(await known({ others: [{ ...later, status: 'failed', digest: null }] })).toBe('last');

@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/model/outcome.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { LedgerTarget, OperationResult } from '../../src/state/state.ts';
 
-export const TARGET: LedgerTarget = { store: 'main', baseUrl: 'https://shop.example', resource: 'products' };
+export const TARGET: LedgerTarget = { storeId: '//shop.example', resource: 'products' };
 
 /** A run of the job `nightly` on TARGET, unless told otherwise. */
 export function sampleRun(changes: Partial<Run> = {}): Run {
@@ -12,6 +12,8 @@ export function sampleRun(changes: Partial<Run> = {}): Run {
     sequence: 1,
     job: 'nightly',
     kind: 'run',
+    store: 'main',
+    baseUrl: 'https://shop.example',
     ...TARGET,
     status: 'running',
     step: 'apply',

@@ -117,8 +117,7 @@ describe('the embedded state', () => {
     const database = new DatabaseSync(join(folder, 'state.db'));
     database.exec(MIGRATIONS[0] ?? '');
     database.exec('PRAGMA user_version = 1');
-    const { store, baseUrl, resource } = TARGET;
-    database.prepare('INSERT INTO targets VALUES (1, ?, ?, ?)').run(store, baseUrl, resource);
+    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
     database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
     const body = database.prepare('INSERT INTO bodies VALUES (?, ?)');
     for (const number of [3, 4]) body.run(number, encodeBody(`{"body":${number}}`));
@@ -136,8 +135,7 @@ describe('the embedded state', () => {
     const database = new DatabaseSync(join(folder, 'state.db'));
     for (const step of MIGRATIONS.slice(0, 2)) database.exec(step);
     database.exec('PRAGMA user_version = 2');
-    const { store, baseUrl, resource } = TARGET;
-    database.prepare('INSERT INTO targets VALUES (1, ?, ?, ?)').run(store, baseUrl, resource);
+    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
     database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
     database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 16)");
     database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 32)");

@@ -3,6 +3,7 @@ import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 import { LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
 import type { RunContext } from '../../run/context.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
 import { targetOf } from '../../run/run-locks.ts';
@@ -95,7 +96,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
 
 /** Another worker's configuration may be newer, or of another shop: then the plan is not for our store. */
 function refuseOtherStore(run: Run, store: StoreConfig): void {
-  if (store.baseUrl === run.baseUrl) return;
+  if (storeIdentity(store) === run.storeId) return;
   throw new StateError(
     `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
     { hint: 'Give all workers the same stores.yaml and environment, then enqueue the job again.' },

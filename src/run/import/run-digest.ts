@@ -1,5 +1,6 @@
 import type { StoreList } from '../../mapping/store-lists.ts';
 import type { Run } from '../../model/run.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
 import { digestOf } from '../digest.ts';
 import type { ImportRequest } from './import-request.ts';
 
@@ -19,7 +20,7 @@ export function runDigest(
     lists,
     // A new password is no new job; and what is derived from a secret is not kept either.
     job: { ...rest, source: remote === undefined ? reading : { ...reading, remote: remote.location } },
-    store: [store.baseUrl, store.weightUnit],
+    store: [storeIdentity(store), store.weightUnit],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,
     resend: run.resend,

@@ -46,7 +46,7 @@ function endedBefore(other: Run, last: SettledRun): boolean {
 }
 
 function isSameTarget(one: Run, other: Run): boolean {
-  return one.store === other.store && one.baseUrl === other.baseUrl && one.resource === other.resource;
+  return one.storeId === other.storeId && one.resource === other.resource;
 }
 
 /** Dated sales are judged at the moment of staging: they begin and end without the source. */

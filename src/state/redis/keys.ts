@@ -24,6 +24,8 @@ export interface RedisKeys {
   changedIds(tag: string, run: string): string;
   /** Hash with an expiry: token, job, run. */
   lock(name: string): string;
+  /** Which version of Storeferry's keys these are (fold-targets.ts). */
+  version(): string;
   /** Empty, with an expiry: nobody sends to the store. Also the channel on which that is told. */
   pause(store: string): string;
   /** When the next place in the line to the store is free, in microseconds by Redis's clock. */
@@ -45,6 +47,7 @@ export function redisKeys(prefix: string): RedisKeys {
     unsent: (tag, run) => `${prefix}:${tag}:run:${run}:unsent`,
     changedIds: (tag, run) => `${prefix}:${tag}:run:${run}:changed-ids`,
     lock: (name) => `${prefix}:lock:${name}`,
+    version: () => `${prefix}:version`,
     pause: (store) => `${prefix}:pause:${store}`,
     line: (store) => `${prefix}:line:${store}`,
   };

@@ -23,9 +23,9 @@ local next = first + places * gap
 redis.call('SET', KEYS[1], string.format('%.0f', next), 'PX', math.ceil((next - now) / 1000) + 1000)
 return math.ceil((first - now) / 1000)`;
 
-/** The stores that processes share, by their base URL. */
+/** The stores that processes share, by their identity. */
 export interface SharedStores {
-  open(baseUrl: string): SharedStore;
+  open(storeId: string): SharedStore;
   close(): Promise<void>;
 }
 
@@ -60,8 +60,8 @@ export function redisSharedStores(connection: RedisConnection, keys: RedisKeys):
   };
 
   return {
-    open(baseUrl) {
-      const store = createHash('sha256').update(baseUrl).digest('base64url').slice(0, 22);
+    open(storeId) {
+      const store = createHash('sha256').update(storeId).digest('base64url').slice(0, 22);
       const pause = keys.pause(store);
       return {
         announce(forMs) {

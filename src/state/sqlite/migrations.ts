@@ -1,3 +1,5 @@
+import { FOLD_TARGETS } from './fold-targets.ts';
+
 /**
  * The schema, one step per version: the database's `user_version` says how many of them it has. Never change a step
  * that was released; add one.
@@ -64,4 +66,6 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX runs_by_job;
   CREATE INDEX runs_by_job ON runs (job, number);
   `,
+  // A target was a name, an address and a resource; now it is an identity of a store and a resource.
+  FOLD_TARGETS,
 ];

@@ -12,19 +12,15 @@ export interface Names {
 
 /** Numbers are given once and never change, so each is asked for once. */
 export function createNames(database: DatabaseSync): Names {
-  const selectTarget = database.prepare(
-    'SELECT number FROM targets WHERE store = ? AND base_url = ? AND resource = ?',
-  );
-  const insertTarget = database.prepare(
-    'INSERT OR IGNORE INTO targets (store, base_url, resource) VALUES (?, ?, ?)',
-  );
+  const selectTarget = database.prepare('SELECT number FROM targets WHERE store_id = ? AND resource = ?');
+  const insertTarget = database.prepare('INSERT OR IGNORE INTO targets (store_id, resource) VALUES (?, ?)');
   const selectJob = database.prepare('SELECT number FROM jobs WHERE name = ?');
   const insertJob = database.prepare('INSERT OR IGNORE INTO jobs (name) VALUES (?)');
   const selectJobName = database.prepare('SELECT name FROM jobs WHERE number = ?');
   const jobNames = new Map<number, string>();
 
-  const findTarget = ({ store, baseUrl, resource }: LedgerTarget) => {
-    const number = selectTarget.get(store, baseUrl, resource)?.['number'];
+  const findTarget = ({ storeId, resource }: LedgerTarget) => {
+    const number = selectTarget.get(storeId, resource)?.['number'];
     return number === undefined ? undefined : Number(number);
   };
   return {
@@ -32,7 +28,7 @@ export function createNames(database: DatabaseSync): Names {
     target(target) {
       const known = findTarget(target);
       if (known !== undefined) return known;
-      return Number(insertTarget.run(target.store, target.baseUrl, target.resource).lastInsertRowid);
+      return Number(insertTarget.run(target.storeId, target.resource).lastInsertRowid);
     },
     job(name) {
       const known = selectJob.get(name)?.['number'];

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../model/errors.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { asStateError, isBusy } from './sqlite-error.ts';
 import { inTransaction } from './transaction.ts';
@@ -57,6 +58,9 @@ function migrate(database: DatabaseSync, path: string): void {
   if (versionOf(database) === MIGRATIONS.length) return;
   inTransaction(database, () => {
     refuseNewer(database, path);
+    database.function('store_id', { deterministic: true }, (baseUrl) =>
+      storeIdentity({ baseUrl: String(baseUrl) }),
+    );
     for (const step of MIGRATIONS.slice(versionOf(database))) database.exec(step);
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   });
