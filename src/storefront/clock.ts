@@ -23,21 +23,26 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`; rejects with the signal's reason when aborted before. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`; rejects with the reason of the first of `signals` that aborts before. */
+export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
+    const aborted = signals.find((signal) => signal.aborted);
+    if (aborted !== undefined) {
+      reject(aborted.reason);
       return;
     }
-    const onAbort = () => {
+    const forget = (): void => {
+      for (const signal of signals) signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = (): void => {
       cancel();
-      reject(signal?.reason);
+      forget();
+      reject(signals.find((signal) => signal.aborted)?.reason);
     };
     const cancel = clock.after(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
+      forget();
       resolve();
     });
-    signal?.addEventListener('abort', onAbort, { once: true });
+    for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
   });
 }

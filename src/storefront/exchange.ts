@@ -1,5 +1,6 @@
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { AbortListeners } from './abort-listeners.ts';
+import { decodeBody } from './decode-body.ts';
 
 /** A request to the store; `path` is relative to its base URL. */
 export interface StoreRequest {
@@ -14,6 +15,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly location: string | undefined;
+  /** Decoded; where that cannot be done, a sentence that says so and that is no JSON. */
   readonly body: string;
 }
 
@@ -32,30 +34,25 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Sends one request once. Rejects with NoAnswer, or with the signal's reason. */
+/** Sends one request once. */
 export interface Exchange {
-  send(request: StoreRequest, signal: AbortSignal): Promise<RawAnswer>;
+  /** Rejects with NoAnswer, or with the reason of the first of `signals` that aborts. */
+  send(request: StoreRequest, ...signals: readonly AbortSignal[]): Promise<RawAnswer>;
   /** Waits for what is under way. */
   close(): Promise<void>;
 }
 
-/** Longest waits, in milliseconds. */
-export interface Timeouts {
-  readonly connectMs: number;
-  /** From the request to the answer's headers. */
-  readonly headersMs: number;
-  /** Between two pieces of an answer. */
-  readonly bodyMs: number;
-  /** For a whole answer that keeps dripping in. */
-  readonly wholeMs: number;
-}
+/**
+ * An attempt ends by this many milliseconds, whatever trickles in: connecting, sending, interim responses, headers and
+ * body. Whoever takes over from a process that died may rely on it.
+ */
+export const ATTEMPT_DEADLINE_MS = 40_000;
 
-export const DEFAULT_TIMEOUTS: Timeouts = {
-  connectMs: 10_000,
-  headersMs: 60_000,
-  bodyMs: 30_000,
-  wholeMs: 120_000,
-};
+/** A connection that takes longer is given up before the attempt's deadline: nothing has been sent yet. */
+const CONNECT_DEADLINE_MS = 10_000;
+
+/** undici's own limits, which count from other moments, only come after the deadline. */
+const BACKSTOP_MS = 5_000;
 
 /** 50 orders or one product are far smaller; anything larger is no answer of this API. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -65,7 +62,8 @@ interface ExchangeOptions {
   readonly apiKey: string;
   readonly userAgent: string;
   readonly connections: number;
-  readonly timeouts: Timeouts;
+  /** The longest that an attempt may take, in milliseconds of the machine. */
+  readonly attemptMs: number;
   readonly aborts: AbortListeners;
 }
 
@@ -81,10 +79,11 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
   const code = codeOf(error);
   const of = (kind: string, message: string) => new NoAnswer(kind, message, sent, error);
   switch (code) {
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
+      return of('timeout', 'no connection in time');
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
       return of('timeout', 'no answer in time');
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return of('answer-too-large', `an answer of more than ${MAX_ANSWER_BYTES >> 20} MiB`);
@@ -98,21 +97,19 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
   }
 }
 
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
 /** Collects one answer; undici calls it. Leaner than `Pool.request`, which makes a stream of every body. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #settle: (result: RawAnswer | Error) => void;
-  readonly #wholeMs: number;
   #controller: Dispatcher.DispatchController | null = null;
-  #sentAt = 0;
   #chunks: Buffer[] = [];
   #status = 0;
-  #retryAfter: string | undefined;
-  #location: string | undefined;
+  #headers: Headers = {};
   #calledOff: Error | null = null;
 
-  constructor(wholeMs: number, settle: (result: RawAnswer | Error) => void) {
+  constructor(settle: (result: RawAnswer | Error) => void) {
     this.#settle = settle;
-    this.#wholeMs = wholeMs;
   }
 
   get sent(): boolean {
@@ -125,84 +122,106 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#calledOff === null) {
-      this.#controller = controller;
-      this.#sentAt = performance.now();
-    } else {
-      controller.abort(this.#calledOff);
-    }
+    if (this.#calledOff === null) this.#controller = controller;
+    else controller.abort(this.#calledOff);
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  /** Also called for interim responses, before the one that counts. */
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     this.#status = status;
-    const { 'retry-after': retryAfter, location } = headers;
-    this.#retryAfter = firstOf(retryAfter);
-    this.#location = firstOf(location);
+    this.#headers = headers;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
-    if (performance.now() - this.#sentAt > this.#wholeMs) controller.abort(new errors.BodyTimeoutError());
   }
 
   onResponseEnd(): void {
     const [only] = this.#chunks;
     const bytes = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-    this.#settle({
-      status: this.#status,
-      retryAfter: this.#retryAfter,
-      location: this.#location,
-      body: bytes.toString('utf8'),
-    });
+    const encoding = firstOf(this.#headers['content-encoding']);
+    if (encoding === undefined) this.#settle(this.#answer(bytes.toString('utf8')));
+    else void this.#decode(bytes, encoding);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle(error);
   }
+
+  #answer(body: string): RawAnswer {
+    const { 'retry-after': retryAfter, location } = this.#headers;
+    return { status: this.#status, retryAfter: firstOf(retryAfter), location: firstOf(location), body };
+  }
+
+  async #decode(bytes: Buffer, encoding: string): Promise<void> {
+    const decoded = await decodeBody(bytes, encoding, MAX_ANSWER_BYTES);
+    switch (decoded.kind) {
+      case 'decoded':
+        this.#settle(this.#answer(decoded.bytes.toString('utf8')));
+        break;
+      case 'unreadable':
+        this.#settle(this.#answer(`(${decoded.encoding} that cannot be decoded)`));
+        break;
+      case 'too-large':
+        this.#settle(new errors.ResponseExceededMaxSizeError());
+        break;
+      default:
+        throw new Error(`Unknown body: ${decoded satisfies never}`);
+    }
+  }
 }
 
 /**
  * HTTP to one store over a pool of keep-alive connections, one request at a time on each (no pipelining and no
- * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects, asks for no compression.
+ * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects, asks for no compression
+ * and reads it all the same.
  */
 export function exchange(options: ExchangeOptions): Exchange {
-  const { connections, timeouts, aborts } = options;
+  const { connections, attemptMs, aborts } = options;
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const pool = new Pool(base.origin, {
     connections,
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyMs,
+    connect: { timeout: Math.min(CONNECT_DEADLINE_MS, attemptMs) },
+    headersTimeout: attemptMs + BACKSTOP_MS,
+    bodyTimeout: attemptMs + BACKSTOP_MS,
     maxResponseSize: MAX_ANSWER_BYTES,
   });
   const bare = ['authorization', `Bearer ${options.apiKey}`, 'user-agent', options.userAgent];
   const withBody = [...bare, 'content-type', 'application/json'];
 
   return {
-    send({ method, path, body }, signal) {
+    send({ method, path, body }, ...signals) {
       return new Promise((resolve, reject) => {
-        if (signal.aborted) {
-          reject(signal.reason);
+        const aborted = signals.find((signal) => signal.aborted);
+        if (aborted !== undefined) {
+          reject(aborted.reason);
           return;
         }
-        const forget = aborts.add(signal, () => {
-          // Rejecting comes first: calling off makes undici report an error at once, as if the connection had failed.
-          reject(signal.reason);
-          collector.callOff(new errors.RequestAbortedError());
-        });
-        const collector = new Collector(timeouts.wholeMs, (result) => {
+        const forgets = signals.map((signal) => aborts.add(signal, () => callOff(signal.reason)));
+        const forget = (): void => {
+          clearTimeout(deadline);
+          for (const forgetSignal of forgets) forgetSignal();
+        };
+        const settle = (result: RawAnswer | Error): void => {
           forget();
           if (!(result instanceof Error)) resolve(result);
           else if (result instanceof errors.InvalidArgumentError) reject(new TypeError(result.message));
           else reject(noAnswer(result, collector.sent));
-        });
+        };
+        const collector = new Collector(settle);
+        // Rejecting comes first: calling off makes undici report an error at once, as if the connection had failed.
+        const callOff = (reason: unknown): void => {
+          forget();
+          reject(reason);
+          collector.callOff(new errors.RequestAbortedError());
+        };
+        const deadline = setTimeout(() => {
+          const message = `no whole answer within ${attemptMs / 1_000} seconds`;
+          callOff(new NoAnswer('timeout', message, collector.sent, undefined));
+        }, attemptMs);
         pool.dispatch(
           { method, path: prefix + path, headers: body === null ? bare : withBody, body },
           collector,

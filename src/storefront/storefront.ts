@@ -3,7 +3,7 @@ import type { Outcome } from '../model/outcome.ts';
 import { abortListeners } from './abort-listeners.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { OnAttempt, OnStorefrontEvent, SharedPause, SharedRate } from './events.ts';
-import { DEFAULT_TIMEOUTS, exchange, type StoreRequest, type Timeouts } from './exchange.ts';
+import { ATTEMPT_DEADLINE_MS, exchange, type StoreRequest } from './exchange.ts';
 import { type GateStats, gate } from './gate/gate.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
@@ -27,7 +27,8 @@ export interface StorefrontOptions {
   readonly onAttempt?: OnAttempt | undefined;
   readonly sharedPause?: SharedPause | undefined;
   readonly sharedRate?: SharedRate | undefined;
-  readonly timeouts?: Partial<Timeouts>;
+  /** The longest that an attempt may take, in milliseconds of the machine whatever `clock` is; 40 seconds when left out. */
+  readonly attemptMs?: number;
 }
 
 /** A product as it is sent. */
@@ -113,7 +114,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     apiKey,
     userAgent,
     connections: limits.concurrency,
-    timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+    attemptMs: options.attemptMs ?? ATTEMPT_DEADLINE_MS,
     aborts,
   });
   const onEvent = options.onEvent ?? (() => {});

@@ -28,4 +28,5 @@ export const INVARIANTS: Readonly<Record<number, string>> = {
   26: 'defaults are closed',
   27: 'a plan over its safety limit writes nothing',
   28: 'two runs never write to the same store and resource at once',
+  31: 'an attempt ends by its deadline',
 };

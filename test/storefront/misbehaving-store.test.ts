@@ -173,10 +173,7 @@ describe('the storefront, before a store that misbehaves', () => {
   });
 
   it('does not wait for ever for an answer', async () => {
-    const { storefront } = await setup(
-      { faults: [{ does: hang, times: 1 }] },
-      { timeouts: { headersMs: 200 } },
-    );
+    const { storefront } = await setup({ faults: [{ does: hang, times: 1 }] }, { attemptMs: 200 });
     expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({ kind: 'applied' });
     expect(storefront.stats().retries).toBe(1);
   });
@@ -192,7 +189,7 @@ describe('the storefront, before a store that misbehaves', () => {
       const drip = setInterval(() => response.write(' '), 10);
       response.once('close', () => clearInterval(drip));
     });
-    const storefront = connect(baseUrl, { timeouts: { wholeMs: 100 } });
+    const storefront = connect(baseUrl, { attemptMs: 100 });
     expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({ kind: 'applied', id: 1 });
     expect(requests).toBe(2);
   });

@@ -57,7 +57,7 @@ export function virtualStore(options: VirtualOptions): Virtual {
   const requests: VirtualRequest[] = [];
   let open = 0;
   const exchange: Exchange = {
-    async send({ path }, signal) {
+    async send({ path }, ...signals) {
       const request: VirtualRequest = { path, at: clock.monotonic(), status: null };
       requests.push(request);
       open++;
@@ -73,7 +73,7 @@ export function virtualStore(options: VirtualOptions): Virtual {
         path,
       });
       try {
-        await sleep(clock, afterMs, signal);
+        await sleep(clock, afterMs, ...signals);
       } finally {
         open--;
       }
