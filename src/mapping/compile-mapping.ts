@@ -180,6 +180,7 @@ function productParts(
     keyField: 'url',
     build: (rows, key): Built => {
       const built = build(rows, key);
+      if ('skipped' in built) return built;
       return 'code' in built ? { rejected: built } : { body: built };
     },
   };

@@ -5,7 +5,7 @@ import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
 import { booleanWord, NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
 import { compilePattern } from './transforms/pattern.ts';
-import { compileCondition } from './values/condition.ts';
+import { columnsOf, compileCondition } from './values/condition.ts';
 import { cleanCell } from './values/read-cell.ts';
 
 /**
@@ -61,13 +61,15 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
   };
 }
 
-/** Compiles the condition that only a row which has shifted meets. */
+/** Compiles the condition that only a row which has shifted meets. With `only`: where it looks at one of these slots. */
 export function compileShifted(scope: Scope, condition: Condition | undefined): Expectations {
   if (condition === undefined) {
     return () => undefined;
   }
   const test = compileCondition(scope, ['misaligned'], condition);
-  return (cells, table, line) =>
+  const slots = columnsOf(condition).map((name) => scope.columns.declared.get(name)?.slot ?? -1);
+  return (cells, table, line, only) =>
+    (only === undefined || slots.some((slot) => only.has(slot))) &&
     test({ table, seq: 0, line, cells, misaligned: undefined, letters: 0 }, 0)
       ? {
           code: 'row-shifted',

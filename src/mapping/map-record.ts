@@ -70,7 +70,8 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
     key,
     body: built.body,
     ...from,
-    ...(mapper.notes.length === 0 ? {} : { notes: [...mapper.notes] }),
+    // Notes are counted as records, however many cells of a record give the same.
+    ...(mapper.notes.length === 0 ? {} : { notes: [...new Set(mapper.notes)] }),
     ...(memo === undefined || mapper.notes.length > 0 || mapper.clock.asked ? {} : { memo }),
   };
 }

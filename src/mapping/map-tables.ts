@@ -144,6 +144,8 @@ function misalignment(
       line: row.line,
     },
     cells: row.cells.map((cell) => cell.trim()),
-    firstFits: mapping.expectations(cells, binding.table, row.line, binding.table.firstSlots) === undefined,
+    firstFits: [mapping.expectations, mapping.shifted].every(
+      (look) => look(cells, binding.table, row.line, binding.table.firstSlots) === undefined,
+    ),
   };
 }

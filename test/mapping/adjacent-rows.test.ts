@@ -143,7 +143,7 @@ describe('a row whose cell count is wrong', () => {
         HEADER,
         spec,
       ),
-    ).toEqual(['record a (1 row)', 'rejected b price-missing (1 row)']);
+    ).toEqual(['record a (1 row)', 'skipped b no-price (1 row)']);
   });
 
   it('is still too long when a corrected rejects file has cells left in its extra columns', async () => {

@@ -17,7 +17,9 @@ variants: { ${variants} }
 `);
   const { mapped } = await mapAll(spec, [table(['Id', ...names], [['x', ...Object.values(cells)]])], context);
   const [first] = mapped;
-  return first?.kind === 'rejected' ? first.reason.code : products(mapped)[0]?.variants[0];
+  return first !== undefined && first.kind !== 'record'
+    ? first.reason.code
+    : products(mapped)[0]?.variants[0];
 }
 
 const regular = (price: number) => ({ options: [], price, onSale: false, regularPrice: price });
@@ -40,7 +42,8 @@ describe('prices', () => {
     ['a compare-at price that is not above is none', compareAt, { price: '10', was: '10' }, regular(10)],
     ['a blank compare-at price is none', compareAt, { price: '10', was: '' }, regular(10)],
     ['a price of 0 is a price', compareAt, { price: '0', was: '' }, regular(0)],
-    ['a blank price rejects', compareAt, { price: '', was: '1' }, 'price-missing'],
+    ['a blank price beside another rejects', compareAt, { price: '', was: '1' }, 'price-missing'],
+    ['no price at all leaves the product out', compareAt, { price: '', was: '' }, 'no-price'],
     ['a negative price rejects', compareAt, { price: '-1', was: '' }, 'price-negative'],
     ['a price that is none rejects', compareAt, { price: 'free', was: '' }, 'not-a-number'],
     ['a compare-at price that is none rejects', compareAt, { price: '1', was: 'x' }, 'not-a-number'],

@@ -50,7 +50,9 @@ function product(block: CatalogRow[]): ExpectedProduct {
     const now = Number(price(row));
     const grams = row.cell('Variant Grams', 'Weight value (grams)');
     const stock = row.cell('Variant Inventory Qty', 'Variant Inventory Quantity', 'Inventory quantity');
-    const tracked = row.cell('Variant Inventory Tracker', 'Inventory tracker') !== '';
+    const policy = row.cell('Variant Inventory Policy', 'Continue selling when out of stock').toLowerCase();
+    const soldShort = policy === 'continue' && Number(stock) <= 0;
+    const tracked = !soldShort && row.cell('Variant Inventory Tracker', 'Inventory tracker') !== '';
     return variant(
       options.slice(0, names.length).map((n) => row.cell(`Option${n} Value`)),
       was !== '' && Number(was) > now ? prices(Number(was), now) : prices(now, null),

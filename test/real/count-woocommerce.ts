@@ -34,7 +34,6 @@ const attributeValue = (row: CatalogRow, n: number) =>
 /** A row with a parent is a variation of the row with that SKU or id; any other row is a product. */
 export function countWooCommerce(rows: readonly CatalogRow[]): Expectation {
   const products: ExpectedProduct[] = [];
-  const rejected: ExpectedLoss[] = [];
   const skipped: ExpectedLoss[] = [];
   for (const row of rows.filter((candidate) => candidate.cell(...column.parent) === '')) {
     const names = [row.cell(...column.sku), `id:${row.cell(...column.id)}`].filter((name) => name !== '');
@@ -43,28 +42,35 @@ export function countWooCommerce(rows: readonly CatalogRow[]): Expectation {
     if (['grouped', 'external'].includes(row.cell(...column.type)))
       skipped.push({ ...loss, why: 'has no price of its own or is sold elsewhere' });
     else if (children.length === 0 && row.cell(...column.regular) === '')
-      rejected.push({ ...loss, why: 'has no price' });
+      skipped.push({ ...loss, why: 'has no price' });
     else products.push(product(row, children));
   }
-  return { rows: rows.length, products, rejected, skipped };
+  return { rows: rows.length, products, rejected: [], skipped };
 }
 
 function product(row: CatalogRow, children: CatalogRow[]): ExpectedProduct {
   const names = attributes
     .map((n) => attributeName(row, n))
-    .filter((name) => name !== '' && children.some((child) => attributeOf(child, name) !== ''));
-  const variants = (children.length > 0 ? children : [row]).map((sold) => {
+    .filter((name) => name !== '' && children.some((child) => namesAttribute(child, name)));
+  const variants = (children.length > 0 ? children : [row]).flatMap((sold) => {
     const sale = sold.cell(...column.sale);
     const stock = sold.cell(...column.stock);
     const weight = sold.cell(...column.weight) || row.cell(...column.weight);
-    return variant(
-      names.map((name) => attributeOf(sold, name)),
-      prices(Number(sold.cell(...column.regular)), sale === '' ? null : Number(sale)),
-      {
+    // A variation without a value for an attribute is bought with any that its product lists.
+    const choices = names
+      .map((name) =>
+        attributeOf(sold, name) === '' ? splitList(attributeOf(row, name)) : [attributeOf(sold, name)],
+      )
+      .reduce<string[][]>(
+        (made, values) => made.flatMap((one) => values.map((value) => [...one, value])),
+        [[]],
+      );
+    return choices.map((choice) =>
+      variant(choice, prices(Number(sold.cell(...column.regular)), sale === '' ? null : Number(sale)), {
         quantity: stock === '' ? (sold.cell(...column.inStock) === '0' ? 0 : undefined) : Number(stock),
         sku: sold.cell(...column.sku),
         weight: weight === '' ? undefined : Number(weight),
-      },
+      }),
     );
   });
   const file = row.cell(...column.file);
@@ -95,6 +101,10 @@ function product(row: CatalogRow, children: CatalogRow[]): ExpectedProduct {
 /** Commas within a value are written with a backslash. */
 function splitList(text: string): string[] {
   return text.split(/(?<!\\), /).map((value) => value.replaceAll('\\,', ','));
+}
+
+function namesAttribute(row: CatalogRow, name: string): boolean {
+  return attributes.some((n) => attributeName(row, n) === name);
 }
 
 function attributeOf(row: CatalogRow, name: string): string {

@@ -15,6 +15,11 @@ const childrenSchema = z.strictObject({
     .describe(
       'The pair that names the child; the other pairs are its options. Left out: the item itself is the name.',
     ),
+  except: z
+    .array(z.string().min(1))
+    .min(1)
+    .exactOptional()
+    .describe('With `reference`: names of pairs that are no option, such as `display`.'),
   labels: z
     .string()
     .min(1)

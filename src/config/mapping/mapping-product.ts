@@ -43,7 +43,9 @@ export const productSchema = z.strictObject({
             membership: conditionSchema.exactOptional(),
             physical: conditionSchema.exactOptional(),
           })
-          .describe('The first type whose condition the head row meets.'),
+          .describe(
+            'The first type whose condition the head row meets, or else all rows that the product is bought as.',
+          ),
       }),
     ])
     .exactOptional()
@@ -59,9 +61,17 @@ export const productSchema = z.strictObject({
       cycles: valueSchema.exactOptional(),
       period: valueSchema.exactOptional(),
       periodUnit: valueSchema.exactOptional(),
+      length: valueSchema
+        .exactOptional()
+        .describe(
+          'Instead of `cycles`: how many units it lasts in all, a multiple of `period`; 0: without end.',
+        ),
+      when: conditionSchema
+        .exactOptional()
+        .describe('Only rows that meet this are subscriptions; one that tells no billing is rejected.'),
     })
     .exactOptional()
-    .describe('Recurring billing, where any of these has a value.'),
+    .describe('Recurring billing, where any of these has a value, on the head row or all variants.'),
 });
 
 /** The choices a buyer makes, by name. */

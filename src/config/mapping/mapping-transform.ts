@@ -82,7 +82,9 @@ const fields = z.strictObject({
     .string()
     .length(1)
     .exactOptional()
-    .describe('With `split`: the character that makes the next one ordinary.'),
+    .describe(
+      'With `split`: the character that makes a separator or a quote behind it ordinary, as in `10\\, 20`; before anything else it stands for itself.',
+    ),
   quote: z
     .string()
     .length(1)

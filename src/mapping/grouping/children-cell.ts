@@ -22,6 +22,7 @@ export function parseChildren(cell: string, spec: ChildrenSpec): readonly ChildR
     const name = pairs.get(spec.reference);
     if (name !== undefined) {
       pairs.delete(spec.reference);
+      for (const other of spec.except ?? []) pairs.delete(other);
       references.push({ name, options: pairs });
     }
   }

@@ -72,7 +72,9 @@ function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] 
     if (rules.keep === 'differing') {
       return values.size > 1 ? [option] : [];
     }
-    return values.size > 1 || !values.has(undefined) ? [option] : [];
+    // An option that every variant leaves open is a choice where it is said what there is to choose from.
+    const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
+    return open || values.size > 1 || !values.has(undefined) ? [option] : [];
   });
 }
 

@@ -10,13 +10,13 @@ import { compileFlag } from '../values/flag.ts';
 import { compileCategories } from './categories.ts';
 import { compileSubscription } from './subscription.ts';
 import { compileType } from './type.ts';
-import { compileVariants } from './variants.ts';
+import { compileVariants, type NotForSale } from './variants.ts';
 import type { WeightUnit } from './weight.ts';
 
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 
 /** Makes the body of a product of its rows, or says why not. The key is given: `url` is read before anything else. */
-export type BuildProduct = (rows: RecordRows, url: string) => Product | Reason;
+export type BuildProduct = (rows: RecordRows, url: string) => Product | NotForSale | Reason;
 
 /** Compiles the fields of a product (storefront-api.md, section 4.1), in the order in which they are sent. */
 export function compileProduct(
@@ -44,6 +44,7 @@ export function compileProduct(
     product.categories === undefined
       ? undefined
       : compileCategories(scope, ['product', 'categories'], product.categories);
+  const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
   const variantsOf = compileVariants(scope, spec, context);
   const subscription = compileSubscription(scope, product.subscription);
   const file = text('file');
@@ -78,7 +79,7 @@ export function compileProduct(
       return pictures.reason('images', line);
     }
     if (isList(pictures)) {
-      const usable = addresses(pictures.map(String), scope.notes);
+      const usable = addresses(pictures.map(String), scope.notes, advice);
       // an empty list would take away what the store has, on the ground of images that only cannot be read
       if (usable.length > 0 || pictures.length === 0) {
         draft.images = usable;
@@ -92,12 +93,12 @@ export function compileProduct(
       draft.categories = belongsTo;
     }
     const bought = variantsOf(rows);
-    if ('code' in bought) {
+    if ('code' in bought || 'skipped' in bought) {
       return bought;
     }
     draft.options = bought.options;
     draft.variants = bought.variants;
-    const recurring = subscription(rows);
+    const recurring = subscription(rows, bought.rows);
     if (recurring !== undefined && 'code' in recurring) {
       return recurring;
     }
@@ -131,15 +132,23 @@ function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s/]/i.test(text);
 }
 
+/** Which params could make addresses of what is none: those that the images are written with, and that hold none. */
+function unsetBases({ params }: Scope, written: string): string {
+  const names = [...params].flatMap(([name, value]) =>
+    written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name}: https://…`] : [],
+  );
+  return names.length === 0 ? '' : `; set \`params: { ${names.join(', ')} }\` in the job`;
+}
+
 /** Image addresses without what is none; `//host/…` is meant as https. */
-function addresses(written: readonly string[], notes: string[]): readonly string[] {
+function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
   for (const text of written) {
     const address = text.startsWith('//') ? `https:${text}` : text;
     if (isAddress(address)) {
       kept.add(address);
     } else {
-      notes.push('images: not an http address, left out');
+      notes.push(`images: not an http address, left out${advice}`);
     }
   }
   return [...kept];

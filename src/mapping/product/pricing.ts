@@ -17,28 +17,35 @@ export interface Prices {
   readonly salePrice?: number;
 }
 
-/** Reads the prices of a variant row. */
-export type Pricing = (row: SourceRow) => Prices | Unreadable;
+/** The prices of a variant row. */
+export interface Pricing {
+  readonly read: (row: SourceRow) => Prices | Unreadable;
+  /** Whether the file has the column of the price, and the row has no price of any kind: compare-at and sale neither. */
+  readonly isBlank: (row: SourceRow) => boolean;
+}
 
 const DAY_MS = 86_400_000;
 
 /** Compiles the pricing block. Dated sales are judged by the clock. */
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock): Pricing {
   const scope = { ...outer, field: 'variants.price' };
-  const money = (
-    key: 'price' | 'was' | 'regular' | 'sale' | 'plus' | 'percent' | 'amount',
-  ): Read | undefined => {
+  const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
     const value = spec[key];
     return value === undefined ? undefined : compileAs(scope, [...path, key], value, 'number').read;
   };
-  const base = money(spec.price === undefined ? 'regular' : 'price') ?? (() => undefined);
+  const basis = spec.price ?? spec.regular;
+  const base =
+    basis === undefined
+      ? undefined
+      : compileAs(scope, [...path, spec.price === undefined ? 'regular' : 'price'], basis, 'number');
   const plus = money('plus');
   const was = money('was');
   const percent = money('percent');
   const amount = money('amount');
-  const onSale = compileSale(scope, path, spec, money('sale'), clock);
-  return (row) => {
-    const written = base(row, 0);
+  const sale = money('sale');
+  const onSale = compileSale(scope, path, spec, sale, clock);
+  const pricesOf = (row: SourceRow): Prices | Unreadable => {
+    const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
     if (basePrice instanceof Unreadable) {
       return basePrice.at(row.line, undefined);
@@ -55,11 +62,23 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     if (before !== undefined) {
       return compareAt(price, amountOf(before, 'compare-at price'), row);
     }
-    const sale = onSale === undefined ? undefined : onSale(row);
-    if (sale !== undefined) {
-      return sale instanceof Unreadable ? sale.at(row.line, undefined) : duringSale(price, sale);
+    const reduced = onSale === undefined ? undefined : onSale(row);
+    if (reduced !== undefined) {
+      return reduced instanceof Unreadable ? reduced.at(row.line, undefined) : duringSale(price, reduced);
     }
     return discounted(price, percent?.(row, 0), amount?.(row, 0), row);
+  };
+  // Of a file without the column, nobody can say that its products have no price.
+  const isThere = ({ table }: SourceRow) =>
+    [...(base?.sources ?? [])].some(
+      (name) => table.headers[scope.columns.declared.get(name)?.slot ?? -1] !== undefined,
+    );
+  return {
+    read: pricesOf,
+    isBlank: (row) =>
+      base?.read(row, 0) === undefined &&
+      [sale, was, plus].every((read) => read?.(row, 0) === undefined) &&
+      isThere(row),
   };
 }
 

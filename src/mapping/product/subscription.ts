@@ -3,45 +3,114 @@ import type { Subscription } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
+import type { SourceRow } from '../source-row.ts';
 import { Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
+import { compileCondition } from '../values/condition.ts';
+import type { Read } from '../values/expression.ts';
 
-/** Compiles recurring billing (storefront-api.md, section 2, Subscription); undefined where no cell says anything. */
-export function compileSubscription(
-  scope: Scope,
-  spec: ProductSpec['subscription'],
-): (rows: RecordRows) => Subscription | Reason | undefined {
-  const fields = (['cycles', 'period', 'periodUnit'] as const).flatMap((key) => {
-    const value = spec?.[key];
-    const wanted = key === 'periodUnit' ? 'text' : 'number';
-    return value === undefined
-      ? []
-      : [{ key, read: compileAs(scope, ['product', 'subscription', key], value, wanted).read }];
-  });
-  return ({ head }) => {
-    if (head === undefined) {
+type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
+type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
+
+/** Reads the billing of a product from its head row, or else from the rows it is bought as; undefined where there is none. */
+export type SubscriptionOf = (
+  rows: RecordRows,
+  variantRows: readonly SourceRow[],
+) => Subscription | Reason | undefined;
+
+/**
+ * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a
+ * subscription is rejected where its billing is not known: it would be charged once.
+ */
+export function compileSubscription(scope: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
+  if (spec === undefined) {
+    return () => undefined;
+  }
+  const path = ['product', 'subscription'];
+  const billingOf = compileBilling(scope, path, spec);
+  const isOne = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
+  return ({ head }, variantRows) => {
+    const rows = head === undefined ? variantRows : [head, ...variantRows.filter((row) => row !== head)];
+    const meant = isOne === undefined ? rows : rows.filter((row) => isOne(row, 0));
+    const [first] = meant;
+    if (first === undefined) {
       return undefined;
     }
-    const found: { cycles?: number; period?: number; periodUnit?: string } = {};
-    for (const { key, read } of fields) {
-      const value = read(head, 0);
-      if (value instanceof Unreadable) {
-        return value.reason(`subscription.${key}`, head.line);
+    let found: Subscription | undefined;
+    for (const row of meant) {
+      const billing = billingOf(row);
+      if (billing === undefined) {
+        continue;
       }
-      if (key === 'periodUnit') {
-        if (typeof value === 'string') {
-          found.periodUnit = value;
-        }
-      } else if (typeof value === 'number') {
-        if (!Number.isSafeInteger(value) || value < 0) {
-          return new Unreadable('not-an-integer', `${key} must be a whole number`).reason(
-            `subscription.${key}`,
-            head.line,
-          );
-        }
-        found[key] = value;
+      if ('code' in billing) {
+        return billing;
+      }
+      if (found !== undefined && JSON.stringify(billing) !== JSON.stringify(found)) {
+        const message = 'its variants are billed in different ways, and the store bills a product in one';
+        return new Unreadable('subscription-differs', message, row.line).reason('subscription');
+      }
+      found = billing;
+    }
+    if (found !== undefined || isOne === undefined) {
+      return found;
+    }
+    const message =
+      'it is a subscription, but the file does not say how often it is billed: export it with these columns';
+    return new Unreadable('subscription-unknown', message, first.line).reason('subscription');
+  };
+}
+
+/** The billing that one row tells; undefined where it tells none. */
+function compileBilling(
+  scope: Scope,
+  path: readonly string[],
+  spec: SubscriptionSpec,
+): (row: SourceRow) => Subscription | Reason | undefined {
+  const read = (key: 'cycles' | 'length' | 'period' | 'periodUnit'): Read | undefined => {
+    const value = spec[key];
+    const wanted = key === 'periodUnit' ? 'text' : 'number';
+    return value === undefined ? undefined : compileAs(scope, [...path, key], value, wanted).read;
+  };
+  const unit = read('periodUnit');
+  const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));
+  return (row) => {
+    const found: Draft = {};
+    let length: number | undefined;
+    for (const { key, read: readNumber } of numbers) {
+      const value = readNumber?.(row, 0);
+      if (value instanceof Unreadable) {
+        return value.reason(`subscription.${key}`, row.line);
+      }
+      if (typeof value !== 'number') {
+        continue;
+      }
+      if (!Number.isSafeInteger(value) || value < 0) {
+        return whole(key, `${key} must be a whole number`, row);
+      }
+      if (key === 'length') length = value;
+      else found[key] = value;
+    }
+    const named = unit?.(row, 0);
+    if (named instanceof Unreadable) {
+      return named.reason('subscription.periodUnit', row.line);
+    }
+    if (typeof named === 'string') {
+      found.periodUnit = named;
+    }
+    if (Object.keys(found).length === 0) {
+      return undefined;
+    }
+    // A length of 0 has no end, and so no number of cycles.
+    if (length !== undefined && length > 0) {
+      found.cycles = length / (found.period ?? 1);
+      if (!Number.isSafeInteger(found.cycles)) {
+        return whole('length', 'the length must be a whole number of periods', row);
       }
     }
-    return Object.keys(found).length === 0 ? undefined : found;
+    return found;
   };
+}
+
+function whole(key: string, message: string, row: SourceRow): Reason {
+  return new Unreadable('not-an-integer', message, row.line).reason(`subscription.${key}`);
 }

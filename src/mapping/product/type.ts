@@ -23,7 +23,7 @@ export function compileType(scope: Scope, { product }: ProductMappingSpec): Type
       : compileCondition(scope, ['product', 'unshipped'], product.unshipped);
   const said = compileSaidType(scope, product.type);
   return (rows, variantRows, hasFile) => {
-    const named = said(rows);
+    const named = said(rows, variantRows);
     if (named !== undefined) {
       return named instanceof Unreadable ? named.reason('type', rows.head?.line) : named;
     }
@@ -37,7 +37,7 @@ export function compileType(scope: Scope, { product }: ProductMappingSpec): Type
 function compileSaidType(
   scope: Scope,
   type: ProductSpec['type'],
-): (rows: RecordRows) => ProductType | Unreadable | undefined {
+): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | Unreadable | undefined {
   if (type === undefined) {
     return () => undefined;
   }
@@ -49,7 +49,9 @@ function compileSaidType(
         tests.push({ name, test: compileCondition(scope, ['product', 'type', 'is', name], condition) });
       }
     }
-    return ({ head }) => (head === undefined ? undefined : tests.find(({ test }) => test(head, 0))?.name);
+    const met = (rows: readonly SourceRow[]) =>
+      tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
+    return ({ head }, variantRows) => met(head === undefined ? [] : [head]) ?? met(variantRows);
   }
   const field: Field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
   return (rows) => {

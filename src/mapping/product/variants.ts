@@ -27,8 +27,19 @@ export interface ProductVariants {
   readonly rows: readonly SourceRow[];
 }
 
-/** Reads the options and variants of a product, or tells why it cannot. */
-export type VariantsReader = (rows: RecordRows) => ProductVariants | Reason;
+/** Reads the options and variants of a product, or says why it cannot, or why there are none on purpose. */
+export type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale | Reason;
+
+/** Why a product is left out: nothing of it has a price. */
+export interface NotForSale {
+  readonly skipped: Reason;
+}
+
+const NO_PRICE: Reason = {
+  code: 'no-price',
+  message: 'no price, so the shop itself does not sell it',
+  field: 'variants.price',
+};
 
 interface VariantFields {
   readonly pricing: Pricing;
@@ -92,8 +103,12 @@ function readVariants(
     readonly rules: OptionRules;
     readonly combines: boolean;
   },
-): ProductVariants | Reason {
+): ProductVariants | NotForSale | Reason {
   const { fields, reader, rules, combines } = compiled;
+  if (variantRows.length > 0 && variantRows.every((row) => fields.pricing.isBlank(row))) {
+    const line = rows.head?.line ?? variantRows[0]?.line;
+    return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
+  }
   const read = alone && !combines ? noOptions : reader;
   const table = read(rows, variantRows);
   if (table instanceof Unreadable) {
@@ -143,7 +158,7 @@ function withOptions(options: Variant['options'], part: VariantParts): Variant {
 type VariantParts = Omit<Variant, 'options'>;
 
 function readParts({ pricing, quantity, sku, weight }: VariantFields, row: SourceRow): VariantParts | Reason {
-  const prices = pricing(row);
+  const prices = pricing.read(row);
   if (prices instanceof Unreadable) {
     return prices.reason('variants.price', row.line);
   }

@@ -3,7 +3,7 @@ import type { Step } from './transform.ts';
 
 /** What makes characters of a list ordinary. */
 export interface SplitOptions {
-  /** The character that makes the next one ordinary. */
+  /** The character that makes a separator, a quote or itself ordinary; before anything else it stands for itself. */
   readonly escapedBy?: string | undefined;
   /** The character around parts that hold separators; doubled within them it stands for itself. */
   readonly quotedBy?: string | undefined;
@@ -17,13 +17,14 @@ export function splitText(
 ): readonly string[] {
   const special = [escapedBy, quotedBy, ...separators].some((one) => one !== undefined && text.includes(one));
   if (!special) return text.trim() === '' ? [] : [text.trim()];
+  const escapable = new Set([escapedBy, quotedBy, ...separators.map((separator) => separator.charAt(0))]);
   const parts: string[] = [];
   let part = '';
   let quoted = false;
   let at = 0;
   while (at < text.length) {
     const character = text.charAt(at);
-    if (character === escapedBy && at + 1 < text.length) {
+    if (character === escapedBy && escapable.has(text.charAt(at + 1))) {
       part += text.charAt(at + 1);
       at += 2;
     } else if (character === quotedBy && (quoted || part.trim() === '')) {

@@ -78,7 +78,7 @@ describe('etsy-products', () => {
   });
 
   test('rejects a price that can be read in two ways, and one that is none', async () => {
-    const { products, rejected } = await map(
+    const { products, rejected, skipped } = await map(
       'TITLE,PRICE',
       'Vase,"1,299"',
       'Jar,',
@@ -86,7 +86,8 @@ describe('etsy-products', () => {
       'Box,1299.5',
     );
 
-    expect(rejected.map(({ key }) => key)).toEqual(['vase', 'jar']);
+    expect(rejected.map(({ key }) => key)).toEqual(['vase']);
+    expect(skipped.map(({ key, reason }) => [key, reason.code])).toEqual([['jar', 'no-price']]);
     expect(products.map(({ body }) => body.variants[0]?.price)).toEqual([1299, 1299.5]);
   });
 

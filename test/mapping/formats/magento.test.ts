@@ -115,8 +115,7 @@ describe('magento-products', () => {
     ]);
     expect(plain.products[0]?.body.images).toEqual(['https://cdn.example/two.jpg']);
     expect(plain.products[0]?.notes).toEqual([
-      'images: not an http address, left out',
-      'images: not an http address, left out',
+      'images: not an http address, left out; set `params: { mediaUrl: https://… }` in the job',
     ]);
   });
 
@@ -196,7 +195,7 @@ describe('magento-products', () => {
     expect(products.map(({ body }) => body.title)).toEqual(['Cap']);
     expect(skipped).toEqual([]);
     expect(rejected.map(({ reason }) => [reason.code, reason.line])).toEqual([
-      ['cell-unexpected', 2],
+      ['row-shifted', 2],
       ['neighbour-misaligned', 2],
     ]);
   });
