@@ -1,16 +1,31 @@
-/** The moment at which a source was staged. It remembers whether anything has depended on it. */
+import type { JudgedDates } from '../model/plan.ts';
+
+/** The moment at which a source was staged. It remembers what was judged by it. */
 export class Clock {
-  /** Whether the moment was looked at since this was last set to false. */
+  /** Whether a date was judged since this was last set to false. */
   asked = false;
   readonly #now: number;
+  #since = Number.NEGATIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
 
   /** In milliseconds since the epoch. */
   constructor(now: number) {
     this.#now = now;
   }
 
-  now(): number {
+  /** Whether that moment has come, in milliseconds since the epoch. */
+  hasCome(moment: number): boolean {
     this.asked = true;
-    return this.#now;
+    const has = moment <= this.#now;
+    if (has) this.#since = Math.max(this.#since, moment);
+    else this.#until = Math.min(this.#until, moment);
+    return has;
+  }
+
+  /** Between which moments every date would be judged as it was; undefined while none was. */
+  judged(): JudgedDates | undefined {
+    const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
+    if (since == null && until == null) return undefined;
+    return { since: since ?? null, until: until ?? null };
   }
 }

@@ -135,6 +135,15 @@ export interface PlannedShard {
   readonly sha256?: string;
 }
 
+/**
+ * Sale prices of a source begin and end: a plan is right from `since` on and until just before `until`, in milliseconds
+ * since the epoch; null where no date limits it.
+ */
+export interface JudgedDates {
+  readonly since: number | null;
+  readonly until: number | null;
+}
+
 /** What is worth saying about the source that was read. */
 export interface PlanSource {
   readonly files: readonly {
@@ -147,6 +156,8 @@ export interface PlanSource {
   }[];
   /** Headers of columns that the mapping does not use. */
   readonly columnsNotUsed: readonly string[];
+  /** Absent where no record depends on the moment of staging. */
+  readonly dates?: JudgedDates;
 }
 
 /** What applying a source would do, without having sent anything. */

@@ -55,7 +55,7 @@ export interface Run {
   readonly keyDigest: string | null;
   /** For people, as all times of a run: nothing is decided by it. */
   readonly startedAt: number;
-  /** When the source was staged; dated sales are judged at this moment on every continuation. */
+  /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
   /** The sequence of the newest run that had begun when this one last ended; absent until then, and in state of earlier versions. */

@@ -97,6 +97,7 @@ const planSchema: z.ZodType<Plan> = z.object({
       }),
     ),
     columnsNotUsed: z.array(z.string()),
+    dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).exactOptional(),
   }),
 });
 

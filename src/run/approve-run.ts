@@ -17,8 +17,8 @@ import { watchedRun } from './watched-run.ts';
 
 /**
  * Applies exactly the plan of a planned or stopped run. Rejects with UsageError when there is nothing to approve, or
- * when another run of the job has begun since: the plan describes a store that is no more. The same when the job
- * now writes to another store. StateError when its files were damaged.
+ * when another run of the job has begun since: the plan describes a store that is no more. The same when a sale
+ * price in it has begun or ended since, and when the job now writes to another store. StateError when its files were damaged.
  */
 export async function approveRun(
   surroundings: RunContext,
@@ -64,11 +64,12 @@ export async function approveRun(
   return await finishStep(context, request, { run, plan, lock: job }, failure);
 }
 
-/** StateError when it is not what was planned any more. */
+/** StateError when it is not what was planned any more, UsageError when it is not what would be planned now. */
 async function wholePlan(context: RunContext, planned: Run, hint: string): Promise<Plan> {
-  const why = await whyNotContinue(context, planned);
+  const why = await whyNotContinue(context, planned, context.clock());
   const plan = why === undefined ? await readPlan(context.artifacts.run(planned.id)) : undefined;
   if (plan !== undefined) return plan;
+  if (why instanceof UsageError) throw new UsageError(why.message, { hint, cause: why });
   throw new StateError(why?.message ?? `The plan of run ${planned.id} is gone.`, { hint, cause: why });
 }
 

@@ -168,8 +168,8 @@ function compileSale(
     if (ends instanceof Unreadable) {
       return ends;
     }
-    const begun = !(begins instanceof Moment) || begins.at <= clock.now();
-    const over = ends instanceof Moment && ends.at + (ends.wholeDay ? DAY_MS : 0) <= clock.now();
+    const begun = !(begins instanceof Moment) || clock.hasCome(begins.at);
+    const over = ends instanceof Moment && clock.hasCome(ends.at + (ends.wholeDay ? DAY_MS : 0));
     return begun && !over ? amount : undefined;
   };
 }

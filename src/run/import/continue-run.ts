@@ -6,8 +6,8 @@ import { doubtUnsent } from './doubt-unsent.ts';
 import { whyNotContinue } from './why-not-continue.ts';
 
 /**
- * The run to carry on with: the job's unfinished run of the same digest, if its files are whole, else the one just
- * begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger keeps what they did;
+ * The run to carry on with: the job's unfinished run of the same digest, if its files are whole and its dates still
+ * hold, else the one just begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger keeps what they did;
  * plans waiting for approval lapse, since they describe a store that is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
@@ -18,14 +18,16 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   });
   // The oldest: a younger one of the same digest died before it could hand over to it.
   const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
-  const why = oldest && (await whyNotContinue(context, oldest));
+  const why = oldest && (await whyNotContinue(context, oldest, context.clock()));
   if (oldest !== undefined && why !== undefined) {
     await context.state.runs.update(oldest.id, { error: `${why.message} Run ${begun.id} took its place.` });
   }
   const same = why === undefined ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
-  return await continueInstead(context, begun, same);
+  await continueInstead(context, begun, same);
+  // Its plan, if it has one, is right at this moment too; else it is planned as of now.
+  return await context.state.runs.update(same.id, { stagedAt: begun.stagedAt });
 }
 
 function mayContinue({ kind, status }: Run): boolean {

@@ -1,5 +1,5 @@
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
-import { compileMapping } from '../../mapping/compile-mapping.ts';
+import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
 import { deferTables } from '../../mapping/map-tables.ts';
 import type { PlanSource } from '../../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../../model/record.ts';
@@ -49,12 +49,13 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   const { snapshot, request, lookups, stagedAt, memoContext } = reading;
   let tables: CsvTable[] = [];
   let columnsNotUsed = new Set<string>();
+  let mapping: CompiledMapping | undefined;
   return {
     open() {
       tables = [];
       columnsNotUsed = new Set();
       const { spec, params, crosswalk } = request.mapping;
-      const mapping = compileMapping(spec, {
+      mapping = compileMapping(spec, {
         params,
         lookups,
         crosswalk,
@@ -70,16 +71,17 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         },
       });
     },
-    describe: () => ({
-      files: tables.map(({ dialect, counts }, index) => ({
+    describe: () => {
+      const dates = mapping?.mapper.clock.judged();
+      const files = tables.map(({ dialect, counts }, index) => ({
         name: snapshot.files[index]?.name ?? '',
         rows: counts.rows,
         blankLines: counts.blankLines,
         delimiter: dialect.delimiter,
         encoding: dialect.encoding,
-      })),
-      columnsNotUsed: [...columnsNotUsed],
-    }),
+      }));
+      return { files, columnsNotUsed: [...columnsNotUsed], ...(dates === undefined ? {} : { dates }) };
+    },
   };
 }
 
