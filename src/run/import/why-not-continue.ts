@@ -27,7 +27,9 @@ export async function whyNotContinue(
     const passed = passedDate(plan, now);
     if (passed !== undefined) {
       const when = new Date(passed).toISOString();
-      return new UsageError(`A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`);
+      return new UsageError(
+        `A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`,
+      );
     }
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
