@@ -1,6 +1,8 @@
+import { hasDifferences } from '../model/verification.ts';
 import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
+import { verificationSummary } from '../report/verification-summary.ts';
 import { withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import type { Terminal } from './terminal.ts';
@@ -9,6 +11,7 @@ import type { Terminal } from './terminal.ts';
 export function exitCodeOf({ run, totals }: RunReport): number {
   switch (run.status) {
     case 'done':
+      return run.verification !== undefined && hasDifferences(run.verification) ? 3 : 0;
     case 'superseded':
       return 0;
     case 'planned':
@@ -47,7 +50,10 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const now = Date.now();
   if (options.json) {
     if (report.run.error !== null) terminal.err(`${report.run.error}\n`);
-    terminal.out(`${JSON.stringify(runSummary(facts, now))}\n`);
+    const { run } = report;
+    const summary =
+      run.verification === undefined ? runSummary(facts, now) : verificationSummary(run, run.verification);
+    terminal.out(`${JSON.stringify(summary)}\n`);
     return;
   }
   const { run, plan } = report;

@@ -2,6 +2,7 @@ import { formatProgress, progressLine } from '../report/format-progress.ts';
 import { ProgressMeter } from '../report/progress-meter.ts';
 import { formatDuration } from '../report/wording/durations.ts';
 import { printable } from '../report/wording/printable.ts';
+import { counted, grouped } from '../report/wording/words.ts';
 import type { ProgressEvent, RunEvent } from '../run/events.ts';
 import type { StoreListener } from '../run/store-clients.ts';
 import type { LockHolder } from '../state/state.ts';
@@ -76,6 +77,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
             `${event.continued ? 'Continuing run' : 'Run'} ${event.run.id} of ${event.run.job}, store ${event.run.store}.`,
           );
           break;
+        case 'sampled':
+          line(sampledText(event));
+          break;
         case 'not-told':
           line(`Warning: ${event.host} could not be told how the run ended: ${event.problem}.`);
           break;
@@ -90,6 +94,15 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
       }
     },
   };
+}
+
+/** What a verification is about to do to the store. */
+function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
+  const [thing, effect] =
+    run.resource === 'contacts'
+      ? ['contact', '']
+      : ['product', ', and products that were deleted there are created again'];
+  return `Sends ${grouped(records)} of ${counted(known, `known ${thing}`)} to the store ${run.store} again, as last acknowledged: ${counted(records, 'request')}. Edits made in the store since are overwritten${effect}.`;
 }
 
 function holderText(heldBy: LockHolder | null): string {

@@ -1,4 +1,5 @@
 import type { Resource } from './record.ts';
+import type { Verification } from './verification.ts';
 
 /** `running` is also the state of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -19,13 +20,16 @@ export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
 /** A later run of the job may continue it. */
 export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
 
-/** How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store. */
-export type RunKind = 'run' | 'plan' | 'retry' | 'export';
+/**
+ * How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store, `verify`
+ * re-sends a sample of what was acknowledged.
+ */
+export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify';
 
-/** The kinds that do what they are about; a plan only looks. */
+/** The kinds that carry out the job; a plan and a verification do not. */
 export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export'];
 /** The kinds that write to the store. */
-export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry'];
+export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify'];
 
 /** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
 export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
@@ -73,6 +77,8 @@ export interface Run {
   readonly source?: { readonly version: string; readonly sha256: string };
   /** The run that read the same source last: it has not changed since, so this one had nothing to do. */
   readonly unchangedSince?: string;
+  /** What a verification has found; absent in other runs, and until it has ended. */
+  readonly verification?: Verification;
   /** How fast the process that sent last could send; absent while nothing was sent. */
   readonly limits?: FoundLimits;
   /** Somebody has asked for its end at this moment; null or absent when nobody has, or since it was continued. */

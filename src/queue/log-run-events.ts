@@ -12,6 +12,8 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'begun':
         run = event.run.id;
         return log.info({ run, job, continued: event.continued }, 'run begun');
+      case 'sampled':
+        return log.info({ run, job, records: event.records, known: event.known }, 'sample is sent again');
       case 'waiting':
         return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
       case 'not-told':

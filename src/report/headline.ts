@@ -2,6 +2,7 @@ import type { Plan } from '../model/plan.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { safetyFound, verdictsNow } from './safety-words.ts';
 import type { RunFacts } from './summary-text.ts';
+import { verificationHeadline } from './verification-words.ts';
 import { counted, grouped, listed } from './wording/words.ts';
 
 /** What happened, or would happen, for somebody who knows nothing of the run yet. */
@@ -14,7 +15,9 @@ export interface Headline {
 
 /** Says in one sentence what became of a run, or what a plan would do. */
 export function headline(facts: RunFacts): Headline {
-  return facts.run.kind === 'export' ? ofExport(facts) : ofImport(facts);
+  const { kind, resource, status, verification } = facts.run;
+  if (verification !== undefined) return verificationHeadline(verification, resource, status);
+  return kind === 'export' ? ofExport(facts) : ofImport(facts);
 }
 
 function ofImport(facts: RunFacts): Headline {

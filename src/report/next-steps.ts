@@ -1,7 +1,9 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { isUnmatched } from '../model/unmatched-codes.ts';
+import { forgotten } from '../model/verification.ts';
 import type { Page } from './wording/page.ts';
+import { counted } from './wording/words.ts';
 
 /** Something to do after a run, and the command that does it. */
 export interface NextStep {
@@ -13,14 +15,16 @@ export interface NextStep {
 export const PROGRAM = 'storeferry';
 
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
-  Partial<Pick<Run, 'totals' | 'resend'>>;
+  Partial<Pick<Run, 'totals' | 'resend' | 'verification'>>;
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
- * commands for the run's workspace begin, such as `storeferry -C shop`.
+ * commands for the run's workspace begin, such as `storeferry -C shop`; `changedIds`: for how many records the store
+ * answered another id than before.
  */
-export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): NextStep[] {
+export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, changedIds = 0): NextStep[] {
   const { id, job, status } = run;
+  const verify = changedIds > 0 ? [verifyStep(run, program)].filter((step) => step !== null) : [];
   const again = `${program} ${againCommand(run)}`;
   switch (status) {
     case 'planned':
@@ -41,7 +45,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
         { what: 'To send exactly this plan all the same:', command: `${program} approve ${id}` },
       ];
     case 'done-with-rejects':
-      return [{ what: correction(run, plan), command: `${program} retry ${id}` }];
+      return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];
     case 'failed':
     case 'interrupted':
       return [{ what: anew(run), command: again }];
@@ -53,10 +57,29 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM): Nex
     case 'superseded':
       return [{ what: 'To plan and run anew:', command: again }];
     case 'done':
-      return [];
+      return [...resendStep(run, program), ...verify];
     default:
       return status satisfies never;
   }
+}
+
+/** After ids have changed; null after what has sent everything, or has estimated it already. */
+export function verifyStep({ kind, job, resend }: Ended, program = PROGRAM): NextStep | null {
+  if (kind === 'verify' || resend === true) return null;
+  return { what: 'To estimate how much the store has forgotten:', command: `${program} verify ${job}` };
+}
+
+/** After a verification that found something forgotten. */
+function resendStep({ job, verification }: Ended, program: string): NextStep[] {
+  if (verification === undefined || forgotten(verification) === 0) return [];
+  const { known, notComparable } = verification;
+  const requests = counted(known + notComparable, 'request');
+  return [
+    {
+      what: `To send every record of the source again, about ${requests}:`,
+      command: `${program} run ${job} --resend`,
+    },
+  ];
 }
 
 /** In rows of contacts that only lack a match there is nothing to correct. */
@@ -74,6 +97,8 @@ function anew({ kind }: Ended): string {
       return 'To plan again:';
     case 'export':
       return 'To export again:';
+    case 'verify':
+      return 'To verify again:';
     case 'run':
     case 'retry':
       return 'To go on where it stopped:';
@@ -103,6 +128,8 @@ function againCommand({ kind, job, retryOf, resend = false }: Ended): string {
       return `run ${job}${option}`;
     case 'export':
       return `run ${job}`;
+    case 'verify':
+      return `verify ${job}`;
     default:
       return kind satisfies never;
   }

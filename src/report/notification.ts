@@ -27,9 +27,9 @@ export interface Notification {
   readonly summary: RunSummary | null;
 }
 
-/** The end a run has come to. Null while it goes on elsewhere (interrupted, superseded), and for plans. */
+/** The end a run has come to. Null while it goes on elsewhere (interrupted, superseded), and for plans and verifications. */
 export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
-  if (kind === 'plan') return null;
+  if (kind === 'plan' || kind === 'verify') return null;
   switch (status) {
     case 'failed':
     case 'stopped':

@@ -15,8 +15,9 @@ export function sayReasons(page: Page, groups: readonly ReasonGroup[], files: re
   }
 }
 
-/** `3 records (7 rows)`; `7 rows` where that is all there is to say. */
+/** `3 records (7 rows)`; `7 rows` or, where no rows are known, `3 records` where that is all there is to say. */
 export function reasonAmount({ records, rows }: Pick<ReasonGroup, 'records' | 'rows'>): string {
+  if (rows === 0) return counted(records, 'record');
   return records === rows || records === 0
     ? counted(rows, 'row')
     : `${counted(records, 'record')} (${counted(rows, 'row')})`;

@@ -2,6 +2,7 @@ import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Run, RunTotals } from '../model/run.ts';
+import type { Verification } from '../model/verification.ts';
 import type { ChangedId } from '../state/state.ts';
 import { afterExport, sayExport } from './export-text.ts';
 import { limitsWords } from './limits-words.ts';
@@ -10,6 +11,7 @@ import { pendingDeletes } from './pending-deletes.ts';
 import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
 import { sayReportFile } from './report-file-line.ts';
+import { verificationFigures, verificationHeadline, verificationNotes } from './verification-words.ts';
 import { changedIdWarnings, planWarnings } from './warning-lines.ts';
 import { formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -26,7 +28,9 @@ export interface RunFacts {
   /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
+  /** The first of those whose id the store answered otherwise than before, and how many there are. */
   readonly changedIds: readonly ChangedId[];
+  readonly changedIdCount: number;
   readonly rejectsFile: string | null;
   /** The page written when it ended; null or left out when there is none. */
   readonly reportFile?: string | null;
@@ -39,14 +43,16 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   const { run, plan, totals, exported = null } = facts;
   const page = new Page(options);
   const lasted = formatDuration((run.finishedAt ?? options.now) - run.startedAt);
+  const what = run.kind === 'verify' ? `Verification of ${run.job}` : run.job;
   page.say(
-    `${run.job}: ${statusWords(run.status)} ${run.status === 'running' ? 'for' : 'after'} ${lasted} (run ${run.id})`,
+    `${what}: ${statusWords(run.status)} ${run.status === 'running' ? 'for' : 'after'} ${lasted} (run ${run.id})`,
     {
       tone: statusTone(run.status),
     },
   );
   if (run.error !== null) page.say(printable(run.error), { indent: 2, tone: 'bad' });
   if (plan !== null) page.figures(figuresOf(facts, plan));
+  if (run.verification !== undefined) sayVerification(page, run.verification, run, totals);
   if (exported !== null) sayExport(page, exported, run, totals);
   if (run.unchangedSince !== undefined) sayUnchanged(page, run.unchangedSince, totals);
   if (totals.requests === 0 && run.status !== 'running' && run.kind !== 'export')
@@ -54,19 +60,20 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   const limits = limitsWords(facts);
   if (limits !== null) page.say(limits, { indent: 2 });
   sayReportFile(page, facts.reportFile ?? null);
-  if (plan !== null) sayRejections(page, facts, plan);
+  if (plan !== null || facts.refusals.length > 0) sayRejections(page, facts, plan);
   if (facts.unsentReasons.length > 0) page.heading('Unsent, and why');
   for (const { reason, count } of facts.unsentReasons) {
     page.say(`${counted(count, 'operation')}: ${printable(reason.message)}`, { indent: 2 });
   }
   const warnings = [
-    ...changedIdWarnings(facts.changedIds),
+    ...(run.verification === undefined ? [] : verificationNotes(run.verification, run.resource)),
+    ...changedIdWarnings(facts),
     ...(plan === null ? [] : planWarnings(plan)),
     ...(exported?.notes ?? []),
   ];
   if (warnings.length > 0) page.heading('Worth knowing');
   for (const warning of warnings) page.say(printable(warning), { indent: 2, tone: 'warning' });
-  const next = nextSteps(run, plan, options.program);
+  const next = nextSteps(run, plan, options.program, facts.changedIdCount);
   const isExported = exported !== null && run.status === 'done';
   sayNextSteps(page, isExported ? afterExport(exported, run, options.program) : next);
   return page.toString();
@@ -112,14 +119,26 @@ function plannedNote({ counts }: Plan): string {
   return `${listed(parts)} in the plan`;
 }
 
-function sayRejections(page: Page, { refusals, rejectsFile }: RunFacts, plan: Plan): void {
-  if (plan.rejections.length + refusals.length === 0) return;
-  const files = plan.source.files.map(({ name }) => name);
+function sayVerification(
+  page: Page,
+  found: Verification,
+  { resource, status }: Run,
+  { requests }: RunTotals,
+): void {
+  page.figures(verificationFigures(found, requests));
+  const { sentence, explanation } = verificationHeadline(found, resource, status);
+  page.say(`${sentence} ${explanation ?? ''}`.trimEnd(), { indent: 2, tone: 'strong' });
+}
+
+function sayRejections(page: Page, { refusals, rejectsFile }: RunFacts, plan: Plan | null): void {
+  const rejections = plan?.rejections ?? [];
+  if (rejections.length + refusals.length === 0) return;
+  const files = plan?.source.files.map(({ name }) => name) ?? [];
   page.heading('Rejected, and why');
-  sayReasons(page, plan.rejections, files);
+  sayReasons(page, rejections, files);
   if (refusals.length > 0) page.say('by the store:', { indent: 2 });
   sayReasons(page, refusals, files);
-  for (const line of rejectsLines(rejectsFile, plan.rejections)) {
+  for (const line of rejectsLines(rejectsFile, rejections)) {
     page.say(line, { indent: 2, tone: 'strong' });
   }
 }

@@ -10,14 +10,22 @@ export function planWarnings(plan: Plan): string[] {
   return [...takeovers(plan), ...withheldDeletes(plan), ...emptied(plan), ...duplicates(plan)];
 }
 
-/** A sentence when the store answered other ids than before: it may hold some products twice. */
-export function changedIdWarnings(changed: readonly ChangedId[]): string[] {
-  if (changed.length === 0) return [];
-  const examples = changed
+/** Records whose id the store answered otherwise than before: the first of them, and how many there are. */
+export interface ChangedIds {
+  readonly changedIds: readonly ChangedId[];
+  readonly changedIdCount: number;
+}
+
+/** A sentence when the store answered other ids than before; `command` is named where no next step names it. */
+export function changedIdWarnings({ changedIds, changedIdCount }: ChangedIds, command?: string): string[] {
+  if (changedIdCount === 0) return [];
+  const examples = changedIds
     .slice(0, KEYS_NAMED)
     .map(({ key, knownId, answeredId }) => `${printable(key)} (was ${knownId}, now ${answeredId})`);
+  const one = changedIdCount === 1;
+  const next = command === undefined ? '' : ` To estimate how much it has forgotten: ${command}`;
   return [
-    `The store answered another id than before: it may hold ${changed.length === 1 ? 'this' : 'these'} twice. ${listed(examples)}${changed.length > KEYS_NAMED ? ' and others' : ''}.`,
+    `The store answered another id than before for ${counted(changedIdCount, 'product')}: it had lost ${one ? 'it and created it' : 'them and created them'} again, as after a restore, or it holds ${one ? 'it' : 'them'} twice. ${listed(examples)}${changedIdCount > examples.length ? ' and others' : ''}.${next}`,
   ];
 }
 

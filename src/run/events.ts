@@ -17,6 +17,8 @@ export type RunEvent =
       readonly needs: 'store' | 'destination' | 'plan';
     }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
+  /** A verification is about to send so many of the records known for its job again. */
+  | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }
   /** Whom the job names could not be told how the run ended; `host` is all of their address that may be shown. */
   | { readonly type: 'not-told'; readonly host: string; readonly problem: string }
   /** The page that shows how the run ended could not be written. */

@@ -116,6 +116,7 @@ function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {
       return counted.map(({ reason, count }) => ({ reason: JSON.parse(reason), count }));
     },
     changedIds: (id, limit) => thread.call('changedIds', id, limit),
+    changedIdCount: (id) => thread.call('changedIdCount', id),
   };
 }
 

@@ -145,7 +145,9 @@ export interface Runs {
   refusals(id: string): AsyncIterable<readonly Refusal[]>;
   /** Why operations are unsent, with counts. */
   unsentReasons(id: string): Promise<readonly { readonly reason: Reason; readonly count: number }[]>;
+  /** The first so many, by shard and index. */
   changedIds(id: string, limit: number): Promise<readonly ChangedId[]>;
+  changedIdCount(id: string): Promise<number>;
 }
 
 /** Who holds a lock, to say so to whoever waits. */

@@ -3,6 +3,7 @@ import { StateError } from '../model/errors.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import { type FoundLimits, RUN_STATUSES, type Run, type RunProgress, type RunTotals } from '../model/run.ts';
+import type { Verification } from '../model/verification.ts';
 import type { ChangedId, Refusal } from './state.ts';
 
 /** A schema for each field of a type, so that a field which is added there is missing here until it has its own. */
@@ -52,12 +53,26 @@ const progress = z.looseObject({
   at: moment,
 } satisfies FieldsOf<RunProgress>);
 
+const verification = z.looseObject({
+  sampled: count,
+  known: count,
+  notComparable: count,
+  asKnown: count,
+  recreated: count,
+  altered: count,
+  rejected: count,
+  missing: count,
+  unsent: count,
+  alteredFields: z.array(z.looseObject({ field: z.string(), records: count })),
+  forgottenShare: z.looseObject({ estimate: z.number().nullable(), low: z.number(), high: z.number() }),
+} satisfies FieldsOf<Verification>);
+
 /** Fields that a newer version has added are kept as they are. */
 const storedRun: z.ZodType<Run> = z.looseObject({
   id: z.string(),
   sequence: count,
   job: z.string(),
-  kind: z.enum(['run', 'plan', 'retry', 'export']),
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify']),
   resource: z.enum(['products', 'contacts', 'subscriber-lists', 'orders']),
   store: z.string(),
   baseUrl: z.string(),
@@ -77,6 +92,7 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   retryOf: z.string().nullable(),
   source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
   unchangedSince: z.string().exactOptional(),
+  verification: verification.exactOptional(),
   limits: foundLimits.exactOptional(),
   interruptAskedAt: moment.nullable().exactOptional(),
   progress: progress.nullable().exactOptional(),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Verification } from '../../src/model/verification.ts';
 import { nextSteps } from '../../src/report/next-steps.ts';
 import { aPlan, aRun, COUNTS, facts } from './run-facts.ts';
 
@@ -14,6 +15,11 @@ const unmatched = (records: number) =>
     ],
   });
 const whats = (...args: Parameters<typeof nextSteps>) => nextSteps(...args).map(({ what }) => what);
+
+const AS_KNOWN: Verification = {
+  ...{ sampled: 50, known: 11_990, notComparable: 10, asKnown: 50, recreated: 0, altered: 0, rejected: 0 },
+  ...{ missing: 0, unsent: 0, alteredFields: [], forgottenShare: { estimate: 0, low: 0, high: 0.058 } },
+};
 
 describe('the next steps', () => {
   it('after a plan that sends nothing lead to its refused rows, and nowhere where all is well', () => {
@@ -35,6 +41,38 @@ describe('the next steps', () => {
     expect(commands(aRun({ kind: 'plan', status: 'planned', resend: true }))).toContain(
       'storeferry run nightly-catalog --resend',
     );
+  });
+
+  it('lead to verify where ids changed, unless everything was sent anyway', () => {
+    const commands = (...args: Parameters<typeof nextSteps>) =>
+      nextSteps(...args).map(({ command }) => command);
+    const verify = 'storeferry verify nightly-catalog';
+    expect(commands(aRun({ status: 'done' }), null, 'storeferry', 2)).toEqual([verify]);
+    expect(commands(aRun({ status: 'done' }), null, 'storeferry', 0)).toEqual([]);
+    expect(commands(aRun({ status: 'done-with-rejects' }), null, 'storeferry', 2)).toEqual([
+      'storeferry retry k3f9',
+      verify,
+    ]);
+    expect(commands(aRun({ status: 'done', resend: true }), null, 'storeferry', 2)).toEqual([]);
+    expect(commands(aRun({ status: 'failed' }), null, 'storeferry', 2)).toEqual([
+      'storeferry run nightly-catalog',
+    ]);
+  });
+
+  it('after a verification lead to sending everything again only if something was forgotten', () => {
+    const verified = (found: Partial<Verification>) =>
+      nextSteps(aRun({ kind: 'verify', verification: { ...AS_KNOWN, ...found } }), null, 'storeferry', 2);
+    expect(verified({})).toEqual([]);
+    expect(verified({ altered: 3, rejected: 1 })).toEqual([]);
+    const resend = {
+      what: 'To send every record of the source again, about 12,000 requests:',
+      command: 'storeferry run nightly-catalog --resend',
+    };
+    expect(verified({ recreated: 1 })).toEqual([resend]);
+    expect(verified({ rejected: 1, missing: 1 })).toEqual([resend]);
+    expect(nextSteps(aRun({ kind: 'verify', status: 'failed' }), null)).toEqual([
+      { what: 'To verify again:', command: 'storeferry verify nightly-catalog' },
+    ]);
   });
 
   it('ask for contacts where rows lack nothing but a match, and for corrections otherwise', () => {

@@ -122,6 +122,7 @@ export function facts(run: Partial<Run>, changes: Partial<RunFacts> = {}, tally 
     refusals: [],
     unsentReasons: [],
     changedIds: [],
+    changedIdCount: changes.changedIds?.length ?? 0,
     rejectsFile: null,
     ...changes,
   };

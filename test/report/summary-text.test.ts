@@ -87,8 +87,20 @@ describe('the summary of a run for people', () => {
 
   it('warns when the store answered another id than before', () => {
     const changedIds = [{ key: 'lamp', knownId: 5, answeredId: 9 }];
-    const text = summaryText(facts({}, { changedIds }), { ...plain, width: 400 });
-    expect(text).toContain('may hold this twice. lamp (was 5, now 9)');
+    const text = summaryText(facts({}, { changedIds }), plain);
+    const words = text.replaceAll(/\s+/g, ' ');
+    expect(words).toContain('another id than before for 1 product: it had lost it and created it again');
+    expect(words).toContain('or it holds it twice. lamp (was 5, now 9). Next');
+    expect(linesOf(text)).toContain('storeferry verify nightly-catalog');
+  });
+
+  it('counts all ids that changed, of which it knows the first few only', () => {
+    const changedIds = Array.from({ length: 20 }, (_, index) => ({
+      ...{ key: `lamp-${index}`, knownId: index, answeredId: 100 + index },
+    }));
+    const text = summaryText(facts({}, { changedIds, changedIdCount: 1_234 }), plain).replaceAll(/\s+/g, ' ');
+    expect(text).toContain('another id than before for 1,234 products: it had lost them');
+    expect(text).toContain('lamp-2 (was 2, now 102) and others.');
   });
 
   it('of a run that failed before it had a plan says only why', () => {

@@ -136,6 +136,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
       expect(await collected(processes.state.runs.refusals('run-1'))).toEqual([]);
       expect(await processes.state.runs.unsentReasons('run-1')).toEqual([]);
       expect(await processes.state.runs.changedIds('run-1', 5)).toEqual([]);
+      expect(await processes.state.runs.changedIdCount('run-1')).toBe(0);
       expect((await processes.state.ledger(TARGET).marks(['shirt']))[0]?.id).toBe(7);
     });
   });
@@ -259,6 +260,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         { key: 'cap', knownId: 11, answeredId: 110 },
       ]);
       expect(await processes.other.runs.changedIds('run-1', 1)).toEqual([shirt]);
+      expect(await processes.other.runs.changedIdCount('run-1')).toBe(2);
       expect((await processes.state.ledger(TARGET).marks(['shirt']))[0]?.id).toBe(70);
     });
 

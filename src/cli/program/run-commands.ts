@@ -50,6 +50,30 @@ export function addRunCommands(program: Command, { invocation, finish }: Calling
     );
 
   program
+    .command('verify')
+    .argument('<job>', 'an import job: the name of a file in jobs/')
+    .description(
+      'estimate how much the store has forgotten (restored from a backup, writes lost): sends a random sample of acknowledged records again and compares the answers',
+    )
+    .addOption(
+      new Option('--sample <n>', 'how many records to send again; all when there are fewer')
+        .default(50)
+        .argParser(wholeNumber(1, 100_000_000)),
+    )
+    .option(...JSON_OPTION)
+    .addHelpText(
+      'after',
+      `
+This writes to the store: each record of the sample is sent as the store last acknowledged it. Edits made in the
+store since are overwritten, and products that were deleted there are created again. It shows records that are gone or
+have another id; it cannot show an older value that a restored store holds, since the value is sent with the request.
+${examples('verify nightly-catalog', 'verify nightly-catalog --sample 500', 'verify nightly-catalog --json')}`,
+    )
+    .action(async (job: string, options) =>
+      finish(await (await import('../verify.ts')).verify(invocation(), job, options)),
+    );
+
+  program
     .command('runs')
     .argument('[run]', 'the id of a run, to see all of it')
     .description('list the jobs, when each runs next, and the latest runs; or show one run')

@@ -11,6 +11,7 @@ const STEPS = {
     ['apply', 'Send it to the store'],
     ['finish', 'Write the reports'],
   ],
+  verify: [['apply', 'Send a sample again']],
   export: [
     ['read', 'Read the store'],
     ['write', 'Write the file'],
@@ -45,6 +46,6 @@ ${interruptAskedAt !== null && html`<p class="notice warning">It was asked to st
 }
 
 function stepsOf({ kind }: Run): readonly (readonly [RunStep, string])[] {
-  const steps = STEPS[kind === 'export' ? 'export' : 'import'];
+  const steps = STEPS[kind === 'export' || kind === 'verify' ? kind : 'import'];
   return kind === 'plan' ? steps.filter(([step]) => step !== 'apply') : steps;
 }

@@ -68,16 +68,18 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
         ];
   const repeat = (what: string): RunAction => ({
     what,
-    label: { plan: 'Plan', run: 'Run', export: 'Run', retry: 'Retry' }[kind],
+    label: { plan: 'Plan', run: 'Run', export: 'Run', retry: 'Retry', verify: 'Run' }[kind],
     href: againHref(run),
     weight: 'plain',
   });
+  // A command to type says how: no button verifies.
+  const again = (what: string): RunAction[] => (kind === 'verify' ? [] : [repeat(what)]);
   const overtaken = settled('A later run has begun since, so this plan cannot be approved any more.');
   switch (status) {
     case 'running':
       return [
         {
-          what: 'Finishes what is in flight, then stops. The next run goes on where it stopped.',
+          what: `Finishes what is in flight, then stops.${kind === 'verify' ? '' : ' The next run goes on where it stopped.'}`,
           label: 'Interrupt',
           href: `/runs/${id}/interrupt`,
           weight: 'danger',
@@ -111,9 +113,9 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
       ];
     case 'failed':
     case 'interrupted':
-      return [repeat(anew(kind)), ...download];
+      return [...again(anew(kind)), ...download];
     case 'superseded':
-      return [repeat('A later run has taken its place.')];
+      return again('A later run has taken its place.');
     case 'done':
       return [...trends];
     default:

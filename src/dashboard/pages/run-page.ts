@@ -40,6 +40,8 @@ function kindWords({ kind, retryOf }: Run): Markup {
     case 'run':
     case 'export':
       return html`Run of`;
+    case 'verify':
+      return html`Verification of`;
     default:
       return kind satisfies never;
   }

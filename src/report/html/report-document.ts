@@ -46,6 +46,8 @@ function titleWords({ run }: ReportFacts): string {
       return 'Retry of';
     case 'export':
       return 'Export by';
+    case 'verify':
+      return 'Verification of';
     default:
       return run.kind satisfies never;
   }

@@ -36,7 +36,7 @@ function mayContinue({ kind, status }: Run): boolean {
 
 /** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
 export async function supersedeOthers(context: RunContext, by: Run, but?: Run): Promise<void> {
-  const runs = await context.state.runs.list({ job: by.job, kinds: KINDS_BUT_PLAN });
+  const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify'] });
   for (const run of runs) {
     if (run.id === by.id || run.id === but?.id) continue;
     await doubtUnsent(context, run);

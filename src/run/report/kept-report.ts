@@ -9,7 +9,7 @@ import type { ChangedId } from '../../state/state.ts';
 
 /** What was collected of a run when it ended, so that it is not read together again each time somebody looks. */
 const KEPT_REPORT_FILE = 'report.json';
-const VERSION = 1;
+const VERSION = 2;
 
 const count = z.int().nonnegative();
 const reasonGroup = z.object({
@@ -60,6 +60,7 @@ const keptSchema = z.object({
     }),
   ),
   changedIds: z.array(z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() })),
+  changedIdCount: count,
   traffic: z
     .object({
       samples: z.array(
@@ -90,6 +91,7 @@ export interface KeptReport {
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
   readonly changedIds: readonly ChangedId[];
+  readonly changedIdCount: number;
   /** What went over the wire; null when nothing did, or nobody noted it. */
   readonly traffic: Traffic | null;
 }
@@ -100,10 +102,11 @@ export async function keepReport(
   finishedAt: number,
   report: KeptReport,
 ): Promise<boolean> {
-  const { totals, unsentDeletes, refusedDeletes, refusals, unsentReasons, changedIds, traffic } = report;
+  const { totals, unsentDeletes, refusedDeletes, refusals, unsentReasons, traffic } = report;
+  const { changedIds, changedIdCount } = report;
   const kept = {
     ...{ version: VERSION, finishedAt, totals, unsentDeletes, refusedDeletes },
-    ...{ refusals, unsentReasons, changedIds, traffic },
+    ...{ refusals, unsentReasons, changedIds, changedIdCount, traffic },
   };
   try {
     await folder.write(KEPT_REPORT_FILE, [JSON.stringify(kept)]);

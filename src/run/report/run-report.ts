@@ -38,6 +38,7 @@ export async function readExportReport({ artifacts }: RunContext, run: Run): Pro
     refusals: [],
     unsentReasons: [],
     changedIds: [],
+    changedIdCount: 0,
     rejectsFile: null,
     exported: await readExported(folder),
     traffic: await readTraffic(folder),
@@ -55,17 +56,23 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
   return {
     run,
     plan,
-    totals: (run.unchangedSince === undefined ? null : run.totals) ?? runTotals(plan, tally),
+    totals: (isCountedInRun(run) ? run.totals : null) ?? runTotals(plan, tally),
     unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
     refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
     refusals: refusals.groups(),
     unsentReasons: await runs.unsentReasons(run.id),
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
+    changedIdCount: await runs.changedIdCount(run.id),
     rejectsFile: await rejectsFileOf(context, run),
     exported: null,
     traffic: await readTraffic(folder),
     reportFile: await reportFileIn(folder),
   };
+}
+
+/** Whether the figures of a run stand in it, since it has no plan to count from. */
+function isCountedInRun({ kind, unchangedSince }: Run): boolean {
+  return kind === 'verify' || unchangedSince !== undefined;
 }
 
 /** Where the run's rejects file is; null when it has none. */

@@ -193,6 +193,10 @@ export function redisRuns(
       const texts = await ask(client.zrange(keys.changedIds(tag, id), 0, String(limit - 1)));
       return texts.flatMap((text) => readable(() => parseStoredChangedId(text, `of run ${id}`)));
     },
+    async changedIdCount(id) {
+      const tag = await tagOf(id);
+      return tag === undefined ? 0 : await ask(client.zcard(keys.changedIds(tag, id)));
+    },
   };
 }
 

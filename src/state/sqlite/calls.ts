@@ -64,6 +64,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.unsentReasons(...call.args);
     case 'changedIds':
       return calls.changedIds(...call.args);
+    case 'changedIdCount':
+      return calls.changedIdCount(...call.args);
     default:
       return call satisfies never;
   }

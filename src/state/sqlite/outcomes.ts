@@ -29,6 +29,7 @@ export interface SqliteOutcomes {
   /** Reasons as JSON. */
   unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
   changedIds(run: string, limit: number): ChangedId[];
+  changedIdCount(run: string): number;
 }
 
 /** The outcomes of an open database. */
@@ -68,6 +69,7 @@ export function createSqliteOutcomes(
   const selectChangedIds = database.prepare(
     `SELECT key, known_id, answered_id FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
   );
+  const countChangedIds = database.prepare('SELECT count(*) AS count FROM changed_ids WHERE run = ?');
 
   /** No run has number 0. */
   const numberOf = (run: string) => Number(selectRun.get(run)?.['number'] ?? 0);
@@ -147,5 +149,6 @@ export function createSqliteOutcomes(
         knownId: Number(row['known_id']),
         answeredId: Number(row['answered_id']),
       })),
+    changedIdCount: (run) => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
   };
 }

@@ -89,7 +89,10 @@ describe('the report page', () => {
       'storeferry -C shop run nightly-catalog',
     ]);
     const rejects = await pageOf(named('done-with-rejects'));
-    expect(rejects.text('pre.command code')).toEqual(['storeferry -C shop retry k3f9']);
+    expect(rejects.text('pre.command code')).toEqual([
+      'storeferry -C shop retry k3f9',
+      'storeferry -C shop verify nightly-catalog',
+    ]);
     expect(rejects.text('#next')[0]).toContain('.storeferry/artifacts/k3f9/rejects.csv');
     expect(rejects.text('#rejected')[0]).not.toContain('rejects.csv');
     expect((await pageOf(named('done'))).document.querySelector('#next')).toBeNull();

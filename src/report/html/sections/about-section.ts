@@ -44,6 +44,8 @@ function kindWords({ kind, retryOf }: ReportFacts['run']): Slot {
       return retryOf === null ? 'retry' : html`retry of <code>${foreign(retryOf)}</code>`;
     case 'export':
       return 'export';
+    case 'verify':
+      return 'verification';
     default:
       return kind satisfies never;
   }

@@ -12,10 +12,12 @@ import { foreign } from '../text.ts';
 
 /** What to do, and the commands to type unless there are buttons for it; null where nothing is left to do. */
 export function nextSection(facts: ReportFacts): Markup | null {
-  const { run, plan, program, rejectsFile, exported = null, actions = null } = facts;
+  const { run, plan, program, rejectsFile, changedIdCount, exported = null, actions = null } = facts;
   if (actions !== null) return actions;
   const isExported = exported !== null && run.status === 'done';
-  const steps = isExported ? afterExport(exported, run, program) : nextSteps(run, plan, program);
+  const steps = isExported
+    ? afterExport(exported, run, program)
+    : nextSteps(run, plan, program, changedIdCount);
   if (steps.length === 0) return null;
   const files = namesRejects(facts) ? rejectsLines(rejectsFile, plan?.rejections ?? []) : [];
   return section(

@@ -1,3 +1,5 @@
+import { verifyStep } from '../../next-steps.ts';
+import { verificationNotes } from '../../verification-words.ts';
 import { changedIdWarnings, planWarnings } from '../../warning-lines.ts';
 import { counted } from '../../wording/words.ts';
 import { html, type Markup, type Slot } from '../markup.ts';
@@ -10,9 +12,13 @@ const LONGEST_NOTE = 1_500;
 
 /** Warnings, and what was changed on the way; null where there is nothing to know. */
 export function notesSection(facts: ReportFacts): Markup | null {
-  const { plan, changedIds, exported = null } = facts;
+  const { run, plan, exported = null, actions = null } = facts;
+  const { verification, resource } = run;
+  // Where buttons take the place of the commands to type, none of them verifies.
+  const command = actions === null ? undefined : verifyStep(run, facts.program)?.command;
   const warnings = [
-    ...changedIdWarnings(changedIds),
+    ...(verification === undefined ? [] : verificationNotes(verification, resource)),
+    ...changedIdWarnings(facts, command),
     ...(plan === null ? [] : planWarnings(plan)),
     ...(exported?.notes ?? []),
   ];

@@ -1,0 +1,28 @@
+import { UsageError } from '../model/errors.ts';
+import type { Invocation } from './invocation.ts';
+import { runCommand } from './run-command.ts';
+
+/** Sends a random sample of what the store acknowledged for a job again, to estimate how much it has forgotten. */
+export async function verify(
+  invocation: Invocation,
+  name: string,
+  { sample, json }: { readonly sample: number; readonly json?: true },
+): Promise<number> {
+  return await runCommand(invocation, json === true, async () => {
+    const { verifyRun } = await import('../run/verify-run.ts');
+    return async ({ context, workspace }) => {
+      const job = workspace.job(name);
+      if (job.kind !== 'import') {
+        throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
+          hint: 'Name an import job.',
+        });
+      }
+      return await verifyRun(context, {
+        job,
+        store: workspace.store(job.store),
+        sample,
+        random: Math.random,
+      });
+    };
+  });
+}

@@ -1,0 +1,100 @@
+import type { Run } from '../model/run.ts';
+import { forgotten, type Verification } from '../model/verification.ts';
+import { formatShare } from './wording/shares.ts';
+import { counted, grouped, listed } from './wording/words.ts';
+
+const FIELDS_NAMED = 5;
+
+/** What a verification found, in one sentence, and what its sample proves about all known records. */
+export function verificationHeadline(
+  found: Verification,
+  resource: Run['resource'],
+  status: Run['status'],
+): { readonly sentence: string; readonly explanation: string | null } {
+  const judged = judgedOf(found);
+  const ended = status === 'done' ? '' : `${status === 'interrupted' ? 'Interrupted' : 'Failed'}. `;
+  if (judged === 0) {
+    return { sentence: `${ended}No answer says what the store still has.`, explanation: null };
+  }
+  const lost = forgotten(found);
+  const of = counted(judged, thing(resource));
+  const sentence =
+    lost === 0
+      ? `${ended}The store has forgotten none of ${of} that were sent again.`
+      : `${ended}The store has forgotten ${grouped(lost)} of ${of} that were sent again.`;
+  return { sentence, explanation: shareSentence(found, resource) };
+}
+
+/** How many answers say whether the store still has the record. */
+function judgedOf({ asKnown, altered, recreated, missing }: Verification): number {
+  return asKnown + altered + recreated + missing;
+}
+
+/** What the sample says about all known records. */
+function shareSentence(found: Verification, resource: Run['resource']): string {
+  const { known, forgottenShare: share } = found;
+  const all = counted(known, `known ${thing(resource)}`);
+  if (judgedOf(found) === known) return `These were all ${all}: the figure is exact.`;
+  const bound = (part: number) =>
+    `${grouped(Math.round(part * known))} (${formatShare(part * known, known)})`;
+  const at = 'With 95% confidence';
+  if (forgotten(found) === 0) return `${at} it has forgotten at most ${bound(share.high)} of all ${all}.`;
+  if (share.high === 1) return `${at} it has forgotten at least ${bound(share.low)} of all ${all}.`;
+  return `${at} it has forgotten between ${bound(share.low)} and ${bound(share.high)} of all ${all}.`;
+}
+
+/** What else must be known to read the figures right, a sentence each. */
+export function verificationNotes(found: Verification, resource: Run['resource']): string[] {
+  const { altered, alteredFields, missing, rejected, notComparable } = found;
+  const things = `${thing(resource)}s`;
+  const fields = alteredFields
+    .slice(0, FIELDS_NAMED)
+    .map(({ field, records }) => `${field} (${grouped(records)})`);
+  const more = alteredFields.length > FIELDS_NAMED ? ' and others' : '';
+  return [
+    ...(altered > 0
+      ? [
+          `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes what it is sent, or ignores it; sending again does not help.`,
+        ]
+      : []),
+    ...(missing > 0
+      ? [
+          `${counted(missing, 'contact')} not found: the API cannot create contacts. Create them in the store and correct their ids in the crosswalk.`,
+        ]
+      : []),
+    ...(rejected > missing
+      ? [
+          `${counted(rejected - missing, 'record')} refused for another reason: that says nothing about what the store has.`,
+        ]
+      : []),
+    ...(notComparable > 0
+      ? [
+          `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified: in doubt, or without an id. The next run sends those in doubt again.`,
+        ]
+      : []),
+    resource === 'products'
+      ? `This shows ${things} that are gone or were created again under another id. It cannot show an older value that a restored store holds, since the value is sent with the request; nor ${things} that were deleted and came back with the restore.`
+      : `This shows ${things} that are gone. It cannot show an older value that a restored store holds, since the value is sent with the request.`,
+  ];
+}
+
+/** The figures of a verification: name, figure and what it means. */
+export function verificationFigures(
+  found: Verification,
+  requests: number,
+): [name: string, figure: string, note: string][] {
+  const { sampled, known, asKnown, recreated, altered, rejected, unsent } = found;
+  return [
+    ['sampled', grouped(sampled), `of ${grouped(known)} known`],
+    ['as known', grouped(asKnown), 'the same id, and the fields that were sent'],
+    ['recreated', grouped(recreated), 'another id than the ledger has'],
+    ['altered', grouped(altered), 'the same id, other fields than were sent'],
+    ['rejected', grouped(rejected), ''],
+    ...(unsent > 0 ? [['unsent', grouped(unsent), ''] as [string, string, string]] : []),
+    ['requests', grouped(requests), ''],
+  ];
+}
+
+function thing(resource: Run['resource']): string {
+  return resource === 'contacts' ? 'contact' : 'product';
+}

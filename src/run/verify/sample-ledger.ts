@@ -1,0 +1,51 @@
+import type { Resource } from '../../model/record.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
+
+/** Keys drawn from the ledger, and what they were drawn from. */
+export interface LedgerSample {
+  readonly keys: readonly string[];
+  /** Acknowledged keys of the job whose answer can be compared: of products those with an id. */
+  readonly known: number;
+  /** The other keys of the job. */
+  readonly notComparable: number;
+}
+
+interface Sampling {
+  readonly job: string;
+  readonly resource: Resource;
+  /** The most keys to draw. */
+  readonly size: number;
+  /** In [0, 1), as Math.random. */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Draws keys of a job at random, each with the same probability, in memory for the sample only (a reservoir). */
+export async function sampleLedger(
+  ledger: Pick<Ledger, 'keysOf' | 'marks'>,
+  { job, resource, size, random, signal }: Sampling,
+): Promise<LedgerSample> {
+  const keys: string[] = [];
+  let known = 0;
+  let notComparable = 0;
+  for await (const batch of ledger.keysOf(job)) {
+    signal.throwIfAborted();
+    const marks = await ledger.marks(batch.map(({ key }) => key));
+    for (const [position, { key }] of batch.entries()) {
+      if (!isComparable(marks[position], resource)) {
+        notComparable++;
+        continue;
+      }
+      const place = known < size ? known : Math.floor(random() * (known + 1));
+      if (place < size) keys[place] = key;
+      known++;
+    }
+  }
+  return { keys, known, notComparable };
+}
+
+/** The key of a contact is its id; a product is recognised by the id that the store has answered. */
+export function isComparable(mark: LedgerMark | undefined, resource: Resource): mark is LedgerMark {
+  if (mark === undefined || mark.fingerprint === IN_DOUBT) return false;
+  return resource === 'contacts' || mark.id !== null;
+}
