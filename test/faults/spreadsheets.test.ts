@@ -48,9 +48,13 @@ const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { minLeng
 
 /** Whether a spreadsheet would run it: by what is seen first, and a number is none. Written anew, not taken from src/. */
 function wouldRun(shown: string): boolean {
+  return showsSignFirst(shown) || /^[\t\r\n]/.test(shown);
+}
+
+function showsSignFirst(shown: string): boolean {
   if (/^-\d+(\.\d+)?([eE][+-]?\d+)?$/.test(shown)) return false;
   const firstSeen = [...shown].find((character) => !/[\p{White_Space}\p{Cc}\p{Cf}]/u.test(character)) ?? '';
-  return '=+-@＝＋－＠'.includes(firstSeen) && firstSeen !== '' ? true : /^[\t\r\n]/.test(shown);
+  return firstSeen !== '' && '=+-@＝＋－＠'.includes(firstSeen);
 }
 
 it('starts no formula in the flavour for spreadsheets, whatever the cells', async (context) => {
@@ -66,6 +70,53 @@ it('starts no formula in the flavour for spreadsheets, whatever the cells', asyn
     { numRuns: 2_000 },
   );
 });
+
+it('starts none where a spreadsheet splits by another character than the file does', async (context) => {
+  const style = newStyle('excel-csv', formatRow);
+  const splitting = fc.array(fc.oneof(cell, fc.constantFrom(';', '|', '\t', ',', '\n', '"')), {
+    maxLength: 5,
+  });
+  const cells = fc.array(
+    splitting.map((parts) => parts.join('')),
+    { minLength: 2, maxLength: 4 },
+  );
+  await measureProperty(
+    context,
+    { invariant: 20, tried: 'cells opened with another delimiter', wrong: 'live pieces' },
+    fc.asyncProperty(fc.array(cells, { minLength: 1, maxLength: 4 }), async (rows) => {
+      // The first cell of a line is text, as a name or a number is.
+      const written = rows.map((row) => csvLine(['id', ...row], style)).join('');
+      return [';', '|', '\t'].every((delimiter) => !piecesOf(written, delimiter).some(showsSignFirst));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** The cells that a lenient spreadsheet finds: quotes count at the start of a cell only, what is wrong is kept. */
+function piecesOf(text: string, delimiter: string): string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (quoted && character === '"') {
+      if (text.charAt(at + 1) === '"') {
+        piece += '"';
+        at += 1;
+      } else {
+        quoted = false;
+      }
+    } else if (!quoted && piece === '' && character === '"') {
+      quoted = true;
+    } else if (!quoted && (character === delimiter || character === '\n' || character === '\r')) {
+      pieces.push(piece);
+      piece = '';
+    } else {
+      piece += character;
+    }
+  }
+  return [...pieces, piece];
+}
 
 it('is read back equal in the flavour for programs, formulas included', async (context) => {
   const style = newStyle('csv', formatRow);

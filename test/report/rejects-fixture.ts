@@ -43,6 +43,7 @@ export async function rejectsOf(
     folder,
     text: written?.toString('utf8') ?? '',
     untouched: (await bytes('rejects-untouched.csv'))?.toString('utf8') ?? '',
+    read: bytes,
     /** Reads the file as corrected: text is saved as UTF-8. */
     async corrected(content: string | Uint8Array, encoding?: string) {
       const result = await readCorrectedRejects({

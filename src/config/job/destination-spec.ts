@@ -23,7 +23,7 @@ export const destinationSchema = z
       .enum(['csv', 'excel-csv', 'jsonl'])
       .default('csv')
       .describe(
-        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula. `jsonl` keeps orders whole, one a line.',
+        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. `jsonl` keeps orders whole, one a line.',
       ),
   })
   .superRefine((written, context) => {

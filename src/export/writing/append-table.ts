@@ -80,7 +80,8 @@ export async function appendTable(destination: Destination, options: AppendTable
     const table = await options.openTable(again, { name: destination.location });
     for await (const rows of table.batches()) {
       yield rows
-        .map(({ cells }) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
+        .map(({ cells }) => cells.map(plainCell(style)))
+        .map((cells) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
         .join('');
     }
     for await (const batch of items) {
@@ -104,6 +105,11 @@ export async function appendTable(destination: Destination, options: AppendTable
   }
 }
 
+/** A cell of a file of this style as it was before it was written. */
+function plainCell({ forSpreadsheets }: TableStyle): (cell: string) => string {
+  return forSpreadsheets ? withoutInertMark : (cell) => cell;
+}
+
 /** Reads all that is there. */
 async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | Nothing> {
   const { shape, style, openTable, signal } = options;
@@ -114,7 +120,7 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
   try {
     const table = await openTable(bytes.content, { name });
     const { dialect } = table;
-    const plain = style.forSpreadsheets ? withoutInertMark : (cell: string) => cell;
+    const plain = plainCell(style);
     const header = table.header.map(plain);
     refuseHeader(header, shape, name);
     const keyPlaces = shape.keyColumns.map((column) => header.indexOf(column));

@@ -3,7 +3,7 @@ import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
 import type { Dialect } from '../../model/table.ts';
 import { compareRejects, type RejectsEdits } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
-import type { CorrectedForm, CorrectedRejectsOptions } from './join-rejects.ts';
+import { type CorrectedForm, type CorrectedRejectsOptions, withoutMarks } from './join-rejects.ts';
 import { columnKeys, LINE_COLUMN } from './rejects-columns.ts';
 
 /** A way to read the corrected file, and what comes of it. */
@@ -55,7 +55,8 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
   for (const delimiter of new Set([index.delimiter, ...DELIMITER_CHARACTERS])) {
     try {
       using table = await csv.open(await options.corrected(), { name, encoding, delimiter });
-      const { header, dialect } = table;
+      const { dialect } = table;
+      const { header } = withoutMarks(table, index);
       const known = new Set(columnKeys(header).filter((key) => expected.has(key))).size;
       if (known > (best?.known ?? 0)) best = { delimiter, header, dialect, known };
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/table.ts';
 import { type CellEdit, compareRow } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
@@ -54,7 +55,7 @@ export async function* joinRejects(
   const { csv, index, name } = options;
   // Under the columns of all headers, a row's own length says nothing.
   const lengthsCount = layout.hasLines || index.headers.length === 1;
-  const table = await csv.open(await options.corrected(), { name, encoding, delimiter });
+  const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }), index);
   for await (const batch of table.batches()) {
     const joined: JoinedRow[] = [];
     for (const row of batch) {
@@ -85,11 +86,28 @@ export async function* joinRejects(
   }
 }
 
+/** The table as its source had it: without the marks that keep formulas from running. */
+export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
+  if (inert !== true) return table;
+  return {
+    header: table.header.map(withoutInertMark),
+    async *batches() {
+      for await (const batch of table.batches()) {
+        yield batch.map((row) => ({ ...row, cells: row.cells.map(withoutInertMark) }));
+      }
+    },
+  };
+}
+
 /** Opens the untouched copy for one reading of the corrected file. */
 export async function openUntouched(
   { csv, index, untouched }: CorrectedRejectsOptions,
   layout: CorrectedLayout,
 ): Promise<UntouchedRows> {
-  const table = await csv.open(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
+  const opened = await csv.open(await untouched(), {
+    name: 'the untouched copy',
+    delimiter: index.delimiter,
+  });
+  const table = withoutMarks(opened, index);
   return layout.hasLines ? untouchedByLine(table) : await untouchedByContent(table, index, layout.comparable);
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
+import { inertCell } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/table.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import {
@@ -40,7 +41,8 @@ export interface WriteRejectsOptions {
 }
 
 /**
- * Writes the rejected rows of the snapshot, unaltered and in source order, each with why and from where: what the user
+ * Writes the rejected rows of the snapshot in source order, unaltered but for marks where a spreadsheet would run a formula
+ * (`inertCell`), each with why and from where: what the user
  * corrects, and a copy that stays untouched. Gives how many rows that are; no file is written for none.
  *
  * Under several headers, the columns are those of all, by name; a row's cells stand under its own. Of several files,
@@ -54,6 +56,7 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
     await writeRejectsIndex(folder, {
       delimiter: gathered.delimiter ?? ',',
       extras: gathered.extras,
+      inert: true,
       headers: gathered.headers.map((header) => [...header]),
       rows: gathered.index,
     });
@@ -61,8 +64,8 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
 }
 
 /**
- * Writes the rows of the snapshot that these rejections are about into the file of contacts that are unknown, as they
- * stand in the source and under its columns alone, so that other programs take the file.
+ * Writes the rows of the snapshot that these rejections are about into the file of contacts that are unknown, under the
+ * columns of the source alone, so that other programs take the file. What a spreadsheet would run is marked here, too.
  */
 export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
   return await withRejectedRows(options, async (gathered) => {
@@ -162,17 +165,18 @@ async function* compose(
   const union = uniteColumns(headers);
   const columns = union.header.length;
   const extraColumns = Array.from({ length: extras }, (_, index) => extraColumn(index + 1));
-  let text = `\ufeff${formatRow([...union.header, ...extraColumns, ...ownColumns], delimiter)}${newline}`;
+  const line = (cells: readonly string[]) => formatRow(cells.map(inertCell), delimiter) + newline;
+  let text = `\ufeff${line([...union.header, ...extraColumns, ...ownColumns])}`;
 
   for await (const json of linesOf(await folder.read(ROWS_FILE))) {
-    const [header, line, reason, cells] = gatheredRow.parse(JSON.parse(json));
+    const [header, place, reason, cells] = gatheredRow.parse(JSON.parse(json));
     const positions = union.positions[header] ?? [];
     const written: string[] = new Array(columns + extras).fill('');
     for (const [index, cell] of cells.entries()) {
       written[positions[index] ?? columns + index - positions.length] = cell;
     }
-    if (ownColumns.length > 0) written.push(reason, line);
-    text += formatRow(written, delimiter) + newline;
+    if (ownColumns.length > 0) written.push(reason, place);
+    text += line(written);
     if (text.length >= WRITTEN_AT_ONCE) {
       yield text;
       text = '';

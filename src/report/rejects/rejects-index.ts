@@ -17,6 +17,8 @@ const indexSchema = z.strictObject({
   extras: z.int().min(0),
   /** The headers that the rejected rows stood under, each once. */
   headers: z.array(z.array(z.string())).min(1),
+  /** Whether cells that a spreadsheet would run as formulas are marked (`inertCell`); absent in files of earlier versions. */
+  inert: z.literal(true).exactOptional(),
   /** By `storeferry_line`: rows that were shorter or longer than their header, and rows under another than the first. */
   rows: z.record(z.string(), z.strictObject({ cells: z.int().optional(), header: z.int().optional() })),
 });

@@ -1,4 +1,3 @@
-import { inertCell } from '../../model/inert-cell.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 
@@ -117,12 +116,11 @@ export interface RejectedLines {
   at(line: number): string | undefined;
 }
 
-/** A reason as one cell says it: with the place of its cause, and nothing a spreadsheet takes for a formula. */
+/** A reason as one cell says it: with the place of its cause. */
 function reasonText({ message, line, column }: Reason): string {
   const place = [
     line === undefined ? undefined : `line ${line}`,
     column === undefined || message.includes(column) ? undefined : `column ${column}`,
   ].filter((part) => part !== undefined);
-  const text = `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);
-  return inertCell(text);
+  return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);
 }
