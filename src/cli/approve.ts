@@ -8,7 +8,7 @@ export async function approve(
   id: string,
   options: { readonly json?: true },
 ): Promise<number> {
-  return await runCommand(invocation, options.json === true, async () => {
+  return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
     const { approveRun } = await import('../run/approve-run.ts');
     const { deliverHere } = await import('../run/import/apply-step.ts');
     const { importRequest } = await import('./read-request.ts');

@@ -1,11 +1,13 @@
 import { openWorkspace } from '../config/workspace.ts';
-import { StateError, UsageError } from '../model/errors.ts';
+import { InterruptedError, StateError, UsageError } from '../model/errors.ts';
 import { enqueueRun } from '../queue/enqueue-run.ts';
 import { openQueues } from '../queue/open-queues.ts';
+import type { RunEvent } from '../run/events.ts';
 import { readStoredReport } from '../run/report/run-report.ts';
 import { followRun } from './follow-run.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { type Attempt, withJsonResult } from './json-result.ts';
 import { newRunId, openContext } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { runRequest } from './read-request.ts';
@@ -26,20 +28,32 @@ export function requireRedis(redisUrl: string | undefined): string {
 }
 
 /** Hands a run of a job over to the workers, and waits for it where asked to. */
-export async function enqueue(
-  { terminal, directory, program }: Invocation,
-  job: string,
-  { follow, json, resend }: EnqueueOptions,
-): Promise<number> {
-  if (json === true && follow !== true) {
+export async function enqueue(invocation: Invocation, job: string, options: EnqueueOptions): Promise<number> {
+  const json = options.json === true;
+  if (json && options.follow !== true) {
     throw new UsageError('--json prints how a run ended, so it needs --follow.', {
       hint: 'Add --follow, or leave out --json.',
     });
   }
+  return await withJsonResult(invocation, { json, job }, (attempt) =>
+    handOver(invocation, job, options, attempt),
+  );
+}
+
+async function handOver(
+  { terminal, directory, program }: Invocation,
+  job: string,
+  { follow, json, resend }: EnqueueOptions,
+  attempt: Attempt,
+): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
+  const onEvent = (event: RunEvent): void => {
+    watch.onEvent(event);
+    attempt.onEvent(event);
+  };
   const signal = interruptSignal(() => watch.clear());
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
-  await using open = await openContext(directory, watch.onEvent, signal);
+  await using open = await openContext(directory, onEvent, signal);
   await runRequest(open.workspace, job, resend === true);
   await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
@@ -49,14 +63,12 @@ export async function enqueue(
     if (enqueued.added) terminal.err(`See how it goes: ${program} runs\n`);
     return 0;
   }
-  const id = await followRun(queues, enqueued.id, open.context, watch).finally(() => watch.clear());
-  if (id === null) {
-    terminal.err('No longer following; the workers go on.\n');
-    return 130;
-  }
+  const id = await followRun(queues, enqueued.id, open.context).finally(() => watch.clear());
+  if (id === null) throw new InterruptedError('No longer following; the workers go on.');
   const run = await open.context.state.runs.get(id);
   if (run === undefined) throw new StateError(`The state has lost run ${id}.`);
   const report = await readStoredReport(open.context, run);
   printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json: json === true });
+  attempt.printed();
   return exitCodeOf(report);
 }

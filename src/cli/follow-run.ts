@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../model/errors.ts';
 import type { Queues } from '../queue/open-queues.ts';
 import type { RunContext } from '../run/context.ts';
-import type { RunWatch } from './watch-run.ts';
 
 const POLL_MS = 250;
 
@@ -14,9 +13,8 @@ export async function followRun(
   queues: Queues,
   queuedId: string,
   context: RunContext,
-  watch: RunWatch,
 ): Promise<string | null> {
-  const show = showProgress(context, watch);
+  const show = showProgress(context);
   while (!context.signal.aborted) {
     const queued = await queues.runs.getJob(queuedId);
     if (queued === undefined) {
@@ -38,19 +36,19 @@ export async function followRun(
 }
 
 /** Looks at the job's running run, whichever worker has it; about once a second there is something new. */
-function showProgress(context: RunContext, watch: RunWatch): (job: string) => Promise<void> {
+function showProgress(context: RunContext): (job: string) => Promise<void> {
   let shown: string | null = null;
   let toldAt = 0;
   return async (job) => {
     const [run] = await context.state.runs.list({ job, limit: 1 });
     if (run?.status !== 'running') return;
     if (run.id !== shown) {
-      watch.onEvent({ type: 'begun', run, continued: false });
+      context.onEvent({ type: 'begun', run, continued: false });
       shown = run.id;
     }
     const { progress } = run;
     if (progress == null || progress.at === toldAt) return;
     toldAt = progress.at;
-    watch.onEvent({ type: 'progress', ...progress });
+    context.onEvent({ type: 'progress', ...progress });
   };
 }

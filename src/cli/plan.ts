@@ -4,7 +4,7 @@ import { runCommand } from './run-command.ts';
 
 /** Plans a job and sends nothing. */
 export async function plan(invocation: Invocation, job: string, options: RunCommandOptions): Promise<number> {
-  return await runCommand(invocation, options.json === true, async () => {
+  return await runCommand(invocation, { json: options.json === true, job }, async () => {
     const { planRun } = await import('../run/plan-run.ts');
     const { importRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) =>

@@ -14,7 +14,7 @@ export async function retry(
   id: string,
   options: { readonly json?: true },
 ): Promise<number> {
-  return await runCommand(invocation, options.json === true, async () => {
+  return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
     const { retryRun } = await import('../run/retry-run.ts');
     const { deliverHere } = await import('../run/import/apply-step.ts');
     const { importRequest } = await import('./read-request.ts');

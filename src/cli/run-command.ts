@@ -4,6 +4,7 @@ import { RunBug } from '../run/run-bug.ts';
 import { tellEnd } from '../run/tell-end.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { type Attempt, type JsonResultOptions, withJsonResult } from './json-result.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
@@ -17,10 +18,19 @@ export type Work = (open: OpenContext) => Promise<RunReport>;
  * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
  * prints the report, gives the exit code. What a command does is loaded while the state opens, which halves the start.
  */
-export async function runCommand(
+export function runCommand(
+  invocation: Invocation,
+  options: JsonResultOptions,
+  loadWork: () => Promise<Work>,
+): Promise<number> {
+  return withJsonResult(invocation, options, (attempt) => work(invocation, options.json, loadWork, attempt));
+}
+
+async function work(
   { terminal, directory, program }: Invocation,
   json: boolean,
   loadWork: () => Promise<Work>,
+  attempt: Attempt,
 ): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
   const interrupted = interruptSignal((name) => {
@@ -31,6 +41,7 @@ export async function runCommand(
   const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
   const onEvent = (event: RunEvent): void => {
     watch.onEvent(event);
+    attempt.onEvent(event);
     if (event.type === 'begun') parent?.tellRun(event.run.id);
   };
   await using open = await openContext(directory, onEvent, signal, {
@@ -38,8 +49,8 @@ export async function runCommand(
     meanwhile: loadWork,
     program,
   });
-  const work = await loadWork();
-  const { report, bug } = await reportedBug(work(open)).finally(() => watch.clear());
+  const carryOut = await loadWork();
+  const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
   parent?.tellRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug);
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
@@ -49,6 +60,7 @@ export async function runCommand(
     json,
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
+  attempt.printed();
   await tellEnd(open.context, open.workspace.job(report.run.job).notify, report);
   return exitCodeOf(report);
 }

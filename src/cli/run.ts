@@ -8,7 +8,7 @@ export interface RunCommandOptions {
 
 /** Runs a job in this process: an import is planned and applied, an export read and written. */
 export async function run(invocation: Invocation, name: string, options: RunCommandOptions): Promise<number> {
-  return await runCommand(invocation, options.json === true, async () => {
+  return await runCommand(invocation, { json: options.json === true, job: name }, async () => {
     const { runRequest } = await import('./read-request.ts');
     const { isExportRequest } = await import('../run/run-request.ts');
     const { deliverHere } = await import('../run/import/apply-step.ts');

@@ -1,9 +1,12 @@
 import type { Run, RunStatus, RunTotals } from '../model/run.ts';
+import { NO_TOTALS } from './run-totals.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
-  readonly run: string;
-  readonly job: string;
+  /** Null when no run began. */
+  readonly run: string | null;
+  /** Null when a command that names a run failed before it knew its job. */
+  readonly job: string | null;
   readonly status: RunStatus;
   /** Relative to the workspace; null when nothing was rejected. */
   readonly rejectsFile: string | null;
@@ -16,6 +19,32 @@ export interface SummarisedRun {
   readonly run: Run;
   readonly totals: RunTotals;
   readonly rejectsFile: string | null;
+}
+
+/** A command that failed before it could collect a report: the state cannot be used, the job is running elsewhere. */
+export interface FailedCommand {
+  readonly run: string | null;
+  readonly job: string | null;
+  readonly status: RunStatus;
+  /** What its run had reported by then; the other figures are 0. */
+  readonly applied: number;
+  readonly rejected: number;
+  readonly durationMs: number;
+  readonly error: string;
+}
+
+/** The summary of a command that has no report, for programs. */
+export function failureSummary({
+  run,
+  job,
+  status,
+  applied,
+  rejected,
+  durationMs,
+  error,
+}: FailedCommand): RunSummary {
+  const { inRows: _, ...totals } = NO_TOTALS;
+  return { run, job, status, ...totals, applied, rejected, rejectsFile: null, durationMs, error };
 }
 
 /** The summary of a run for programs. A run that is not over has lasted until `now` (milliseconds since the epoch). */

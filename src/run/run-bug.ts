@@ -1,4 +1,4 @@
-import { explainError, StoreferryError } from '../model/errors.ts';
+import { explainError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
 import type { RunReport } from './report/run-report.ts';
 
 /** A bug of our own that ended a run. The run is written down as failed, and this is its report. */
@@ -22,4 +22,25 @@ export function explainFailure(failure: unknown): string {
 export function reportUnlessBug(report: RunReport, failure: unknown): RunReport {
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
   return report;
+}
+
+/**
+ * Ends a run that `failure` ended (null: nothing did). When its end cannot be recorded, rejects with what the user must
+ * know: the failure itself where that was the state's already, else both.
+ */
+export async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended>): Promise<Ended> {
+  try {
+    return await record();
+  } catch (error) {
+    if (failure === null || error instanceof RunBug || error instanceof LockedError) throw error;
+    if (failure instanceof StateError || !(failure instanceof StoreferryError)) throw failure;
+    if (!(error instanceof StoreferryError)) throw error;
+    throw new StateError(
+      `${explainError(failure)} The end of the run could not be recorded: ${error.message}`,
+      {
+        hint: error.hint,
+        cause: error,
+      },
+    );
+  }
 }

@@ -12,7 +12,7 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   const invocation = { terminal, directory: night.workspace.dir, program: 'storeferry' };
   const code = await runCommand(
     invocation,
-    true,
+    { json: true, job: 'nightly' },
     async () =>
       async ({ context, workspace }) =>
         importRun(context, await importRequest(workspace, 'nightly', false), async () => {

@@ -8,7 +8,7 @@ import type { RunContext } from '../context.ts';
 import { REPORT_FILE } from '../report/report-file.ts';
 import { type RunReport, readExportReport } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { explainFailure, reportUnlessBug } from '../run-bug.ts';
+import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
 import { keepsReading } from './export-digest.ts';
 import { exportHistory } from './export-history.ts';
@@ -32,6 +32,15 @@ export async function finishExport(
 ): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
+  return await recordingEnd(failure, () => endExport(context, request, run, failure));
+}
+
+async function endExport(
+  context: RunContext,
+  request: ExportRequest,
+  run: Run,
+  failure: unknown,
+): Promise<RunReport> {
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = {
     status: statusOf(failure),

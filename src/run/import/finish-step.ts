@@ -7,7 +7,7 @@ import type { RunContext } from '../context.ts';
 import { keepReport } from '../report/kept-report.ts';
 import { type RunReport, readRunReport, rejectsFileOf } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { explainFailure, reportUnlessBug } from '../run-bug.ts';
+import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
 import { refuseUnlessHeld } from '../run-locks.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
 import { discardPlan } from './continue-run.ts';
@@ -53,12 +53,21 @@ interface Ending {
 export async function finishStep(
   context: RunContext,
   request: ImportRequest,
-  { run, plan, lock }: Ending,
+  ending: Ending,
   failure: unknown,
 ): Promise<RunReport> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
-  refuseUnlessHeld(lock);
+  refuseUnlessHeld(ending.lock);
+  return await recordingEnd(failure, () => endRun(context, request, ending, failure));
+}
+
+async function endRun(
+  context: RunContext,
+  request: ImportRequest,
+  { run, plan, lock }: Ending,
+  failure: unknown,
+): Promise<RunReport> {
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const before = await readRunReport(context, ending, plan);
   const folder = context.artifacts.run(run.id);
@@ -68,7 +77,8 @@ export async function finishStep(
   if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
   const end = {
     ...{ status, error: errorOf(failure, unsent, status) },
-    ...{ finishedAt: context.clock(), totals: before.totals },
+    // The watch of the run may have written its progress once more.
+    ...{ finishedAt: context.clock(), totals: before.totals, progress: null },
   };
   const collected = {
     ...before,

@@ -1,4 +1,4 @@
-import { LockedError } from '../../model/errors.ts';
+import { LockedError, StoreferryError } from '../../model/errors.ts';
 import type { Lock } from '../state.ts';
 import { elapsedMs, type Moment, presentMoment } from './elapsed.ts';
 
@@ -29,6 +29,8 @@ export function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd 
   const loss = new AbortController();
   let held = true;
   let lastConfirmed = confirmed;
+  /** Why the last renewal has not been confirmed, for the message. */
+  let trouble = '';
 
   const stop = () => {
     if (!held) return;
@@ -41,7 +43,7 @@ export function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd 
     if (!held) return;
     stop();
     const hint = 'Another process may have taken over; run again to continue.';
-    loss.abort(new LockedError(`The lock ${name} was lost: it was not renewed in time.`, { hint }));
+    loss.abort(new LockedError(`The lock ${name} was lost: it was not renewed in time.${trouble}`, { hint }));
   };
   const isHeld = () => {
     if (held && elapsedMs(lastConfirmed, presentMoment()) >= leaseMs) lose();
@@ -50,15 +52,18 @@ export function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd 
   const renewOnce = async () => {
     if (!isHeld()) return;
     const asked = presentMoment();
+    trouble = ' Redis does not answer.';
     try {
       if (await renew()) {
         lastConfirmed = asked;
+        trouble = '';
         deadline.refresh();
       } else {
         lose();
       }
-    } catch {
+    } catch (error) {
       // Redis may be back before the lease runs out.
+      trouble = error instanceof StoreferryError ? ` ${error.message}` : trouble;
     }
   };
   const renewal = setInterval(renewOnce, leaseMs / 3).unref();

@@ -1,0 +1,64 @@
+import { InterruptedError, SafetyLimitError } from '../model/errors.ts';
+import type { RunStatus } from '../model/run.ts';
+import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
+import type { RunEvent } from '../run/events.ts';
+import { explainFailure } from '../run/run-bug.ts';
+import type { Invocation } from './invocation.ts';
+import { printError } from './print-error.ts';
+
+/** What is known of the run of a command while it works. */
+export interface Attempt {
+  readonly onEvent: (event: RunEvent) => void;
+  /** To be called when the command has printed its result itself. */
+  printed(): void;
+}
+
+export interface JsonResultOptions {
+  readonly json: boolean;
+  /** Null where the command names a run. */
+  readonly job: string | null;
+}
+
+/**
+ * Does the work of a command with `--json`, whose last line of standard output is an object in every case: when the work
+ * rejects before it has printed its result, the object says why, with `run: null` where none began. Without `json` it
+ * rejects as the work does.
+ */
+export async function withJsonResult(
+  { terminal, program }: Invocation,
+  { json, job }: JsonResultOptions,
+  work: (attempt: Attempt) => Promise<number>,
+): Promise<number> {
+  const startedAt = performance.now();
+  let known: Pick<FailedCommand, 'run' | 'job' | 'applied' | 'rejected'> = {
+    ...{ run: null, job, applied: 0, rejected: 0 },
+  };
+  let hasPrinted = false;
+  const attempt: Attempt = {
+    onEvent(event) {
+      if (event.type === 'begun') known = { ...known, run: event.run.id, job: event.run.job };
+      if (event.type === 'progress') known = { ...known, ...event.records };
+    },
+    printed() {
+      hasPrinted = true;
+    },
+  };
+  try {
+    return await work(attempt);
+  } catch (error) {
+    if (!json || hasPrinted) throw error;
+    const code = printError(terminal, error, program);
+    const durationMs = Math.round(performance.now() - startedAt);
+    const summary = failureSummary({
+      ...known,
+      ...{ status: statusOf(error), durationMs, error: explainFailure(error) },
+    });
+    terminal.out(`${JSON.stringify(summary)}\n`);
+    return code;
+  }
+}
+
+function statusOf(error: unknown): RunStatus {
+  if (error instanceof InterruptedError) return 'interrupted';
+  return error instanceof SafetyLimitError ? 'stopped' : 'failed';
+}
