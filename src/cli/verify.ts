@@ -8,7 +8,7 @@ export async function verify(
   name: string,
   { sample, json }: { readonly sample: number; readonly json?: true },
 ): Promise<number> {
-  return await runCommand(invocation, json === true, async () => {
+  return await runCommand(invocation, { json: json === true, job: name }, async () => {
     const { verifyRun } = await import('../run/verify-run.ts');
     return async ({ context, workspace }) => {
       const job = workspace.job(name);
