@@ -24,7 +24,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'report-not-written':
         return log.warn({ run, job, problem: event.problem }, 'its report could not be written');
       case 'progress': {
-        if (clock() - loggedAt < PROGRESS_EVERY_MS) return;
+        if (Math.abs(clock() - loggedAt) < PROGRESS_EVERY_MS) return;
         loggedAt = clock();
         const { step, done, total, unit } = event;
         return log.info({ run, job, step, done, total, unit }, 'progress');

@@ -35,6 +35,15 @@ it('a session ends after a working day, however busy it is', () => {
   expect(sessions.find(id, true)).toBeUndefined();
 });
 
+it('a session ends when the clock was put back: nobody knows how long it was idle', () => {
+  const { sessions, wait } = setup();
+  const { id } = sessions.begin(true);
+  wait(-30_000);
+  expect(sessions.find(id, false)).toBeDefined();
+  wait(-3_600_000);
+  expect(sessions.find(id, true)).toBeUndefined();
+});
+
 it('the oldest of too many sessions makes room', () => {
   const { sessions } = setup();
   const first = sessions.begin(true);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JobSchedules } from '../../src/config/job/schedules.ts';
+import { type JobSchedules, nextTick } from '../../src/config/job/schedules.ts';
 import { type KeptSchedule, planScheduleChanges } from '../../src/queue/schedules/plan-schedule-changes.ts';
 
 const NOW = 1_000_000;
@@ -27,6 +27,18 @@ describe('the changes of schedules', () => {
       const changes = planScheduleChanges(files, [{ ...kept, ...change }], NOW);
       expect(changes).toEqual([{ kind: 'set', schedule: nightly, overdue }]);
     }
+  });
+
+  it('set again what a clock that was ahead has put off beyond the tick that is due', () => {
+    const files = { ...NONE, scheduled: [nightly] };
+    const [due, dayMs] = [nextTick(nightly, NOW), 86_400_000];
+    const changes = (next: number, now = NOW) => planScheduleChanges(files, [{ ...kept, next }], now);
+    expect(changes(due)).toEqual([]);
+    expect(changes(due + dayMs)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
+    expect(changes(due + 40 * dayMs)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
+    // Another worker, whose clock is a little ahead, has seen the tick come.
+    expect(changes(due + dayMs, due - 60_000)).toEqual([]);
+    expect(changes(due + 2 * dayMs, due - 60_000)).toHaveLength(1);
   });
 
   it('remove what its file no longer schedules, but nothing that is broken', () => {

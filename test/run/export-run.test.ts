@@ -132,6 +132,18 @@ describe('a run that keeps history', () => {
     expect(runs.filter(({ status }) => status !== 'done')).toEqual([]);
   });
 
+  it('that was taken while the clock was ahead is completed, and a new one is taken', async () => {
+    const { context, request, time, path, lines } = await setup();
+    await writeFile(path, 'id,read_at\n1,20');
+    time.now += 40 * 24 * 60 * MINUTE;
+    expect((await exportRun(context, request)).run).toMatchObject({ id: 'run-1', status: 'failed' });
+    await writeFile(path, 'id,read_at\n');
+    time.now -= 40 * 24 * 60 * MINUTE;
+    expect((await exportRun(context, request)).run).toMatchObject({ id: 'run-2', status: 'done' });
+    const moments = (await lines()).map((line) => line.split(',')[1]?.slice(0, 10));
+    expect(moments).toEqual(['2030-02-11', '2030-02-11', '2030-01-02', '2030-01-02']);
+  });
+
   it('loses none of its readings, however many nights they could not be written', async () => {
     const { context, request, time, path, lines } = await setup();
     const nights = 24;

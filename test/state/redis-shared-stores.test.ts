@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisState } from '../../src/state/redis.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
@@ -61,6 +62,30 @@ describeWithRedis('what processes agree on about a store', () => {
     // Two places are a fifth of a second; the line began to move when the first asked.
     for (const [turn, afterMs] of given.entries()) expect(afterMs).toBeGreaterThan(turn * 200 - 150);
     expect(given.at(-1)).toBeLessThanOrEqual(19 * 200 + 1);
+  });
+
+  it('waits no longer than a pause or the line was long when the clock of Redis was put back', async () => {
+    await using all = await setup();
+    const shared = all.one.sharedStore(SHOP);
+    shared?.announce(3_000);
+    await expect.poll(() => all.heard).toEqual([3_000]);
+    await shared?.reserve(10, 20);
+    // What both keys would look like had the clock been a day ahead when they were written.
+    const client = new Redis(server.url);
+    const dayMs = 86_400_000;
+    for (const key of await client.keys(`shared-${opened}:*`)) {
+      const value = (await client.get(key)) ?? '';
+      const ahead = value.includes(' ') ? value.split(' ').map((at) => Number(at) + dayMs * 1_000) : [value];
+      await client.set(key, ahead.join(' '), 'PX', (await client.pttl(key)) + dayMs);
+    }
+    client.disconnect();
+    const late: number[] = [];
+    all.one.sharedStore(SHOP)?.listen((forMs) => late.push(forMs));
+    await expect.poll(() => late.length).toBe(1);
+    expect(late[0]).toBeLessThanOrEqual(3_000);
+    const reserved = await shared?.reserve(10, 1);
+    expect(reserved?.afterMs).toBeGreaterThan(0);
+    expect(reserved?.afterMs).toBeLessThanOrEqual(2_000);
   });
 
   it('holds requestsPerSecond over two processes', async () => {

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/errors.ts';
 import { shardLockName, targetLockName } from '../../src/state/lock-names.ts';
 import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
@@ -171,6 +171,22 @@ describeWithRedis('the shared state', () => {
     expect(await other.locks.tryAcquire('target', HOLDER)).toEqual({ heldBy: HOLDER });
     const signal = AbortSignal.timeout(5_000);
     await other.locks.acquire('target', HOLDER, { signal, onWait: () => {} });
+  });
+
+  it.each([1, -1])('keeps a lock when the wall clock is put forward or back (%i day)', async (days) => {
+    await using state = await openRedisState(fresh());
+    const lock = await held(state.locks.tryAcquire('target', HOLDER));
+    const wall = vi.spyOn(Date, 'now');
+    const real = performance.timeOrigin;
+    wall.mockImplementation(() => real + performance.now() + days * 86_400_000);
+    try {
+      expect(lock.isHeld()).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      expect(lock.isHeld()).toBe(true);
+    } finally {
+      wall.mockRestore();
+    }
+    expect(lock.isHeld()).toBe(true);
   });
 
   it('is held together by processes of one run, on several machines', async () => {

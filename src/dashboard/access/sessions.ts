@@ -8,6 +8,8 @@ export const LONGEST_MS = 12 * 60 * 60_000;
 /** More at once are nobody's browsers; the oldest makes room. */
 const MOST = 200;
 const ID_BYTES = 32;
+/** A clock that was put back by more cannot say how long somebody has been idle. */
+const PUT_BACK_MS = 60_000;
 
 /** Somebody who has signed in, in one browser. */
 export interface Session extends Viewer {
@@ -29,7 +31,7 @@ export interface Sessions {
 export function createSessions(clock: () => number): Sessions {
   const byId = new Map<string, Session>();
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
-    now - begunAt >= LONGEST_MS || now - seenAt >= IDLE_MS;
+    now - begunAt >= LONGEST_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
   return {
     begin(canAct) {
       const now = clock();

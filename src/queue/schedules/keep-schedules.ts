@@ -84,7 +84,9 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
   const look = async (): Promise<void> => {
     try {
       const present = await version();
-      if (present === seen && clock() - comparedAt < COMPARE_EVERY_MS) return;
+      const sinceMs = clock() - comparedAt;
+      // Below 0 when the clock was put back: what the queue keeps is to be looked at then, too.
+      if (present === seen && sinceMs >= 0 && sinceMs < COMPARE_EVERY_MS) return;
       if (!(await compare())) return;
       seen = present;
       comparedAt = clock();

@@ -1,4 +1,7 @@
-import type { JobSchedule, JobSchedules } from '../../config/job/schedules.ts';
+import { type JobSchedule, type JobSchedules, nextTick } from '../../config/job/schedules.ts';
+
+/** The clocks of workers differ: a tick that one has seen come may lie ahead for another. */
+const CLOCKS_DIFFER_MS = 10 * 60 * 1_000;
 
 /** A schedule as the queue keeps it. */
 export interface KeptSchedule {
@@ -19,7 +22,8 @@ export type ScheduleChange =
 
 /**
  * What to change so that the queue keeps what the files say. What is the same is left alone, since setting it again
- * would throw an overdue tick away; the schedule of a job whose file is broken at the moment stays as it is.
+ * would throw an overdue tick away; the schedule of a job whose file is broken at the moment stays as it is. A next tick
+ * beyond the one that is due is of a clock that was ahead: without help the job would not run until then.
  */
 export function planScheduleChanges(
   { scheduled, unscheduled, broken }: JobSchedules,
@@ -29,7 +33,8 @@ export function planScheduleChanges(
   const known = new Map(kept.map((schedule) => [schedule.job, schedule]));
   const sets = scheduled.flatMap((schedule): ScheduleChange[] => {
     const present = known.get(schedule.job);
-    if (present !== undefined && isSame(schedule, present) && !present.stalled) return [];
+    const isKept = present !== undefined && isSame(schedule, present) && !present.stalled;
+    if (isKept && !isTooLate(schedule, present, now)) return [];
     return [{ kind: 'set', schedule, overdue: present?.next !== undefined && present.next <= now }];
   });
   const staying = new Set([...scheduled, ...broken].map(({ job }) => job));
@@ -42,6 +47,10 @@ export function planScheduleChanges(
       because: withoutSchedule.has(job) ? ('unscheduled' as const) : ('gone' as const),
     }));
   return [...sets, ...removals];
+}
+
+function isTooLate(schedule: JobSchedule, { next }: KeptSchedule, now: number): boolean {
+  return next !== undefined && next > nextTick(schedule, now + CLOCKS_DIFFER_MS);
 }
 
 function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {

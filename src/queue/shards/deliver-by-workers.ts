@@ -88,9 +88,9 @@ async function stopWorkers(
 ): Promise<boolean> {
   const error = reason instanceof Error ? reason.message : String(reason);
   await context.state.runs.update(run.id, { error });
-  const deadline = context.clock() + QUIET_WITHIN_MS;
+  const deadline = performance.now() + QUIET_WITHIN_MS;
   while ((await round.withdraw()) > 0) {
-    if (context.clock() > deadline) return false;
+    if (performance.now() > deadline) return false;
     await sleep(POLL_MS);
   }
   return true;

@@ -69,7 +69,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     const run = await runs.get(queued.data.run);
     if (!maySend(run)) return { status: 'obsolete' };
     const ids = { run: run.id, job: run.job, shard };
-    const startedAt = context.clock();
+    const startedAt = performance.now();
     const signal = jobSignal(context.signal, cancelled);
     try {
       const result = await deliver(run, shard, signal);
@@ -77,7 +77,10 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
         await queued.moveToDelayed(context.clock() + HELD_MS, token);
         throw new DelayedError();
       }
-      log.info({ ...ids, status: result.status, durationMs: context.clock() - startedAt }, 'shard ended');
+      log.info(
+        { ...ids, status: result.status, durationMs: Math.round(performance.now() - startedAt) },
+        'shard ended',
+      );
       return result;
     } catch (error) {
       if (error instanceof DelayedError) throw error;

@@ -24,7 +24,9 @@ export async function continueOrBeginExport(
       if (run.status === 'running') await supersedeEmptied(context, run);
       continue;
     }
-    if (context.clock() - (run.stagedAt ?? 0) >= FRESH_MS) continue;
+    const ageMs = context.clock() - (run.stagedAt ?? 0);
+    // Below 0 the clock was put back: nobody knows how old it is.
+    if (ageMs < 0 || ageMs >= FRESH_MS) continue;
     return await continueInstead(context, begun, run);
   }
   return begun;

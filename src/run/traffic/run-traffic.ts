@@ -29,8 +29,10 @@ export class RunTraffic {
 
   constructor(folder: RunFolder, clock: () => number) {
     this.#folder = folder;
-    this.#clock = clock;
-    this.#seenAt = clock();
+    const [began, steady] = [clock(), performance.now()];
+    // Clocks are put forward and back; what is drawn goes on.
+    this.#clock = () => began + Math.round(performance.now() - steady);
+    this.#seenAt = began;
     this.#writtenAt = this.#seenAt;
     this.#current = this.#log.at(this.#seenAt, this.#seenAt);
   }

@@ -26,9 +26,9 @@ export interface RedisKeys {
   lock(name: string): string;
   /** Which version of Storeferry's keys these are (fold-targets.ts). */
   version(): string;
-  /** Empty, with an expiry: nobody sends to the store. Also the channel on which that is told. */
+  /** How long it lasts in milliseconds, with an expiry: nobody sends to the store. Also the channel on which that is told. */
   pause(store: string): string;
-  /** When the next place in the line to the store is free, in microseconds by Redis's clock. */
+  /** When the next place in the line to the store is free, and when that was written, in microseconds by Redis's clock. */
   line(store: string): string;
 }
 
@@ -49,6 +49,6 @@ export function redisKeys(prefix: string): RedisKeys {
     lock: (name) => `${prefix}:lock:${name}`,
     version: () => `${prefix}:version`,
     pause: (store) => `${prefix}:pause:${store}`,
-    line: (store) => `${prefix}:line:${store}`,
+    line: (store) => `${prefix}:places:${store}`,
   };
 }

@@ -46,7 +46,7 @@ export function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd 
     loss.abort(new LockedError(`The lock ${name} was lost: it was not renewed in time.${trouble}`, { hint }));
   };
   const isHeld = () => {
-    if (held && elapsedMs(lastConfirmed, presentMoment()) >= leaseMs) lose();
+    if (held && elapsedMs(lastConfirmed) >= leaseMs) lose();
     return held;
   };
   const renewOnce = async () => {

@@ -4,23 +4,41 @@ import type { SharedStore } from '../shared-store.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 
+/**
+ * KEYS: pause. Milliseconds that are left of it: an expiry that lies further ahead than the pause was long is one of a
+ * clock that was put back since.
+ */
+const LEFT_OF_PAUSE = `
+local function left()
+  local length = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+  return math.min(redis.call('PTTL', KEYS[1]), length)
+end`;
+
 /** KEYS: pause. ARGV: milliseconds, channel, message. The longest pause counts. */
-const PAUSE_SCRIPT = `
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '', 'PX', ARGV[1]) end
+const PAUSE_SCRIPT = `${LEFT_OF_PAUSE}
+if left() < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[1]) end
 return redis.call('PUBLISH', ARGV[2], ARGV[3])`;
+
+const LEFT_SCRIPT = `${LEFT_OF_PAUSE}
+return left()`;
 
 /**
  * KEYS: line. ARGV: places a second, most places. The line is the moment, by Redis's clock in microseconds, at which
- * its next place is free; who comes takes places from there on, so that no two processes ever have the same one.
+ * its next place is free; who comes takes places from there on, so that no two processes ever have the same one. It
+ * says when it was written, too: when that is ahead, the clock was put back since, and the line with it.
  */
 const RESERVE_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local gap = 1000000 / tonumber(ARGV[1])
 local places = tonumber(ARGV[2])
-local first = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
+local free, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+free, written = tonumber(free or 0), tonumber(written or 0)
+if written > now then free = free - (written - now) end
+local first = math.max(now, free)
 local next = first + places * gap
-redis.call('SET', KEYS[1], string.format('%.0f', next), 'PX', math.ceil((next - now) / 1000) + 1000)
+local line = string.format('%.0f %.0f', next, now)
+redis.call('SET', KEYS[1], line, 'PX', math.ceil((next - now) / 1000) + 1000)
 return math.ceil((first - now) / 1000)`;
 
 /** The stores that processes share, by their identity. */
@@ -72,7 +90,7 @@ export function redisSharedStores(connection: RedisConnection, keys: RedisKeys):
           const callbacks = listenOn(pause);
           callbacks.add(onPause);
           const present = async () => {
-            const forMs = await client.pttl(pause);
+            const forMs = Number(await client.eval(LEFT_SCRIPT, 1, pause));
             if (forMs > 0 && callbacks.has(onPause)) onPause(forMs);
           };
           present().catch(() => {});

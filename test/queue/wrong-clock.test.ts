@@ -1,0 +1,34 @@
+import { expect, it, vi } from 'vitest';
+import { openQueues } from '../../src/queue/open-queues.ts';
+import { keepSchedules } from '../../src/queue/schedules/keep-schedules.ts';
+import { openRedisState } from '../../src/state/redis.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+
+const DAY_MS = 86_400_000;
+const NIGHTLY = { job: 'nightly', cron: '15 2 * * *', timezone: 'UTC' };
+const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+describeWithRedis('a schedule that was set while the clock was ahead', () => {
+  it('is due on the next day all the same once the clock is right', async () => {
+    await using redis = await startRedis({ aof: false });
+    await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
+    await using state = await openRedisState({ url: redis.url, prefix: 'test' });
+    let version = 0;
+    const keep = async () => {
+      const keeper = await keepSchedules({
+        ...{ queues, locks: state.locks, clock: Date.now, log: LOG, onRead: () => {}, newRunId: () => 'id' },
+        readSchedules: () => ({ scheduled: [NIGHTLY], unscheduled: [], broken: [] }),
+        version: async () => String(++version),
+      });
+      await keeper.close();
+      return (await queues.ticks().getJobSchedulers())[0]?.next ?? 0;
+    };
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 40 * DAY_MS });
+    const ahead = await keep().finally(() => vi.useRealTimers());
+    expect(ahead).toBeGreaterThan(Date.now() + 39 * DAY_MS);
+    const right = await keep();
+    expect(right).toBeGreaterThan(Date.now());
+    expect(right).toBeLessThanOrEqual(Date.now() + DAY_MS);
+    expect(await queues.runs.count()).toBe(0);
+  });
+});
