@@ -24,7 +24,12 @@ export async function openSqliteState(folder: string, meanwhile?: () => Promise<
     });
   }
   const [thread] = await Promise.all([startDatabaseThread(join(folder, 'state.db')), meanwhile?.()]);
-  const locks = createSqliteLocks(locksFolder);
+  const locks = createSqliteLocks(folder, {
+    lockRow: (...args) => thread.call('lockRow', ...args),
+    takeLock: (...args) => thread.call('takeLock', ...args),
+    moveLock: (...args) => thread.call('moveLock', ...args),
+    freeLock: (...args) => thread.call('freeLock', ...args),
+  });
   return {
     ledger: (target) => ledger(thread, target),
     runs: runs(thread, locks),

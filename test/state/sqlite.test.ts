@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -252,6 +261,73 @@ describe('the embedded state', () => {
     const attempt = await state.locks.tryAcquire('target', { job: 'nightly', run: 'run-1' });
     expect(attempt).toEqual({ heldBy: { job: 'of-child', run: 'run-of-child' } });
     expect(readdirSync(join(opening.folder, 'locks')).length).toBeGreaterThan(0);
+  });
+
+  describe('whose lock files are deleted', () => {
+    const OTHER = { job: 'nightly', run: 'run-1' };
+    const OF_CHILD = { heldBy: { job: 'of-child', run: 'run-of-child' } };
+    const deleteLocks = (folder: string) => rmSync(join(folder, 'locks'), { recursive: true });
+
+    it('keeps the lock of a process that lives, however often', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      await using state = await openSqliteState(opening.folder);
+      for (const _time of range(3)) {
+        deleteLocks(opening.folder);
+        expect(await state.locks.tryAcquire('target', OTHER)).toEqual(OF_CHILD);
+        deleteLocks(opening.folder);
+        expect(await state.locks.holderOf('target')).toEqual(OF_CHILD.heldBy);
+      }
+      expect(child.lines).toEqual(['held']);
+    });
+
+    it('gives the lock of a dead process away', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      await child.end();
+      deleteLocks(opening.folder);
+      await using state = await openSqliteState(opening.folder);
+      expect(await state.locks.holderOf('target')).toBeUndefined();
+      const lock = await state.locks.tryAcquire('target', OTHER);
+      expect('isHeld' in lock && lock.isHeld()).toBe(true);
+    });
+
+    it('tells a process that was stopped meanwhile that another one has its lock', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      child.kill('SIGSTOP');
+      deleteLocks(opening.folder);
+      await using state = await openSqliteState(opening.folder);
+      const lock = await state.locks.tryAcquire('target', OTHER);
+      child.kill('SIGCONT');
+      await child.saying('lost');
+      expect('isHeld' in lock && lock.isHeld()).toBe(true);
+    });
+
+    it.each(['deleted', 'replaced by another'])(
+      'has lost its locks when its database is %s',
+      async (what) => {
+        const opening = await fresh();
+        await using child = startChild(opening, 'hold', 'target');
+        await child.saying('held');
+        if (what === 'deleted') rmSync(opening.folder, { recursive: true });
+        else {
+          for (const name of ['state.db', 'state.db-wal', 'state.db-shm']) {
+            renameSync(join(opening.folder, name), join(opening.folder, `aside-${name}`));
+          }
+        }
+        await using state = await openSqliteState(opening.folder);
+        await child.saying('lost');
+        // It holds the file until what it has under way is over.
+        expect(await state.locks.tryAcquire('target', OTHER)).toEqual({ heldBy: null });
+        await child.end();
+        const lock = await state.locks.tryAcquire('target', OTHER);
+        expect('isHeld' in lock && lock.isHeld()).toBe(true);
+      },
+    );
   });
 });
 

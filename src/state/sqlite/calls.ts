@@ -1,9 +1,10 @@
 import type { SqliteLedger } from './ledger.ts';
+import type { SqliteLockRows } from './lock-rows.ts';
 import type { SqliteOutcomes } from './outcomes.ts';
 import type { SqliteRuns } from './runs.ts';
 
 /** Everything the thread of the database does. */
-export interface SqliteCalls extends SqliteLedger, SqliteRuns, SqliteOutcomes {}
+export interface SqliteCalls extends SqliteLedger, SqliteRuns, SqliteOutcomes, SqliteLockRows {}
 
 /** A call on its way to the thread. */
 export type SqliteCall = {
@@ -66,6 +67,14 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.changedIds(...call.args);
     case 'changedIdCount':
       return calls.changedIdCount(...call.args);
+    case 'lockRow':
+      return calls.lockRow(...call.args);
+    case 'takeLock':
+      return calls.takeLock(...call.args);
+    case 'moveLock':
+      return calls.moveLock(...call.args);
+    case 'freeLock':
+      return calls.freeLock(...call.args);
     default:
       return call satisfies never;
   }

@@ -1,28 +1,51 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import { LockedError } from '../../model/errors.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
+import type { LockRow, SqliteLockRows } from './lock-rows.ts';
 import { asStateError, isBusy } from './sqlite-error.ts';
 
 const POLL_MS = 200;
 /** Longer than it takes to open and close a lock. */
 const PROBE_MS = 20;
+/** A holder looks so often whether its file is still there, and before a write to the store when that was longer ago. */
+const LOOK_EVERY_MS = 250;
+const LOOKED_JUST_NOW_MS = 100;
+/** Whoever finds the file of a holder deleted gives it so long to lock the file that takes its place. */
+const RECLAIM_MS = 3_000;
+/** How long a holder waits for that file: another process may have it for a moment. */
+const RECLAIM_TIMEOUT_MS = 50;
 
-const HOLDER = z.object({ job: z.string(), run: z.string() });
+/** What the database knows of locks, by way of its thread. */
+export type LockRows = {
+  readonly [Method in keyof SqliteLockRows]: (
+    ...args: Parameters<SqliteLockRows[Method]>
+  ) => Promise<ReturnType<SqliteLockRows[Method]>>;
+};
 
 /** A lock that this process has, and how often. */
 interface Held {
-  readonly database: DatabaseSync;
   readonly holder: LockHolder;
   readonly token: string;
   readonly together: boolean;
-  readonly holderFile: string;
+  readonly path: string;
+  readonly loss: AbortController;
+  database: DatabaseSync;
+  file: string;
+  lookedAt: number;
   times: number;
 }
+
+/** A lock whose row names a holder, while the file that holder has locked is gone. */
+interface Orphan extends Pick<LockRow, 'job' | 'run'> {
+  readonly orphan: string;
+}
+
+type Attempt = Lock | Orphan | { readonly heldBy: LockHolder | null };
 
 /** The locks of the embedded state. */
 export interface SqliteLocks extends Locks {
@@ -33,37 +56,103 @@ export interface SqliteLocks extends Locks {
 
 /**
  * Each lock is an exclusive transaction on a database file of its own, so it is the operating system's: gone with
- * the process, however it ends, and kept while the process is merely stopped. A holder file beside it says who it is.
+ * the process, however it ends, and kept while the process is merely stopped. A row in the state database says who holds
+ * it, and by which file, so that it outlives the file: where somebody has deleted the file, a holder that lives makes it
+ * anew and goes on, and others wait for that before they take the lock. Where the whole state was deleted or replaced,
+ * the holder has lost the lock: what it would write down is gone.
  */
-export function createSqliteLocks(folder: string): SqliteLocks {
+export function createSqliteLocks(folder: string, rows: LockRows): SqliteLocks {
+  const locksFolder = join(folder, 'locks');
+  const statePath = join(folder, 'state.db');
+  const stateFile = fileAt(statePath);
   const heldLocks = new Map<string, Held>();
+  let lookout: NodeJS.Timeout | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
 
-  const free = (name: string, held: Held) => {
-    if (heldLocks.get(name) !== held) return;
-    heldLocks.delete(name);
-    rmSync(held.holderFile, { force: true });
-    held.database.close();
+  /** One at a time, so that calls of one process for one lock do not take each other for strangers. */
+  const inTurn = (...request: Parameters<typeof attempt>): Promise<Attempt> => {
+    const next = turn.then(() => attempt(...request));
+    turn = next.catch(() => {});
+    return next;
   };
+
+  const free = (name: string, held: Held): boolean => {
+    if (heldLocks.get(name) !== held) return false;
+    heldLocks.delete(name);
+    if (heldLocks.size === 0) clearInterval(lookout);
+    held.database.close();
+    return true;
+  };
+  const loseToAnother = (name: string, held: Held): void => {
+    const hint = 'Let that process end, then run again.';
+    const message = `The lock ${name} was lost: its file was deleted, and another process has taken it.`;
+    held.loss.abort(new LockedError(message, { hint }));
+  };
+  const loseState = (held: Held): void => {
+    const hint =
+      'Run again: without the state everything is sent once more, with an older one what it does not know.';
+    const message = `${statePath} was deleted or replaced while this process worked with it: nothing more is sent.`;
+    held.loss.abort(new LockedError(message, { hint }));
+  };
+  const look = (name: string, held: Held): void => {
+    if (held.loss.signal.aborted) return;
+    held.lookedAt = performance.now();
+    if (fileAt(statePath) !== stateFile) {
+      loseState(held);
+    }
+    if (fileAt(held.path) !== held.file) reclaim(name, held);
+  };
+  /** Locks the file that took the place of the deleted one, though the state be lost: until what is under way is over. */
+  const reclaim = (name: string, held: Held): void => {
+    const database = reopen(held.path);
+    const file = fileAt(held.path);
+    if (database === undefined || file === undefined) {
+      database?.close();
+      loseToAnother(name, held);
+      return;
+    }
+    held.database.close();
+    held.database = database;
+    held.file = file;
+    rows.moveLock(name, held.token, file).then(
+      (moved) => moved || loseToAnother(name, held),
+      // Without the state nothing can be recorded: that ends the run.
+      () => {},
+    );
+  };
+  const lookAtAll = (): void => {
+    for (const [name, held] of heldLocks) look(name, held);
+  };
+
   const handle = (name: string, held: Held): Lock => {
     let left = false;
-    const release = async () => free(name, held);
+    const release = async () => {
+      // After that the row says nothing about a holder; a crash leaves the same behind as a row that was not written.
+      if (free(name, held)) await rows.freeLock(name, held.token).catch(() => {});
+    };
     return {
       fence: { name, token: held.token },
-      // The operating system takes no lock away from a process that lives.
-      lost: new AbortController().signal,
-      isHeld: () => !left && heldLocks.get(name) === held,
+      lost: held.loss.signal,
+      isHeld() {
+        if (left || heldLocks.get(name) !== held) return false;
+        if (performance.now() - held.lookedAt >= LOOKED_JUST_NOW_MS) look(name, held);
+        return !held.loss.signal.aborted;
+      },
       release,
       async leave() {
         if (left) return;
         left = true;
         held.times -= 1;
-        if (held.times === 0) free(name, held);
+        if (held.times === 0) await release();
       },
       [Symbol.asyncDispose]: release,
     };
   };
 
-  const attempt = (...[name, holder, options]: Parameters<Locks['tryAcquire']>) => {
+  const attempt = async (
+    [name, holder, options]: Parameters<Locks['tryAcquire']>,
+    supersedes: string | null = null,
+  ): Promise<Attempt> => {
     const together = options?.together ?? false;
     const own = heldLocks.get(name);
     if (own !== undefined) {
@@ -71,23 +160,62 @@ export function createSqliteLocks(folder: string): SqliteLocks {
       own.times += 1;
       return handle(name, own);
     }
-    const file = join(folder, fileName(name));
-    const holderFile = `${file}.holder.json`;
-    const database = openExclusively(`${file}.lock`);
-    if (database === undefined) return { heldBy: readHolder(holderFile) };
-    writeHolder(holderFile, holder);
-    const held = { database, holder, token: randomUUID(), together, holderFile, times: 1 };
+    const path = join(locksFolder, fileName(name));
+    const known = await rows.lockRow(name);
+    if (known !== undefined && known.token !== null && known.token !== supersedes) {
+      // Its file is not to be made, let alone locked, before its holder had time to do so.
+      if (fileAt(path) !== known.file) return { orphan: known.token, job: known.job, run: known.run };
+    }
+    const database = openExclusively(path);
+    if (database === undefined) return { heldBy: holderIn(await rows.lockRow(name)) };
+    const file = fileAt(path);
+    const token = randomUUID();
+    const { job, run } = holder;
+    if (file === undefined || !(await takes(name, { token, job, run, file }, supersedes, database))) {
+      database.close();
+      return { heldBy: holderIn(await rows.lockRow(name)) };
+    }
+    const lookedAt = performance.now();
+    const loss = new AbortController();
+    const held: Held = { holder, token, together, path, loss, database, file, lookedAt, times: 1 };
     heldLocks.set(name, held);
+    if (heldLocks.size === 1) lookout = setInterval(lookAtAll, LOOK_EVERY_MS).unref();
     return handle(name, held);
+  };
+  const takes = async (name: string, row: LockRow, supersedes: string | null, database: DatabaseSync) => {
+    try {
+      return await rows.takeLock(name, row, supersedes);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  };
+
+  /** Waits until the holder has locked the file that takes the place of its own, or must be dead. */
+  const settle = async (
+    request: Parameters<Locks['tryAcquire']>,
+    { orphan, job, run }: Orphan,
+  ): Promise<Exclude<Attempt, Orphan>> => {
+    const deadline = performance.now() + RECLAIM_MS;
+    while (performance.now() < deadline) {
+      await sleep(LOOKED_JUST_NOW_MS);
+      const again = await inTurn(request);
+      if (!('orphan' in again)) return again;
+      if (again.orphan !== orphan) return { heldBy: { job: again.job, run: again.run } };
+    }
+    const last = await inTurn(request, orphan);
+    return 'orphan' in last ? { heldBy: { job, run } } : last;
   };
 
   const locks: Pick<Locks, 'tryAcquire'> = {
     async tryAcquire(...request) {
-      const first = attempt(...request);
+      const first = await inTurn(request);
+      if ('orphan' in first) return await settle(request, first);
       if (!('heldBy' in first)) return first;
       // Whoever only asks for the holder has the lock for a moment.
       await sleep(PROBE_MS);
-      return attempt(...request);
+      const second = await inTurn(request);
+      return 'orphan' in second ? await settle(request, second) : second;
     },
   };
   return {
@@ -95,15 +223,22 @@ export function createSqliteLocks(folder: string): SqliteLocks {
     async holderOf(name) {
       const own = heldLocks.get(name);
       if (own !== undefined) return own.holder;
-      const file = join(folder, fileName(name));
-      if (!existsSync(`${file}.lock`)) return undefined;
-      const database = openExclusively(`${file}.lock`);
-      if (database === undefined) return readHolder(`${file}.holder.json`);
+      const path = join(locksFolder, fileName(name));
+      const known = await rows.lockRow(name);
+      if (known !== undefined && known.token !== null && fileAt(path) !== known.file) {
+        await sleep(2 * LOOK_EVERY_MS);
+      }
+      if (fileAt(path) === undefined) return undefined;
+      const database = openExclusively(path);
+      if (database === undefined) return holderIn(await rows.lockRow(name));
       database.close();
       return undefined;
     },
     acquire: (...request) => pollForLock(locks, POLL_MS, request),
-    holds: ({ name, token }) => heldLocks.get(name)?.token === token,
+    holds({ name, token }) {
+      const held = heldLocks.get(name);
+      return held?.token === token && !held.loss.signal.aborted;
+    },
     releaseAll() {
       for (const [name, held] of heldLocks) free(name, held);
     },
@@ -111,42 +246,46 @@ export function createSqliteLocks(folder: string): SqliteLocks {
 }
 
 /** The connection that holds the lock, or undefined when another one does. */
-function openExclusively(file: string): DatabaseSync | undefined {
+function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { timeout: 0 });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    database = new DatabaseSync(path, { timeout: timeoutMs });
     // Nothing is ever written, so nothing needs a journal file.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
     database?.close();
     if (isBusy(error)) return undefined;
-    throw asStateError(error, file);
+    throw asStateError(error, path);
   }
+}
+
+/** The same for a file that was deleted; undefined also where it cannot be made, as in a workspace that is gone. */
+function reopen(path: string): DatabaseSync | undefined {
+  try {
+    const stateFolder = dirname(dirname(path));
+    // Not the folders above: what deletes a whole workspace is not to find it again.
+    if (fileAt(stateFolder) === undefined) mkdirSync(stateFolder, { mode: 0o700 });
+    return openExclusively(path, RECLAIM_TIMEOUT_MS);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells files apart that come to the same path one after the other; undefined where there is none. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+/** Null while a new holder has not yet said who it is. */
+function holderIn(row: LockRow | undefined): LockHolder | null {
+  return row === undefined || row.token === null ? null : { job: row.job, run: row.run };
 }
 
 /** Readable, and one to one: names may hold characters that file names may not. */
 function fileName(name: string): string {
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
-  return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${digest}`;
-}
-
-/** A disk too full for it takes nothing but the name from whoever waits. */
-function writeHolder(file: string, { job, run }: LockHolder): void {
-  const written = `${file}.${process.pid}`;
-  try {
-    writeFileSync(written, JSON.stringify({ job, run }));
-    renameSync(written, file);
-  } catch {
-    rmSync(written, { force: true });
-  }
-}
-
-/** Null while a new holder has not yet said who it is. */
-function readHolder(file: string): LockHolder | null {
-  try {
-    return HOLDER.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch {
-    return null;
-  }
+  return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${digest}.lock`;
 }

@@ -68,4 +68,10 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // A target was a name, an address and a resource; now it is an identity of a store and a resource.
   FOLD_TARGETS,
+  // Who last took each lock, and by which file (locks.ts).
+  `
+  CREATE TABLE locks (
+    name TEXT PRIMARY KEY, token TEXT, job TEXT NOT NULL, run TEXT NOT NULL, file TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

@@ -4,6 +4,7 @@ import { createBodies } from './bodies.ts';
 import { type PlainError, perform, type SqliteAnswer, type SqliteCall } from './calls.ts';
 import { createJournal } from './journal.ts';
 import { createSqliteLedger } from './ledger.ts';
+import { createSqliteLockRows } from './lock-rows.ts';
 import { createNames } from './names.ts';
 import { openDatabase } from './open-database.ts';
 import { createSqliteOutcomes } from './outcomes.ts';
@@ -21,6 +22,7 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
     const calls = {
       ...createSqliteLedger(database, names, journal, bodies),
       ...createSqliteRuns(database),
+      ...createSqliteLockRows(database),
       ...createSqliteOutcomes(database, names, journal, bodies),
     };
     port.on('message', (call: SqliteCall | 'close') => {

@@ -1,0 +1,61 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { LockHolder } from '../state.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Who last took a lock, and the file it is held by. */
+export interface LockRow extends LockHolder {
+  /** Null once it was released. After a crash it stays: then the operating system has freed the file. */
+  readonly token: string | null;
+  /** The file itself, as `fileAt` names it: a file that was deleted and made again is another one. */
+  readonly file: string;
+}
+
+/** What the database knows of locks; locks.ts says what it is for. */
+export interface SqliteLockRows {
+  lockRow(name: string): LockRow | undefined;
+  /**
+   * Writes down that the lock is taken, by whoever has locked its file. False when somebody else holds it by another
+   * file, unless that is the token to supersede.
+   */
+  takeLock(name: string, taken: LockRow, supersedes: string | null): boolean;
+  /** The holder holds by another file from now on. False when it is the holder no more. */
+  moveLock(name: string, token: string, file: string): boolean;
+  freeLock(name: string, token: string): void;
+}
+
+/** The lock rows of an open database. */
+export function createSqliteLockRows(database: DatabaseSync): SqliteLockRows {
+  const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
+  const replace = database.prepare(
+    'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',
+  );
+  const move = database.prepare('UPDATE locks SET file = ? WHERE name = ? AND token = ?');
+  const free = database.prepare('UPDATE locks SET token = NULL WHERE name = ? AND token = ?');
+
+  const lockRow = (name: string): LockRow | undefined => {
+    const row = select.get(name);
+    if (row === undefined) return undefined;
+    const { token, job, run, file } = row;
+    return {
+      token: token === null ? null : String(token),
+      job: String(job),
+      run: String(run),
+      file: String(file),
+    };
+  };
+  return {
+    lockRow,
+    takeLock: (name, { token, job, run, file }, supersedes) =>
+      inTransaction(database, () => {
+        const known = lockRow(name);
+        const others = known !== undefined && known.token !== null && known.file !== file;
+        if (others && known.token !== supersedes) return false;
+        replace.run(name, token, job, run, file);
+        return true;
+      }),
+    moveLock: (name, token, file) => Number(move.run(file, name, token).changes) === 1,
+    freeLock(name, token) {
+      free.run(name, token);
+    },
+  };
+}
