@@ -99,9 +99,44 @@ interface Progress extends Ticket {
   /** Given when somebody listens. */
   requestId: string | null;
   attempts: number;
+  /** Aborts when the store has failed for too long. */
+  readonly patience: AbortSignal;
 }
 
 type Settled = Exclude<Verdict, { kind: 'failed' }>;
+type Unauthorized = Extract<Verdict, { kind: 'unauthorized' }>;
+
+/** A gateway's hiccup is over by then. */
+const CONFIRM_AFTER_MS = 1_000;
+
+function isOfKey(verdict: Settled): verdict is Unauthorized {
+  return verdict.kind === 'unauthorized' && verdict.status === 401;
+}
+
+function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
+  return new UnauthorizedError(`The store does not accept the API key (${status}): ${message}`, {
+    hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
+  });
+}
+
+/** A 401 that the next request did not confirm. */
+function unconfirmed({ status, message }: Unauthorized): Failure {
+  const failure = { retryAfterMs: undefined, mayHaveArrived: false, mayBeAtWork: false };
+  return { code: `store-${status}`, message, status, ...failure };
+}
+
+/** What the promise resolves with; rejects with the signal's reason when that aborts before. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void promise.then((value) => {
+      signal.removeEventListener('abort', onAbort);
+      resolve(value);
+    });
+  });
+}
 
 /** Sends requests until the store has its last word. */
 export interface Sender {
@@ -120,10 +155,16 @@ function statusOf(verdict: Verdict): number | null {
  */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
   const work = workTime();
-  const ask = async (request: SentRequest, options: SendOptions): Promise<Verdict> => {
+  /** Whether the key is wrong, while one request finds out. */
+  let confirmation: Promise<boolean> | null = null;
+  const ask = async (
+    request: SentRequest,
+    options: SendOptions,
+    { patience }: Progress,
+  ): Promise<Verdict> => {
     try {
       options.onRequest?.();
-      const answer = await exchange.send(request, options.signal);
+      const answer = await exchange.send(request, options.signal, patience);
       return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
@@ -147,7 +188,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       ? ask
       : async (request: SentRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
           const startedAt = clock.monotonic();
-          const verdict = await ask(request, options);
+          const verdict = await ask(request, options, progress);
           progress.requestId ??= randomUUID();
           onAttempt({
             requestId: progress.requestId,
@@ -167,6 +208,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     progress: Progress,
     options: SendOptions,
   ): Promise<Settled> => {
+    progress.patience.throwIfAborted();
     const entering = gate.enter(progress, options.stopping ?? options.signal);
     const admission = entering instanceof Promise ? await entering : entering;
     const sentAt = clock.monotonic();
@@ -176,6 +218,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const ms = clock.monotonic() - sentAt;
       options.onEnded?.(ms, verdict.kind === 'failed', progress.retry);
       if (verdict.kind !== 'failed') {
+        // Before the place is free for another: nothing is sent with a key that may be wrong.
+        if (isOfKey(verdict)) gate.hold();
         end = { kind: 'answered' };
         work.answeredIn(ms);
         return verdict;
@@ -196,6 +240,40 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     }
   };
 
+  /**
+   * A 401 may be that of a gateway: one further request decides for all that were answered so, while nothing else is
+   * sent. Rejects with AttemptFailed where the key was good after all.
+   */
+  const attemptWithKey = async (
+    request: SentRequest,
+    progress: Progress,
+    options: SendOptions,
+  ): Promise<Settled> => {
+    const verdict = await attempt(request, progress, options);
+    if (!isOfKey(verdict)) return verdict;
+    const { stopping = options.signal } = options;
+    if (confirmation !== null) {
+      if (await orAborted(confirmation, stopping)) return verdict;
+      throw new AttemptFailed(unconfirmed(verdict), true);
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    confirmation = promise;
+    progress.retry = true;
+    progress.confirms = true;
+    let again: Settled | null = null;
+    try {
+      await sleep(clock, CONFIRM_AFTER_MS, stopping, progress.patience);
+      again = await attempt(request, progress, options);
+      return again;
+    } finally {
+      const isWrong = again !== null && isOfKey(again);
+      progress.confirms = false;
+      confirmation = null;
+      gate.release(isWrong ? wrongKey(verdict) : undefined);
+      resolve(isWrong);
+    }
+  };
+
   const waitToRetry = async (
     { failure, usesRetry }: AttemptFailed,
     progress: Progress,
@@ -205,7 +283,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     const { stopping = options.signal } = options;
     const atWorkMs = failure.mayBeAtWork ? work.longestMs : 0;
     if (!usesRetry) {
-      if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping);
+      if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping, progress.patience);
       return;
     }
     progress.retriesUsed++;
@@ -213,7 +291,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     slot?.release();
     const { retryAfterMs = 0 } = failure;
     const retry = progress.retriesUsed;
-    await sleep(clock, retryDelayMs({ retry, random: random(), retryAfterMs, atWorkMs }), stopping);
+    const delayMs = retryDelayMs({ retry, random: random(), retryAfterMs, atWorkMs });
+    await sleep(clock, delayMs, stopping, progress.patience);
     await gate.grantRetry(stopping);
     await slot?.regain();
   };
@@ -225,7 +304,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         if (attemptNumber === 1) throw first;
         await waitToRetry(last, progress, options);
         try {
-          return await attempt(request, progress, options);
+          return await attemptWithKey(request, progress, options);
         } catch (error) {
           if (error instanceof AttemptFailed) last = error;
           throw error;
@@ -258,12 +337,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         };
       }
       case 'unauthorized':
-        throw new UnauthorizedError(
-          `The store does not accept the API key (${verdict.status}): ${verdict.message}`,
-          {
-            hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
-          },
-        );
+        throw wrongKey(verdict);
       default:
         throw new Error(`Unknown verdict: ${verdict satisfies never}`);
     }
@@ -274,15 +348,17 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const progress: Progress = {
         retry: false,
         suspect: false,
+        confirms: false,
         turn: options.turn ?? 0,
         retriesUsed: 0,
         mayHaveArrived: false,
         answeredBefore: null,
         requestId: null,
         attempts: 0,
+        patience: gate.begin(),
       };
       try {
-        return settle(await attempt(request, progress, options), false);
+        return settle(await attemptWithKey(request, progress, options), false);
       } catch (failed) {
         if (!(failed instanceof AttemptFailed)) throw failed;
         try {
@@ -292,6 +368,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
           const { code, message, mayBeAtWork: atWork } = error.failure;
           return { kind: 'unsent', reason: { code, message }, inDoubt: progress.mayHaveArrived, atWork };
         }
+      } finally {
+        gate.end();
       }
     },
   };

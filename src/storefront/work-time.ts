@@ -13,12 +13,13 @@ export interface WorkTime {
   answeredIn(ms: number): void;
 }
 
-/** A judgement that no answer has shaped yet. */
+/** A judgement that no answer has shaped yet: the longest time. */
 export function workTime(): WorkTime {
   let meanMs: number | null = null;
   return {
     get longestMs() {
-      return Math.min(LONGEST_WORK_MS, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * (meanMs ?? 0)));
+      if (meanMs === null) return LONGEST_WORK_MS;
+      return Math.min(LONGEST_WORK_MS, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * meanMs));
     },
     answeredIn(ms) {
       meanMs = meanMs === null ? ms : meanMs + WEIGHT * (ms - meanMs);

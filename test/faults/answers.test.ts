@@ -132,12 +132,37 @@ describe('what the store answers', () => {
       fired: store.fired(),
       measured: [
         none('refused requests sent again', askedAgain.length),
-        atMost(CONCURRENCY, 'requests once the key is revoked', store.requests.length - (revokedFrom - 1)),
+        atMost(
+          CONCURRENCY,
+          'requests once the key is revoked, but for the one that confirms it',
+          store.requests.length - (revokedFrom - 1) - 1,
+        ),
         none('rejections beyond the refusals', refused.length - refusedByTheStore.length),
         atLeast(6, 'refusals', refused.length),
       ],
     });
     expect(applied.endedBy).toBe('unauthorized');
+  });
+
+  it.concurrent('ends nothing when a 401 is that of a gateway', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
+    const seed = seedOf(context);
+    await using store = await startStore({ seed, latencyMs: { min: 1, max: 5 } });
+    for (const from of [1, 100, 333, 700]) {
+      store.misbehave({ name: '401 of a gateway', does: unauthorized, from, times: 1 });
+    }
+    const applied = await applyTo(store, upserts(1_000), CONCURRENCY, seededRandom(seed));
+    figure(context, {
+      invariant: 12,
+      seed,
+      fired: store.fired(),
+      measured: [
+        none('operations that were not applied', 1_000 - applied.count('applied')),
+        atMost(0, 'requests beyond one for each 401', store.figures().requests - 1_004),
+      ],
+    });
+    expect(applied.endedBy).toBeNull();
   });
 
   it.concurrent('is a delete that is done when it is 404, as after an answer that was lost', {

@@ -88,13 +88,15 @@ async function startServer({ first = '', again }: Trickle) {
     });
     if (!isFirst) return;
     trickled++;
-    socket.once('data', () => socket.write(first));
-    if (again === undefined) return;
-    const timer = setInterval(() => {
-      trickled++;
-      socket.write(again);
-    }, EVERY_MS);
-    socket.once('close', () => clearInterval(timer));
+    socket.once('data', () => {
+      socket.write(first);
+      if (again === undefined) return;
+      const timer = setInterval(() => {
+        trickled++;
+        socket.write(again);
+      }, EVERY_MS);
+      socket.once('close', () => clearInterval(timer));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

@@ -1,6 +1,7 @@
 import { createServer as createSocketServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UnauthorizedError } from '../../src/model/errors.ts';
+import { hurriedClock } from '../support/hurried-clock.ts';
 import {
   empty,
   errorAnswer,
@@ -77,7 +78,7 @@ describe('the storefront, before a store that misbehaves', () => {
     const { store, storefront } = await setup({ faults: [{ does: unauthorized, from: 2 }] });
     await storefront.upsertProduct(product('a'), { signal });
     await expect(storefront.upsertProduct(product('b'), { signal })).rejects.toThrow(UnauthorizedError);
-    expect(store.figures().requests).toBe(2);
+    expect(store.figures().requests).toBe(3);
   });
 
   it.each([
@@ -196,7 +197,7 @@ describe('the storefront, before a store that misbehaves', () => {
 
   it('reads no answer that is too large', async () => {
     const baseUrl = await serve((_, response) => response.end(`["${'x'.repeat(17 * 1024 * 1024)}"]`));
-    const storefront = connect(baseUrl);
+    const storefront = connect(baseUrl, { clock: hurriedClock(50) });
     expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({
       kind: 'unsent',
       reason: { code: 'answer-too-large' },

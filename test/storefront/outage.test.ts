@@ -77,8 +77,91 @@ describe('a store that fails', () => {
     const { results, clock } = await sendAll({ answer: () => unavailable, operations: 50 });
     const errors = results.map((result) => (result.status === 'rejected' ? result.reason : result.value));
     expect(errors.every((error) => error.code === 'store-unavailable')).toBe(true);
-    expect(clock.monotonic()).toBeGreaterThan(15 * MINUTE);
-    expect(clock.monotonic()).toBeLessThan(16 * MINUTE);
+    expect(clock.monotonic()).toBe(15 * MINUTE);
+  });
+
+  it.for<readonly [string, Scenario['answer'], string]>([
+    ['fails', () => unavailable, '503, no'],
+    [
+      'asks for a year with each answer',
+      () => ({ afterMs: 20, status: 503, retryAfter: String(365 * 86_400) }),
+      '503, no (Retry-After: 900 seconds or more)',
+    ],
+    [
+      'asks for ten minutes with each answer',
+      () => ({ afterMs: 20, status: 429, retryAfter: '600' }),
+      '429, no (Retry-After: 600 seconds or more)',
+    ],
+    ['never answers', () => ({ afterMs: 40_000, status: null }), 'the connection was lost'],
+    ['loses each connection late', () => ({ afterMs: 39_000, status: null }), 'the connection was lost'],
+    ['fails after it was well', ({ number }) => (number <= 30 ? ok : unavailable), '503, no'],
+    ['takes half a minute to fail', () => ({ afterMs: 30_000, status: 504 }), '504, no'],
+    ['proves nothing', () => ({ afterMs: 20, status: 200, body: '{"success":"false"}' }), '200'],
+  ])('ends the work within fifteen minutes when it %s', async ([name, answer, lastSeen], context) => {
+    let excess = 0;
+    let failures = 0;
+    for (const operations of [1, 3, 60, 400]) {
+      const { results, clock, requests } = await sendAll({ answer, operations });
+      const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+      const wentWell = lastSeen === '200' ? [] : requests.filter(({ status }) => status === 200);
+      const from = Math.max(0, ...wentWell.map(({ at }) => at + ok.afterMs));
+      // After a pause that lasts as long as patience there is one last try.
+      const lastTryMs = lastSeen.includes('900 seconds') ? 10_000 : 0;
+      expect(clock.monotonic()).toBeLessThanOrEqual(from + 15 * MINUTE + lastTryMs);
+      expect(clock.pending()).toBe(0);
+      if (operations < 10) continue;
+      expect(errors.length).toBeGreaterThan(0);
+      expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(['store-unavailable']));
+      expect(errors[0]?.message).toContain('for 15 minutes; last: ');
+      expect(errors[0]?.message).toContain(lastSeen);
+      failures += requests.length - wentWell.length;
+      const retries = requests.length - new Set(requests.map(({ path }) => path)).size;
+      const probes = clock.monotonic() / 1_000;
+      excess = Math.max(excess, (retries - 100 - probes) / operations);
+    }
+    figure(context, {
+      invariant: 15,
+      seed: null,
+      fired: { [`the store ${name}`]: failures },
+      measured: [atMost(0.1, 'retries beyond 100 and probes, of first attempts', excess)],
+    });
+  });
+
+  it('ends the work of a process that is asked to wait again and again', async () => {
+    let tell: (forMs: number) => void = () => {};
+    const sharedPause = {
+      announce: () => {},
+      listen: (onPause: (forMs: number) => void) => {
+        tell = onPause;
+        return () => {};
+      },
+    };
+    const { clock, sender, requests } = virtualStore({ answer: () => ok, sharedPause });
+    const { signal } = new AbortController();
+    tell(MINUTE);
+    const sent = sender.send({ method: 'POST', path: '/', body: '{}' }, { signal });
+    const ended = expect(sent).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringContaining('15 minutes; last: another worker was asked to wait'),
+    });
+    for (let minute = 0; minute < 16; minute++) {
+      tell(2 * MINUTE);
+      await clock.advance(MINUTE);
+    }
+    await ended;
+    expect(requests).toEqual([]);
+  });
+
+  it('loses no time of its patience to work that was long ago', async () => {
+    const { sender, clock } = virtualStore({
+      answer: ({ path, number }) => (path === '/poison' || number < 12 ? unavailable : ok),
+    });
+    const { signal } = new AbortController();
+    const send = (path: string) =>
+      clock.runUntil(sender.send({ method: 'POST', path, body: '{}' }, { signal }));
+    expect((await send('/poison')).kind).toBe('unsent');
+    await clock.advance(60 * MINUTE);
+    expect((await send('/later')).kind).toBe('ok');
   });
 
   it('gives new work its patience anew', async () => {

@@ -9,14 +9,14 @@ export const KEY = 'k3y-of-the-store';
 /** Never aborts. */
 export const { signal } = new AbortController();
 
-/** A storefront whose retry delays pass five hundred times faster. */
+/** A storefront whose delays pass two hundred times faster. */
 export function connect(baseUrl: string, options: Partial<StorefrontOptions> = {}) {
   const storefront = createStorefront({
     baseUrl,
     apiKey: KEY,
     userAgent: 'storeferry/1.2.3',
     limits: { concurrency: 8 },
-    clock: hurriedClock(500),
+    clock: hurriedClock(200),
     ...options,
   });
   onTestFinished(() => storefront.close());

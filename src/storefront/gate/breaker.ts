@@ -3,8 +3,6 @@ export const BREAKER_WINDOW = 20;
 export const BREAKER_FAILURES = BREAKER_WINDOW / 2;
 /** While open, the store is tried this often, one request at a time. */
 export const PROBE_EVERY_MS = 1_000;
-/** Open for this long, the store counts as unavailable. */
-export const PATIENCE_MS = 15 * 60_000;
 
 /**
  * Stops sending while the store is unwell. Closed: everything goes. Open: one probe at a time, at most one a
@@ -19,31 +17,27 @@ export interface Breaker {
   probeSent(now: number): void;
   /** How the probe ended; true when it closed the breaker. */
   probeEnded(ok: boolean): boolean;
-  /** Milliseconds until patience ends; Infinity while closed. */
-  patienceMs(now: number): number;
-  /** Patience begins anew, for work that comes after a run has given up. */
-  forgive(now: number): void;
 }
 
 /** A closed breaker. */
 export function breaker(): Breaker {
   let answers: boolean[] = [];
   let failures = 0;
-  let openedAt: number | null = null;
+  let isOpen = false;
   let probeUnderWay = false;
   let lastProbeAt = Number.NEGATIVE_INFINITY;
 
   return {
     get open() {
-      return openedAt !== null;
+      return isOpen;
     },
     answered(ok, now) {
-      if (openedAt !== null) return false;
+      if (isOpen) return false;
       answers.push(ok);
       if (!ok) failures++;
       if (answers.length > BREAKER_WINDOW && answers.shift() === false) failures--;
       if (failures < BREAKER_FAILURES) return false;
-      openedAt = now;
+      isOpen = true;
       lastProbeAt = now;
       return true;
     },
@@ -56,17 +50,11 @@ export function breaker(): Breaker {
     },
     probeEnded(ok) {
       probeUnderWay = false;
-      if (!ok || openedAt === null) return false;
-      openedAt = null;
+      if (!ok || !isOpen) return false;
+      isOpen = false;
       answers = [];
       failures = 0;
       return true;
-    },
-    patienceMs(now) {
-      return openedAt === null ? Number.POSITIVE_INFINITY : Math.max(0, openedAt + PATIENCE_MS - now);
-    },
-    forgive(now) {
-      if (openedAt !== null) openedAt = now;
     },
   };
 }

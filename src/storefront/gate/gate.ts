@@ -1,8 +1,8 @@
-import { StoreUnavailableError } from '../../model/errors.ts';
 import type { AbortListeners } from '../abort-listeners.ts';
 import type { SharedPause, SharedRate, Surroundings } from '../events.ts';
 import { breaker, PROBE_EVERY_MS } from './breaker.ts';
 import { limiter, type Place } from './limiter.ts';
+import { patience } from './patience.ts';
 import { retryGrants } from './retry-grants.ts';
 import { sharedPlaces } from './shared-places.ts';
 import { waitingLine } from './waiting-line.ts';
@@ -16,6 +16,8 @@ export interface Ticket {
   retry: boolean;
   /** It failed again after others had been answered: its failures say nothing about the store. */
   suspect: boolean;
+  /** It decides whether a 401 was the key's: while all else is held, it alone goes. */
+  confirms: boolean;
   /** Among those that wait, the lowest goes first. */
   readonly turn: number;
 }
@@ -64,6 +66,14 @@ export interface GateStats {
  * store meet here. Whoever wants to send enters, perhaps waits, and leaves with how it ended.
  */
 export interface Gate {
+  /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
+  begin(): AbortSignal;
+  /** It has its outcome, or is given up. */
+  end(): void;
+  /** From now on only a ticket that confirms is admitted. */
+  hold(): void;
+  /** The others go on; with an error, those that wait are turned away instead. */
+  release(error?: Error): void;
   /** To be asked before every retry: resolves when the budget has one. */
   grantRetry(signal: AbortSignal): Promise<void>;
   /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
@@ -71,7 +81,7 @@ export interface Gate {
   leave(admission: Admission, end: AttemptEnd): void;
   /** Harmless requests are to come: so many may go at once from the beginning. */
   startAt(concurrency: number): void;
-  /** Counts attempts that were answered; when it has moved, others have got through. */
+  /** Counts attempts that were answered; when it has moved, others were answered. */
   readonly answered: number;
   stats(): GateStats;
   /** Stops listening and waiting; whoever still waits is turned away with `reason`. */
@@ -84,6 +94,13 @@ export interface Gate {
  */
 function isOfStore({ status }: AttemptEnd & { kind: 'failed' }): boolean {
   return status !== null && status >= 400;
+}
+
+/** What an attempt has shown of the store, for people. */
+function lastSeenIn({ status, retryAfterMs, reason }: AttemptEnd & { kind: 'failed' }): string {
+  const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
+  if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;
+  return `${said} (Retry-After: ${Math.round(retryAfterMs / 1_000)} seconds or more)`;
 }
 
 interface GateOptions extends Surroundings {
@@ -108,19 +125,34 @@ export function gate(options: GateOptions): Gate {
   const turnOf = ({ turn }: Ticket): number => turn;
   const first = waitingLine<Ticket, Admission>(aborts, turnOf);
   const retries = waitingLine<Ticket, Admission>(aborts, turnOf);
+  const confirming = waitingLine<Ticket, Admission>(aborts);
+  const waiting = (): number => first.length + retries.length + confirming.length;
+  const turnAwayAll = (error: Error): void => {
+    for (const line of [first, retries, confirming]) line.turnAwayAll(error);
+  };
+  const endurance = patience({
+    clock,
+    onEnded(error) {
+      turnAwayAll(error);
+      grants.turnAwayAll(error);
+      pump();
+    },
+  });
+  let held = false;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = 0;
-  let lastFailure = '';
   let closedBy: Error | null = null;
   let cancelTimer: (() => void) | null = null;
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
 
   const pauseFor = (ms: number, reason: string): void => {
     const now = clock.monotonic();
-    const isPaused = pausedUntil > now;
+    const wasPaused = pausedUntil > now;
     if (now + ms <= pausedUntil) return;
     pausedUntil = now + ms;
-    if (!isPaused) onEvent({ kind: 'paused', forMs: ms, reason });
+    endurance.paused(pausedUntil, reason);
+    if (waiting() > 0) endurance.heldUp();
+    if (!wasPaused) onEvent({ kind: 'paused', forMs: ms, reason });
   };
   const stopListening = sharedPause?.listen((ms) => {
     pauseFor(ms, 'another worker was asked to wait');
@@ -150,56 +182,45 @@ export function gate(options: GateOptions): Gate {
     const closedMs = Math.max(waitMs, pausedUntil - now, 0);
     if (closedMs > 0 || places === null) return closedMs;
     const free = Math.max(1, limits.concurrency - limits.inFlight);
-    return places.waitMs(now, Math.min(free, first.length + retries.length));
+    return places.waitMs(now, Math.min(free, waiting()));
   };
 
   /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
   const next = () => {
+    if (held) return confirming.next();
     if (circuit.open) return first.next() ?? retries.next(({ suspect }) => !suspect);
     return retries.next() ?? first.next();
-  };
-
-  const giveUp = (now: number): void => {
-    circuit.forgive(now);
-    const minutes = Math.round((now - openedAt) / 60_000);
-    const error = new StoreUnavailableError(
-      `The store has not answered properly for ${minutes} minutes; last: ${lastFailure}`,
-      { hint: 'run the job again when the store is well: it continues where it stopped' },
-    );
-    openedAt = now;
-    first.turnAwayAll(error);
-    retries.turnAwayAll(error);
   };
 
   const pump = (): void => {
     cancelTimer?.();
     cancelTimer = null;
-    while (first.length + retries.length > 0) {
+    while (waiting() > 0) {
       const now = clock.monotonic();
-      const patienceMs = circuit.patienceMs(now);
-      if (patienceMs === 0) {
-        giveUp(now);
-        return;
-      }
       const waitMs = closedForMs(now);
       if (waitMs > 0) {
-        const until = Math.min(waitMs, patienceMs);
-        if (until !== Number.POSITIVE_INFINITY) wakeIn(until);
+        if (waitMs !== Number.POSITIVE_INFINITY) wakeIn(waitMs);
         return;
       }
       const waiter = next();
-      waiter?.let(admit(waiter.guest, now));
+      if (waiter === undefined) return;
+      waiter.let(admit(waiter.guest, now));
     }
   };
 
+  /** Nothing but probes may be sent, and only an answer of the store, or the end of a pause, changes that. */
+  const isHeldUp = (now: number): boolean => circuit.open || pausedUntil > now;
+
   const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
-    const admitted = (ticket.retry ? retries : first).join(ticket, signal);
+    const line = ticket.retry ? retries : first;
+    const admitted = (ticket.confirms ? confirming : line).join(ticket, signal);
+    if (isHeldUp(clock.monotonic())) endurance.heldUp();
     pump();
     return admitted;
   };
 
   const failed = (end: AttemptEnd & { kind: 'failed' }, admission: Admission, now: number): void => {
-    lastFailure = end.reason;
+    endurance.failed(admission.sentAt, lastSeenIn(end));
     if (end.status === 429) counts.pushBacks++;
     const attempt = { status: end.status, hasRetryAfter: end.retryAfterMs !== undefined };
     if (limits.failed(admission, attempt, now)) {
@@ -225,17 +246,28 @@ export function gate(options: GateOptions): Gate {
     limits.answered(admission, now);
     if (!admission.probe) circuit.answered(true, now);
     else if (circuit.probeEnded(true)) onEvent({ kind: 'breaker-closed', openForMs: now - openedAt });
+    endurance.answered(isHeldUp(now));
   };
 
   return {
     get answered() {
       return counts.answered;
     },
+    begin: () => endurance.begin(),
+    end: () => endurance.end(),
+    hold() {
+      held = true;
+    },
+    release(error) {
+      held = false;
+      if (error !== undefined) turnAwayAll(error);
+      pump();
+    },
     startAt: (concurrency) => limits.startAt(concurrency),
     grantRetry: (signal) => (closedBy === null ? grants.grant(signal) : Promise.reject(closedBy)),
     enter(ticket, signal) {
       if (closedBy !== null || signal.aborted) return Promise.reject(closedBy ?? signal.reason);
-      if (first.length + retries.length > 0 || circuit.open) return wait(ticket, signal);
+      if (waiting() > 0 || held || circuit.open) return wait(ticket, signal);
       const now = clock.monotonic();
       return closedForMs(now) > 0 ? wait(ticket, signal) : admit(ticket, now);
     },
@@ -261,7 +293,7 @@ export function gate(options: GateOptions): Gate {
       limit: limits.concurrency,
       because: limits.because,
       inFlight: limits.inFlight,
-      waiting: first.length + retries.length + grants.waiting,
+      waiting: waiting() + grants.waiting,
       requests: counts.requests,
       retries: counts.retries,
       pushBacks: counts.pushBacks,
@@ -274,9 +306,9 @@ export function gate(options: GateOptions): Gate {
       closedBy = reason;
       stopListening?.();
       cancelTimer?.();
+      endurance.close();
       grants.close(reason);
-      first.turnAwayAll(reason);
-      retries.turnAwayAll(reason);
+      turnAwayAll(reason);
     },
   };
 }

@@ -12,6 +12,8 @@ export interface RetryGrants {
   earn(): void;
   /** Resolves when one retry may be sent. Never fails but by the signal, or when closed. */
   grant(signal: AbortSignal): Promise<void>;
+  /** Whoever waits is turned away. */
+  turnAwayAll(error: Error): void;
   close(reason: Error): void;
 }
 
@@ -51,6 +53,10 @@ export function retryGrants(clock: Clock, aborts: AbortListeners): RetryGrants {
       const granted = line.join(undefined, signal);
       pump();
       return granted;
+    },
+    turnAwayAll(error) {
+      line.turnAwayAll(error);
+      pump();
     },
     close(reason) {
       cancelTimer?.();
