@@ -17,6 +17,8 @@ export interface JsonResultOptions {
   readonly json: boolean;
   /** Null where the command names a run. */
   readonly job: string | null;
+  /** The object of a command whose result is no run's; left out: a run's summary. */
+  readonly summarise?: (failed: FailedCommand) => object;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface JsonResultOptions {
  */
 export async function withJsonResult(
   { terminal, program }: Invocation,
-  { json, job }: JsonResultOptions,
+  { json, job, summarise = failureSummary }: JsonResultOptions,
   work: (attempt: Attempt) => Promise<number>,
 ): Promise<number> {
   const startedAt = performance.now();
@@ -49,7 +51,7 @@ export async function withJsonResult(
     if (!json || hasPrinted) throw error;
     const code = printError(terminal, error, program);
     const durationMs = Math.round(performance.now() - startedAt);
-    const summary = failureSummary({
+    const summary = summarise({
       ...known,
       ...{ status: statusOf(error), durationMs, error: explainFailure(error) },
     });

@@ -1,4 +1,5 @@
 import { UsageError } from '../model/errors.ts';
+import { failedVerification } from '../report/verification-summary.ts';
 import type { Invocation } from './invocation.ts';
 import { runCommand } from './run-command.ts';
 
@@ -8,7 +9,8 @@ export async function verify(
   name: string,
   { sample, json }: { readonly sample: number; readonly json?: true },
 ): Promise<number> {
-  return await runCommand(invocation, { json: json === true, job: name }, async () => {
+  const result = { json: json === true, job: name, summarise: failedVerification };
+  return await runCommand(invocation, result, async () => {
     const { verifyRun } = await import('../run/verify-run.ts');
     return async ({ context, workspace }) => {
       const job = workspace.job(name);

@@ -7,8 +7,9 @@ export interface VerificationSummary
     Verification,
     'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent'
   > {
-  readonly job: string;
-  readonly store: string;
+  /** Null where the command failed before it was known, as `store`. */
+  readonly job: string | null;
+  readonly store: string | null;
   /** `estimate` is null when no answer said anything: then `low` is 0 and `high` 1. */
   readonly forgottenShare: ShareEstimate;
   readonly error: string | null;
@@ -23,4 +24,13 @@ export function verificationSummary(
     ...{ job, store, sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare },
     error,
   };
+}
+
+/** The summary of a verification that could not begin, or has no report. */
+export function failedVerification({
+  job,
+  error,
+}: Pick<VerificationSummary, 'job' | 'error'>): VerificationSummary {
+  const nothing = { sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0, rejected: 0, unsent: 0 };
+  return { job, store: null, ...nothing, forgottenShare: { estimate: null, low: 0, high: 1 }, error };
 }

@@ -155,9 +155,14 @@ describe('verify', () => {
     night.store.misbehave({ does: delay(500) });
     const running = night.workspace.start('run', 'nightly');
     await running.printed('Run ');
-    const refused = await night.workspace.storeferry('verify', 'nightly');
+    const refused = await night.workspace.storeferry('verify', 'nightly', '--json');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('already running');
+    expect(refused.json()).toEqual({
+      ...{ job: 'nightly', store: null, sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0 },
+      ...{ rejected: 0, unsent: 0, forgottenShare: { estimate: null, low: 0, high: 1 } },
+      error: expect.stringContaining('already running'),
+    });
     running.process.kill('SIGKILL');
     await running.ended;
 
