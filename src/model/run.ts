@@ -62,6 +62,11 @@ export interface Run {
   /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
+  /**
+   * Milliseconds that processes have worked on it, by clocks that nobody turns: what it waited for approval, or between
+   * an interruption and its continuation, is not in them. Noted about once a second; absent in state of earlier versions.
+   */
+  readonly workedMs?: number;
   /** The sequence of the newest run that had begun when this one last ended; absent until then, and in state of earlier versions. */
   readonly endSequence?: number;
   readonly totals: RunTotals | null;
@@ -88,6 +93,18 @@ export interface Run {
    * time left are for the reader to find out, by a ProgressMeter.
    */
   readonly progress?: RunProgress | null;
+}
+
+/**
+ * How long a run has lasted, in milliseconds: what was worked on it once it is over; by the wall clock while it is under
+ * way, and where nothing else is known.
+ */
+export function lastedMs(
+  { status, workedMs, startedAt, finishedAt }: Pick<Run, 'status' | 'workedMs' | 'startedAt' | 'finishedAt'>,
+  now: number,
+): number {
+  if (status !== 'running' && workedMs !== undefined) return workedMs;
+  return Math.max(0, (finishedAt ?? now) - startedAt);
 }
 
 /** How far a step has come. */

@@ -1,4 +1,4 @@
-import type { Run, RunStatus, RunTotals } from '../model/run.ts';
+import { lastedMs, type Run, type RunStatus, type RunTotals } from '../model/run.ts';
 import { NO_TOTALS } from './run-totals.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
@@ -68,7 +68,7 @@ export function runSummary({ run, totals, rejectsFile }: SummarisedRun, now: num
     requests: totals.requests,
     fieldsChanged: totals.fieldsChanged,
     rejectsFile,
-    durationMs: Math.max(0, (run.finishedAt ?? now) - run.startedAt),
+    durationMs: lastedMs(run, now),
     error: run.error,
   };
 }

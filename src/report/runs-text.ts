@@ -1,4 +1,4 @@
-import type { Run } from '../model/run.ts';
+import { lastedMs, type Run } from '../model/run.ts';
 import { type RunFacts, summaryText } from './summary-text.ts';
 import { formatAgo, formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -23,7 +23,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
         run.kind === 'run' ? run.job : `${run.job} (${run.kind})`,
         run.status,
         formatAgo(options.now - run.startedAt),
-        formatDuration((run.finishedAt ?? options.now) - run.startedAt),
+        formatDuration(lastedMs(run, options.now)),
         totalsWords(run),
       ],
       tone: statusTone(run.status),

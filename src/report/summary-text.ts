@@ -1,7 +1,7 @@
 import type { Exported } from '../model/exported.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import type { Run, RunTotals } from '../model/run.ts';
+import { lastedMs, type Run, type RunTotals } from '../model/run.ts';
 import type { Verification } from '../model/verification.ts';
 import type { ChangedId } from '../state/state.ts';
 import { afterExport, sayExport } from './export-text.ts';
@@ -42,7 +42,7 @@ export interface RunFacts {
 export function summaryText(facts: RunFacts, options: PageOptions & { readonly now: number }): string {
   const { run, plan, totals, exported = null } = facts;
   const page = new Page(options);
-  const lasted = formatDuration((run.finishedAt ?? options.now) - run.startedAt);
+  const lasted = formatDuration(lastedMs(run, options.now));
   const what = run.kind === 'verify' ? `Verification of ${run.job}` : run.job;
   page.say(
     `${what}: ${statusWords(run.status)} ${run.status === 'running' ? 'for' : 'after'} ${lasted} (run ${run.id})`,

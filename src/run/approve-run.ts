@@ -50,7 +50,7 @@ export async function approveRun(
     interruptAskedAt: null,
     step: 'apply',
   });
-  using watched = watchedRun(surroundings, run.id);
+  using watched = watchedRun(surroundings, run);
   const { context } = watched;
   let failure: unknown = null;
   try {

@@ -15,6 +15,8 @@ export interface RunContext extends FileAccess {
   readonly program?: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
+  /** How long this process and others before have worked on the run that is under way; absent outside of runs. */
+  readonly workedMs?: () => number;
   /** A new run id: short, random, fit for file names. */
   readonly newRunId: () => string;
   /** One client a store and process, so that all work on a store shares its limiter. */

@@ -15,7 +15,7 @@ import { watchedRun } from './watched-run.ts';
  */
 export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunReport> {
   const begun = newExportRun(surroundings, request);
-  using watched = watchedRun(surroundings, begun.id);
+  using watched = watchedRun(surroundings, begun);
   const { context } = watched;
   let run = begun;
   await using lock = await lockJob(context, run);
@@ -24,7 +24,7 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
   try {
     await context.state.runs.create(run);
     run = await continueOrBeginExport(held, request, run);
-    watched.follow(run.id);
+    watched.follow(run);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     const read = await readStep(held, request, run);

@@ -25,7 +25,7 @@ export async function importRun(
   hold = { together: false },
 ): Promise<RunReport> {
   const begun = newRun(surroundings, request, 'run');
-  using watched = watchedRun(surroundings, begun.id);
+  using watched = watchedRun(surroundings, begun);
   const { context } = watched;
   let run = begun;
   await using job = await lockJob(context, run);
@@ -38,7 +38,7 @@ export async function importRun(
       context.onEvent({ type: 'begun', run, continued: false });
     } else {
       run = await continueOrBegin(context, run);
-      watched.follow(run.id);
+      watched.follow(run);
       context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
       await using lock = await lockTarget(context, run, request.job.import, hold);

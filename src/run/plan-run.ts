@@ -16,7 +16,7 @@ import { watchedRun } from './watched-run.ts';
  */
 export async function planRun(surroundings: RunContext, request: ImportRequest): Promise<RunReport> {
   let run = newRun(surroundings, request, 'plan');
-  using watched = watchedRun(surroundings, run.id);
+  using watched = watchedRun(surroundings, run);
   const { context } = watched;
   await using planning = await lockPlan(context, run);
   let plan: Plan | null = null;

@@ -29,7 +29,7 @@ export async function retryRun(
   onEdits: (edits: RejectsEdits) => void,
 ): Promise<RunReport> {
   const begun = newRun(surroundings, request, 'retry', rejected.id);
-  using watched = watchedRun(surroundings, begun.id);
+  using watched = watchedRun(surroundings, begun);
   const { context } = watched;
   let run = begun;
   await using job = await lockJob(context, run);
@@ -40,7 +40,7 @@ export async function retryRun(
     await context.state.runs.create(run);
     run = await stageStep(context, request, run, stageCorrected(rejected, onEdits));
     run = await continueOrBegin(context, run);
-    watched.follow(run.id);
+    watched.follow(run);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
     await using lock = await lockTarget(context, run, request.job.import);

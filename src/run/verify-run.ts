@@ -14,7 +14,7 @@ import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts'
 import { resendSample } from './verify/resend-sample.ts';
 import { type LedgerSample, sampleLedger } from './verify/sample-ledger.ts';
 import { VerificationTally } from './verify/verification-tally.ts';
-import { watchedRun } from './watched-run.ts';
+import { watchedRun, workedSoFar } from './watched-run.ts';
 
 /** What a verification needs to know. */
 export interface VerifyRequest {
@@ -39,7 +39,7 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
   const run = begunRun(surroundings, store, {
     ...{ job: job.name, kind: 'verify', resource: job.import, step: 'apply' },
   });
-  using watched = watchedRun(surroundings, run.id);
+  using watched = watchedRun(surroundings, run);
   const { context } = watched;
   await using held = await lockJob(context, run);
   const tally = new VerificationTally();
@@ -91,6 +91,7 @@ async function endVerification(
   const status = statusOf(found, failure);
   const ended = await context.state.runs.update(run.id, {
     ...{ status, error: errorOf(found, failure), finishedAt: context.clock(), progress: null },
+    ...workedSoFar(context),
     ...{ totals: totalsOf(found, requests), verification: found },
   });
   await pruneRuns(context.state, context.artifacts, ended.job);

@@ -1,5 +1,5 @@
 import { InterruptedOnRequestError } from '../model/errors.ts';
-import type { RunProgress } from '../model/run.ts';
+import type { Run, RunProgress } from '../model/run.ts';
 import type { RunContext } from './context.ts';
 import type { RunEvent } from './events.ts';
 
@@ -7,20 +7,22 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * A run at work in this process, as other processes see and reach it: about once a second it tells the state how far
- * it is, and looks whether somebody has asked for its end.
+ * it is and how long was worked on it, and looks whether somebody has asked for its end.
  */
 export interface WatchedRun extends Disposable {
   /** For the steps of the run: its signal aborts with an InterruptedOnRequestError when somebody has asked. */
   readonly context: RunContext;
   /** From now on the run is another: the one that is continued. */
-  follow(id: string): void;
+  follow(run: Run): void;
 }
 
 /** Begins to watch; nothing is written for runs that are over within a second. */
-export function watchedRun(context: RunContext, id: string): WatchedRun {
+export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const { runs } = context.state;
   const asked = new AbortController();
-  let followed = id;
+  const beganAt = performance.now();
+  let followed = run;
+  const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
   let told: RunProgress | null = null;
   let latest: RunProgress | null = null;
   let looking = false;
@@ -28,12 +30,13 @@ export function watchedRun(context: RunContext, id: string): WatchedRun {
   const look = async (): Promise<void> => {
     if (looking) return;
     looking = true;
-    const of = followed;
+    const { id } = followed;
     const progress = latest;
     try {
-      const run = progress === told ? await runs.get(of) : await runs.update(of, { progress });
+      const changes = { progress, workedMs: workedMs() };
+      const run = progress === told ? await runs.get(id) : await runs.update(id, changes);
       told = progress;
-      if (of === followed && run?.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
+      if (id === followed.id && run?.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {
       // Without an answer nothing is known: the run itself meets what is wrong with the state.
     } finally {
@@ -45,17 +48,23 @@ export function watchedRun(context: RunContext, id: string): WatchedRun {
   return {
     context: {
       ...context,
+      workedMs,
       signal: AbortSignal.any([context.signal, asked.signal]),
       onEvent(event) {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
         context.onEvent(event);
       },
     },
-    follow(id) {
-      followed = id;
+    follow(run) {
+      followed = run;
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
+}
+
+/** What is written at the end of a run, by the process that has worked on it last. */
+export function workedSoFar({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
+  return workedMs === undefined ? {} : { workedMs: workedMs() };
 }
 
 function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {

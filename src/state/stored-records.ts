@@ -85,6 +85,7 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   stagedAt: moment.nullable(),
   finishedAt: moment.nullable(),
   endSequence: count.exactOptional(),
+  workedMs: z.number().exactOptional(),
   totals: totals.nullable(),
   error: z.string().nullable(),
   approved: z.boolean(),

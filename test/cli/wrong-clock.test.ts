@@ -60,6 +60,22 @@ describe('a clock that was put forward once, and then right', () => {
     },
   );
 
+  it('does not count what a plan waited for approval as work, and no work as less than none', async () => {
+    await using scene = await setup();
+    scene.offer('10.00');
+    const planned = await scene.workspace.storeferry('plan', 'nightly', '--json');
+    for (const ms of [3 * DAY_MS, -3 * DAY_MS]) {
+      scene.clock.ahead(ms);
+      const shown = await scene.workspace.storeferry('runs', String(planned.json()['run']));
+      expect(shown.stdout).toMatch(/planned, nothing sent, after [\d.]+ m?s /);
+    }
+    scene.clock.ahead(3 * DAY_MS);
+    const approved = await scene.workspace.storeferry('approve', String(planned.json()['run']), '--json');
+    expect(approved.json()).toMatchObject({ status: 'done', applied: PRODUCTS });
+    expect(Number(approved.json()['durationMs'])).toBeGreaterThan(Number(planned.json()['durationMs']));
+    expect(Number(approved.json()['durationMs'])).toBeLessThan(DAY_MS);
+  });
+
   it('does not hide that a run has begun since a plan was made', async () => {
     await using scene = await setup();
     scene.offer('10.00');

@@ -1,6 +1,6 @@
 import type { Job } from '../../config/job/job.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
-import type { Run } from '../../model/run.ts';
+import { lastedMs, type Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { statusBadge } from '../../report/html/status-badge.ts';
 import type { JobFacts } from '../../report/jobs-text.ts';
@@ -93,7 +93,7 @@ function lastFact(last: Run | undefined, job: Job | undefined, reading: Reading)
       html`${link('Watch it')} <span class="quiet">begun ${relative(last.startedAt, reading)}</span>`,
     );
   }
-  const lasted = formatDuration((last.finishedAt ?? reading.now) - last.startedAt);
+  const lasted = formatDuration(lastedMs(last, reading.now));
   const words = totalsWords(last);
   return fact(
     'Last run',

@@ -1,4 +1,4 @@
-import type { Run } from '../../model/run.ts';
+import { lastedMs, type Run } from '../../model/run.ts';
 import { type Column, dataTable } from '../../report/html/data-table.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { statusBadge } from '../../report/html/status-badge.ts';
@@ -37,7 +37,7 @@ export function runsTable(runs: readonly Run[], options: RunsTableOptions): Mark
       statusBadge(run.status),
       totalsWords(run),
       html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
-      formatDuration((run.finishedAt ?? reading.now) - run.startedAt),
+      formatDuration(lastedMs(run, reading.now)),
     ]),
   });
 }

@@ -43,7 +43,8 @@ export async function writeEarlierReadings(
 ): Promise<void> {
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) continue;
-    await finishExport(context, request, await writeStep(context, request, { run, notes: [] }), null);
+    const own = { ...context, workedMs: () => run.workedMs ?? 0 };
+    await finishExport(own, request, await writeStep(own, request, { run, notes: [] }), null);
   }
 }
 

@@ -10,6 +10,7 @@ import { type RunReport, readExportReport } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
+import { workedSoFar } from '../watched-run.ts';
 import { keepsReading } from './export-digest.ts';
 import { exportHistory } from './export-history.ts';
 import type { ExportRequest } from './export-request.ts';
@@ -46,6 +47,7 @@ async function endExport(
     status: statusOf(failure),
     error: failure === null ? null : explainFailure(failure),
     finishedAt: context.clock(),
+    ...workedSoFar(context),
   };
   const collected = await readExportReport(context, { ...ending, ...end });
   const history = failure === null ? await historyOf(context, request) : null;

@@ -7,8 +7,8 @@ import { whyNotContinue } from './why-not-continue.ts';
 
 /**
  * The run to carry on with: the job's unfinished run of the same digest, if its files are whole and its dates still
- * hold, else the one just begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger keeps what they did;
- * plans waiting for approval lapse, since they describe a store that is about to change.
+ * hold, else the one just begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger
+ * keeps what they did; plans waiting for approval lapse, since they describe a store that is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({

@@ -10,6 +10,7 @@ import { writeReport } from '../report/write-report.ts';
 import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
 import { refuseUnlessHeld } from '../run-locks.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
+import { workedSoFar } from '../watched-run.ts';
 import { discardPlan } from './continue-run.ts';
 import type { ImportRequest } from './import-request.ts';
 import { writeRunRejects } from './write-rejects.ts';
@@ -79,6 +80,7 @@ async function endRun(
     ...{ status, error: errorOf(failure, unsent, status) },
     // The watch of the run may have written its progress once more.
     ...{ finishedAt: context.clock(), totals: before.totals, progress: null },
+    ...workedSoFar(context),
   };
   const collected = {
     ...before,

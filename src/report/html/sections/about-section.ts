@@ -1,3 +1,4 @@
+import { lastedMs } from '../../../model/run.ts';
 import { formatDuration } from '../../wording/durations.ts';
 import { formatMoment } from '../../wording/moments.ts';
 import { grouped } from '../../wording/words.ts';
@@ -17,7 +18,7 @@ export function aboutSection(facts: ReportFacts): Markup {
 }
 
 function entriesOf({ run, totals, now, version }: ReportFacts): [name: string, value: Slot][] {
-  const lasted = formatDuration((run.finishedAt ?? now) - run.startedAt);
+  const lasted = formatDuration(lastedMs(run, now));
   return [
     ['Run', html`<code>${foreign(run.id)}</code> (${kindWords(run)})`],
     ['Job', foreign(run.job)],

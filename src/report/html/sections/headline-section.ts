@@ -1,4 +1,5 @@
 import type { Move } from '../../../model/plan.ts';
+import { lastedMs } from '../../../model/run.ts';
 import { headline } from '../../headline.ts';
 import { isOnlyPlanned } from '../../outcomes.ts';
 import { unusualMoves } from '../../unusual-moves.ts';
@@ -17,7 +18,7 @@ export function headlineSection(facts: ReportFacts): Markup {
   const { sentence, explanation } = headline(facts);
   const isTold = run.status === 'stopped' && plan !== null;
   const unusual = plan === null ? [] : unusualMoves(plan);
-  const lasted = formatDuration((run.finishedAt ?? now) - run.startedAt);
+  const lasted = formatDuration(lastedMs(run, now));
   return html`<section class="lead tone-${statusTone(run.status)}" aria-label="In short">
 <p class="state">${statusBadge(run.status)} <span class="when">${formatMoment(run.finishedAt ?? now)}, ${run.status === 'running' ? 'under way for' : 'took'} ${lasted}</span></p>
 <p class="headline">${sentence}</p>
