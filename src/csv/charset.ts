@@ -8,6 +8,8 @@ import { columnOf } from './structure-error.ts';
 /** So many characters that read as UTF-8 by chance are out of the question. */
 const CERTAINLY_UTF8 = 8;
 
+const CANDIDATES_SHOWN = 3;
+
 /** The encoding of a file, and whether a byte order mark said it. */
 export interface Charset {
   readonly encoding: string;
@@ -45,10 +47,19 @@ function refuseUtf16(file: string, sample: Uint8Array): void {
   }
   if (even + odd === 0 || (even + odd) * 4 < sample.length || (even > 0 && odd > 0)) return;
   const encoding = odd > 0 ? 'utf-16le' : 'utf-16be';
-  throw new EncodingError(`The file looks like ${encoding} without a byte order mark.`, [encoding], {
-    place: { file, line: 1 },
-    hint: `Set \`encoding: ${encoding}\` in the source of the job, or save the file as CSV UTF-8.`,
-  });
+  throw new EncodingError(
+    `The file looks like ${encoding} without a byte order mark.`,
+    [{ encoding, word: beginning(sample, encoding) }],
+    {
+      place: { file, line: 1 },
+      hint: `Set \`encoding: ${encoding}\` in the source of the job, or save the file as CSV UTF-8.`,
+    },
+  );
+}
+
+function beginning(sample: Uint8Array, encoding: string): string {
+  const text = new TextDecoder(encoding).decode(sample.subarray(0, 64), { stream: true });
+  return /[\p{L}\p{N}]+/u.exec(text)?.[0] ?? '';
 }
 
 /** How many characters beyond ASCII the bytes hold when they are UTF-8; 0 when they are not. */
@@ -64,10 +75,10 @@ function utf8Characters(sample: Uint8Array): number {
 export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: number): EncodingError {
   const at = invalidUtf8At(bytes);
   const candidates = rankEncodings(bytes);
-  const [first] = candidates;
+  const first = candidates[0]?.encoding;
   const likely = candidates
-    .slice(0, 3)
-    .map((encoding) => `${encoding}${reading(bytes, at, encoding)}`)
+    .slice(0, CANDIDATES_SHOWN)
+    .map(({ encoding, word }) => `${encoding} (there it reads ${word})`)
     .join(', ');
   const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;
   return new EncodingError(
@@ -83,17 +94,4 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
           : `Set \`encoding: ${first}\` in the source of the job, if that is what it is, or save the file as CSV UTF-8.`,
     },
   );
-}
-
-/** How the byte reads in an encoding, where it is a character of its own there: one character says nothing of anybody. */
-function reading(bytes: Uint8Array, at: number, encoding: string): string {
-  for (const length of [1, 2]) {
-    try {
-      const character = new TextDecoder(encoding, { fatal: true }).decode(bytes.subarray(at, at + length));
-      if (character.trim() !== '') return ` (there it reads ${character})`;
-    } catch {
-      // Not a whole character: perhaps with the next byte.
-    }
-  }
-  return '';
 }

@@ -3,6 +3,9 @@ import { DELIMITER_CHARACTERS } from '../model/delimiters.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
+const SPACE = 0x20;
+const OPENING = 0x28;
+const CLOSING = 0x29;
 
 const BYTES: readonly number[] = DELIMITER_CHARACTERS.map((delimiter) => delimiter.charCodeAt(0));
 const SAMPLE_ROWS = 1000;
@@ -19,8 +22,9 @@ export type DetectedDelimiter =
 
 /**
  * Tells the delimiter from the first whole rows: the one that stands in the header and as often in the rows.
- * A header names columns, so what it contains weighs most; a second candidate that fits half as well is a doubt,
- * and doubts are not resolved by guessing.
+ * A header names columns, so what it contains weighs most, but for what is written as in a sentence: a comma within
+ * brackets or before a blank. A second candidate that fits half as well is a doubt, unless it fails in rows where the
+ * first does not; doubts are not resolved by guessing.
  */
 export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDelimiter {
   const rows = countDelimiters(bytes, final).filter(({ blank }) => !blank);
@@ -28,17 +32,25 @@ export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDeli
   if (header === undefined) return { kind: final ? 'none' : 'incomplete' };
 
   // Below a one-column header the rows decide: then all of them are too long, and are refused as such.
-  const inHeader = header.counts.some((count) => count > 0) ? header.counts : (body[0]?.counts ?? []);
-  const scores = DELIMITER_CHARACTERS.map((delimiter, index) => {
-    const expected = inHeader[index] ?? 0;
+  const named = header.counts.some((count) => count > 0) ? header : body[0];
+  const all = DELIMITER_CHARACTERS.map((delimiter, index) => {
+    const expected = named?.counts[index] ?? 0;
     const agreeing = body.filter(({ counts }) => counts[index] === expected).length;
-    return { delimiter, score: body.length === 0 ? expected : (expected * agreeing) / body.length, expected };
+    const share = body.length === 0 ? 1 : agreeing / body.length;
+    return { delimiter, expected, bare: named?.bare[index] ?? 0, share };
   }).filter(({ expected }) => expected > 0);
-  scores.sort((a, b) => b.score - a.score || b.expected - a.expected);
+  // Where every candidate is written as in a sentence, that is how this file is written.
+  const separating = all.some(({ bare }) => bare > 0)
+    ? all.map((one) => ({ ...one, weight: one.bare })).filter(({ weight }) => weight > 0)
+    : all.map((one) => ({ ...one, weight: one.expected }));
+  const scores = separating
+    .map((one) => ({ ...one, score: one.weight * one.share }))
+    .sort((a, b) => b.score - a.score || b.weight - a.weight);
 
   const [best, second] = scores;
   if (best === undefined) return { kind: 'none' };
-  if (second !== undefined && second.score * 2 >= best.score) {
+  const alone = body.length > 1 && best.share === 1 && scores.every((one) => one === best || one.share < 1);
+  if (second !== undefined && second.score * 2 >= best.score && !alone) {
     return { kind: 'unclear', candidates: scores.map(({ delimiter }) => delimiter) };
   }
   return { kind: 'found', delimiter: best.delimiter };
@@ -46,6 +58,8 @@ export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDeli
 
 interface RowCounts {
   readonly counts: readonly number[];
+  /** How many of them stand outside brackets and before no blank. */
+  readonly bare: readonly number[];
   /** Whether the row has nothing but delimiters and blanks. */
   readonly blank: boolean;
 }
@@ -54,6 +68,8 @@ interface RowCounts {
 function countDelimiters(bytes: Uint8Array, final: boolean): RowCounts[] {
   const rows: RowCounts[] = [];
   let counts = BYTES.map(() => 0);
+  let bare = BYTES.map(() => 0);
+  let brackets = 0;
   let blank = true;
   let cellStart = true;
   let at = 0;
@@ -70,17 +86,26 @@ function countDelimiters(bytes: Uint8Array, final: boolean): RowCounts[] {
     }
     if (byte === LF || byte === CR) {
       if (byte === LF && bytes[at - 1] === CR) continue;
-      rows.push({ counts, blank });
+      rows.push({ counts, bare, blank });
       counts = BYTES.map(() => 0);
+      bare = BYTES.map(() => 0);
+      brackets = 0;
       blank = true;
       cellStart = true;
       continue;
     }
     const candidate = BYTES.indexOf(byte);
     cellStart = candidate >= 0;
-    if (candidate >= 0) counts[candidate] = (counts[candidate] ?? 0) + 1;
-    else if (byte > 0x20) blank = false;
+    if (candidate >= 0) {
+      counts[candidate] = (counts[candidate] ?? 0) + 1;
+      const isBare = brackets === 0 && bytes[at + 1] !== SPACE;
+      if (isBare) bare[candidate] = (bare[candidate] ?? 0) + 1;
+    } else if (byte > SPACE) {
+      blank = false;
+      if (byte === OPENING) brackets += 1;
+      else if (byte === CLOSING) brackets = Math.max(0, brackets - 1);
+    }
   }
-  if (final && at >= bytes.length && rows.length < SAMPLE_ROWS) rows.push({ counts, blank });
+  if (final && at >= bytes.length && rows.length < SAMPLE_ROWS) rows.push({ counts, bare, blank });
   return rows;
 }

@@ -1,106 +1,143 @@
 import { isUtf8 } from 'node:buffer';
+import type { EncodingCandidate } from '../model/errors.ts';
 import { LEGACY_ENCODINGS } from './encodings.ts';
+import { LANGUAGES, type Language, PAIRS, type UsualPair } from './languages.ts';
 
-/** Bytes around one that is not ASCII: enough to see the word it stands in. */
-const CONTEXT = 24;
-const MOST_CONTEXTS = 200;
+const MOST_WORDS = 400;
+/** What of a word is looked at: scripts without blanks have words of any length. */
+const WORD_BYTES = 120;
+/** A sample is recognised from so many bytes on, and need not be longer than this. */
+const SAMPLE_BYTES = { from: 4, to: 32 } as const;
+const SAMPLE_CHARACTERS = 24;
 
 /**
- * The legacy encodings that fit the bytes, likeliest first. Judged simply, by how the characters that are not ASCII
- * sit in their words: it is advice for a person, never a decision.
+ * The legacy encodings that fit the bytes, likeliest first, each with how a word of the file reads in it. Judged by
+ * the letters and the letter pairs that languages use: advice for a person, never a decision. The bytes begin with a
+ * character.
  */
-export function rankEncodings(bytes: Uint8Array): string[] {
-  const contexts = contextsOf(bytes);
-  const ranked = LEGACY_ENCODINGS.map((encoding, order) => ({
-    encoding,
-    order,
-    score: score(encoding, contexts),
-  }));
-  return ranked
+export function rankEncodings(bytes: Uint8Array): EncodingCandidate[] {
+  const words = wordsOf(bytes);
+  const sample = sampleOf(words);
+  return LEGACY_ENCODINGS.map((encoding, order) => ({ encoding, order, score: score(encoding, words) }))
     .filter(({ score: value }) => value > Number.NEGATIVE_INFINITY)
     .sort((a, b) => b.score - a.score || a.order - b.order)
-    .map(({ encoding }) => encoding);
+    .map(({ encoding }) => ({ encoding, word: shown(sample, encoding) }));
 }
 
-/** Pieces of text that hold the bytes that are not ASCII, cut at ASCII characters that begin no other character. */
-function contextsOf(bytes: Uint8Array): Uint8Array[] {
-  const contexts: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length && contexts.length < MOST_CONTEXTS; at += 1) {
-    if ((bytes[at] ?? 0) < 0x80) continue;
-    let start = at;
-    while (start > 0 && at - start < CONTEXT && !separates(bytes[start - 1])) start -= 1;
-    let end = at;
-    while (
-      end < bytes.length &&
-      (end - at < CONTEXT * 4 || (bytes[end] ?? 0) >= 0x80) &&
-      !separates(bytes[end])
-    ) {
-      end += 1;
+/**
+ * The words that hold bytes beyond ASCII. They are cut only where no byte can be the second of a character in any of
+ * the encodings: cut within one, a whole text would be no text.
+ */
+function wordsOf(bytes: Uint8Array): Uint8Array[] {
+  const words: Uint8Array[] = [];
+  let start = 0;
+  let plain = true;
+  for (let at = 0; at <= bytes.length && words.length < MOST_WORDS; at += 1) {
+    const byte = bytes[at];
+    if (byte !== undefined && !separates(byte)) {
+      plain &&= byte < 0x80;
+      continue;
     }
     // What is UTF-8 says nothing of the other encoding in a file that mixes two.
-    const context = bytes.subarray(start, end);
-    if (!isUtf8(context)) contexts.push(context);
-    at = end;
+    if (!plain && !isUtf8(bytes.subarray(start, at))) words.push(bytes.subarray(start, at));
+    start = at + 1;
+    plain = true;
   }
-  return contexts;
+  return words;
 }
 
-/** Below 0x30 no byte is the second half of a character in any of the encodings. */
-function separates(byte: number | undefined): boolean {
-  return byte !== undefined && byte < 0x30;
+/** Digits may be the second byte of a character, and so may everything from 0x40 on; `:;<=>?` between them may not. */
+function separates(byte: number): boolean {
+  return byte < 0x30 || (byte >= 0x3a && byte < 0x40);
 }
 
-function score(encoding: string, contexts: readonly Uint8Array[]): number {
-  const decoder = new TextDecoder(encoding, { fatal: true });
-  let sum = 0;
-  let characters = 0;
-  for (const context of contexts) {
-    let text: string;
+function sampleOf(words: readonly Uint8Array[]): Uint8Array | undefined {
+  const { from, to } = SAMPLE_BYTES;
+  return words.find(({ length }) => length >= from && length <= to) ?? words[0];
+}
+
+function shown(sample: Uint8Array | undefined, encoding: string): string {
+  const text = new TextDecoder(encoding).decode(sample, { stream: true });
+  return [...text.replaceAll(/\p{C}/gu, '\ufffd')].slice(0, SAMPLE_CHARACTERS).join('');
+}
+
+function score(encoding: string, words: readonly Uint8Array[]): number {
+  const texts: string[] = [];
+  for (const word of words) {
     try {
-      text = decoder.decode(context);
+      // A word may end within a character only where it was cut short.
+      const stream = word.length > WORD_BYTES;
+      const decoder = new TextDecoder(encoding, { fatal: true });
+      texts.push(decoder.decode(word.subarray(0, WORD_BYTES), { stream }));
     } catch {
       return Number.NEGATIVE_INFINITY;
     }
-    const letters = [...text];
-    for (const [index, character] of letters.entries()) {
-      if (character < '\u0080') continue;
-      characters += 1;
-      sum += plausibility(character, letters[index - 1] ?? ' ', letters[index + 1] ?? ' ');
-    }
   }
-  return characters === 0 ? 0 : sum / characters;
+  const pairs = PAIRS.get(encoding);
+  if (pairs !== undefined) return average(words.flatMap((word) => pairWorths(word, pairs)));
+  const languages = LANGUAGES.get(encoding) ?? [];
+  return Math.max(
+    ...languages.map((language) => average(texts.flatMap((text) => letterWorths(text, language)))),
+  );
 }
+
+function average(worths: readonly number[]): number {
+  return worths.length === 0 ? 0 : worths.reduce((sum, worth) => sum + worth, 0) / worths.length;
+}
+
+function pairWorths(word: Uint8Array, usual: UsualPair): number[] {
+  const worths: number[] = [];
+  const end = Math.min(word.length, WORD_BYTES);
+  for (let at = 0; at < end; ) {
+    const lead = word[at] ?? 0;
+    if (lead < 0x80) {
+      at += 1;
+      continue;
+    }
+    const { length, worth } = usual(lead, word[at + 1] ?? 0);
+    // A lone character between Latin letters is a Latin letter, misread.
+    const alone = isLatin(word[at - 1]) && isLatin(word[at + length]);
+    worths.push(alone ? -1.5 : worth);
+    at += length;
+  }
+  return worths;
+}
+
+function isLatin(byte: number | undefined): boolean {
+  return byte !== undefined && /[A-Za-z]/.test(String.fromCharCode(byte));
+}
+
+/** No language adds more letters to ASCII. */
+const MOST_ADDED = 20;
 
 const LETTER = /\p{L}/u;
 const LOWER = /\p{Ll}/u;
 const UPPER = /\p{Lu}/u;
+const NO_TEXT = /[\p{Cc}\p{Co}\p{Cn}]/u;
 const USUAL_SIGN = /[€£©®°–—‘’“”„…«»·¡¿ºª№×]/u;
-const KANA_OR_HAN = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}ー]/u;
-const LATIN = /\p{Script=Latin}/u;
-const SCRIPTS = [
-  { letter: LATIN, kin: LATIN, worth: 1 },
-  ...['Cyrillic', 'Greek', 'Hebrew', 'Arabic', 'Thai'].map((script) => {
-    const letter = new RegExp(`\\p{Script=${script}}`, 'u');
-    return { letter, kin: letter, worth: 1 };
-  }),
-  // Two bytes that happen to make a syllable or kana do so far more rarely than one byte makes a letter.
-  { letter: /[\p{Script=Hiragana}\u30a0-\u30ff]/u, kin: KANA_OR_HAN, worth: 2 },
-  { letter: /\p{Script=Hangul}/u, kin: /\p{Script=Hangul}/u, worth: 1.4 },
-  { letter: /[\u4e00-\u9fff]/u, kin: KANA_OR_HAN, worth: 1.4 },
-];
 
-/** How well a character fits between its neighbours, from -3 (hardly text) to 2. */
-function plausibility(character: string, before: string, after: string): number {
+/** How well each character beyond ASCII fits the language and its neighbours, from -3 (hardly text) to 1.3. */
+function letterWorths(text: string, language: Language): number[] {
+  const characters = [...text];
+  return characters.flatMap((character, index) =>
+    character < '\u0080'
+      ? []
+      : [worthOf(character, characters[index - 1] ?? ' ', characters[index + 1] ?? ' ', language)],
+  );
+}
+
+function worthOf(character: string, before: string, after: string, language: Language): number {
   if (USUAL_SIGN.test(character)) return 0.5;
-  if (!LETTER.test(character)) return /[\p{Cc}\p{Co}\p{Cn}]/u.test(character) ? -3 : -1;
-  const script = SCRIPTS.find(({ letter }) => letter.test(character));
-  if (script === undefined) return -1;
-  // A capital behind a small letter, or one letter of another script within a word, is a sign of misreading.
+  if (!LETTER.test(character)) return NO_TEXT.test(character) ? -3 : -1;
+  // A capital behind a small letter, or a letter of another script beside it, is a sign of misreading.
   if (UPPER.test(character) && LOWER.test(before)) return -1.5;
   if (LOWER.test(character) && UPPER.test(before) && UPPER.test(after)) return -1;
-  const neighbours = [before, after].filter((neighbour) => LETTER.test(neighbour));
-  if (neighbours.some((neighbour) => !script.kin.test(neighbour))) return -1;
-  // Latin words are mostly ASCII: several other letters in a row are rather another alphabet, misread.
-  if (script.letter === LATIN && neighbours.some((neighbour) => neighbour > '\u007f')) return -0.5;
-  return neighbours.length === 0 ? script.worth / 4 : script.worth;
+  const { letters, script, share } = language;
+  if ([before, after].some((one) => LETTER.test(one) && !script.test(one))) return -1;
+  const rank = letters.indexOf(character.toLowerCase());
+  if (rank < 0) return -1;
+  const part = rank / letters.length;
+  // In an alphabet of its own some letters are rare; of letters that are added to ASCII, all are usual.
+  if (letters.length > MOST_ADDED) return (part < 0.35 ? 1.3 : part < 0.7 ? 0.8 : 0) * share;
+  return (part < 0.5 ? 1.05 : 0.95) * share;
 }

@@ -57,7 +57,11 @@ function undecodable(
   bytes: Uint8Array,
   details: ConstructorParameters<typeof EncodingError>[2],
 ): EncodingError {
-  const candidates = rankEncodings(bytes).filter((candidate) => candidate !== encoding);
+  // What was kept of the file may begin within a character; a line does not.
+  const lines = bytes.subarray(bytes.indexOf(LF) + 1);
+  const candidates = rankEncodings(lines.length > 0 ? lines : bytes).filter(
+    (candidate) => candidate.encoding !== encoding,
+  );
   return new EncodingError(`The file is not in ${encoding}, as it was said to be: ${what}.`, candidates, {
     ...details,
     hint: 'Correct `encoding` in the source of the job, or leave it out for UTF-8.',

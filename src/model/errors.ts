@@ -83,11 +83,21 @@ export class CsvError extends StoreferryError {
 export class EncodingError extends CsvError {
   /** Canonical labels of the encodings that fit the bytes, likeliest first. */
   readonly candidates: readonly string[];
+  /** How the same word of the file reads in each of them. */
+  readonly words: ReadonlyMap<string, string>;
 
-  constructor(message: string, candidates: readonly string[], details: ErrorDetails = {}) {
+  constructor(message: string, candidates: readonly EncodingCandidate[], details: ErrorDetails = {}) {
     super(message, details);
-    this.candidates = candidates;
+    this.candidates = candidates.map(({ encoding }) => encoding);
+    this.words = new Map(candidates.map(({ encoding, word }) => [encoding, word]));
   }
+}
+
+/** An encoding that fits some bytes. */
+export interface EncodingCandidate {
+  readonly encoding: string;
+  /** How a word of the file reads in it. */
+  readonly word: string;
 }
 
 /** What separates the columns cannot be told, and must not be guessed. */

@@ -26,7 +26,7 @@ describe('the charset', () => {
     expect(error).toBeInstanceOf(EncodingError);
     expect(error.place).toEqual({ file: 'sample.csv', line: 2, column: 2 });
     expect(error.message).toContain('0xF6 (byte 12 of the file)');
-    expect(error.message).toContain('windows-1252 (there it reads ö)');
+    expect(error.message).toContain('windows-1252 (there it reads Jörg)');
     expect(error.hint).toContain('encoding: windows-1252');
   });
 

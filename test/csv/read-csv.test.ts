@@ -100,6 +100,11 @@ describe('the delimiter', () => {
     ['email\nana@shop.example\n', ','],
     ['Price (x;y;z),b,c,d,e,f,g\n1,2,3,4,5,6,7\n', ','],
     ['sep=;\na,b;c\n1;2\n', ';'],
+    ['Name;Price, EUR\nMug;1,50\nCup;2,30\n', ';'],
+    ['Name;Size (W,H,D);Price\nMug;1,2,3;9\nCup;3,4,5;8\n', ';'],
+    ['Name;Preis (netto, brutto);Menge\n', ';'],
+    ['Name;Price,EUR\nMug;1,50\nCup;2\nJug;3\n', ';'],
+    ['a, b, c\n1, 2, 3\n', ','],
   ])('is told from the header and the rows: %j', async (content, expected) => {
     const { table, header } = await read(content);
     expect(table.dialect.delimiter).toBe(expected);

@@ -93,6 +93,7 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
     question: string,
   ): Promise<string> {
     const { message, candidates, place } = doubt;
+    const words = doubt instanceof EncodingError ? doubt.words : new Map<string, string>();
     const names = candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
     if (prompter === null) {
       throw new UsageError(message, {
@@ -101,7 +102,13 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
       });
     }
     say(message);
-    return await prompter.choose(question, names);
+    return await prompter.choose(
+      question,
+      names.map(({ value, name }) => {
+        const word = words.get(value);
+        return { value, name: word === undefined ? name : `${name} (there it reads ${word})` };
+      }),
+    );
   }
 }
 
