@@ -10,6 +10,7 @@ import { detectDelimiter } from './detect-delimiter.ts';
 import { byteOrderMark } from './encodings.ts';
 import { type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
+import { headingRows, titleAbove } from './table-shape.ts';
 import { transcode } from './transcode.ts';
 
 /**
@@ -38,14 +39,17 @@ export interface CsvOptions {
 /** A CSV file whose header is read, and whose rows may be read once. Dispose of it when they are not. */
 export interface CsvTable extends Table, Disposable {
   readonly dialect: Dialect;
+  /** Why the header is likely none; a source is refused with it. */
+  readonly doubt: CsvError | null;
   /** What `batches` has met so far: rows, and lines without content, which are no rows. */
   readonly counts: { readonly rows: number; readonly blankLines: number };
 }
 
 /**
- * Opens CSV bytes: decides charset and delimiter, reads the header (the first line with content, never guessed away),
- * and streams the rows with the physical lines on which they start. What could be read in two ways is refused with
- * its place, in words, when it is reached: CsvError, EncodingError. The input is destroyed at the end, early or not.
+ * Opens CSV bytes: decides charset and delimiter, reads the header (the first line with content, never guessed away: a
+ * title in its place is told in `doubt`), and streams the rows with the physical lines on which they start; rows that are a
+ * header again are marked. What could be read in two ways is refused with its place when it is reached: CsvError,
+ * EncodingError. The input is destroyed at the end, early or not.
  */
 export async function readCsv(input: Readable, options: CsvOptions): Promise<CsvTable> {
   try {
@@ -99,8 +103,12 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     first = value;
   }
   const [header, ...firstRows] = first;
-  if (header !== undefined) refuseLongNames(header, name, limits);
+  if (header !== undefined) {
+    refuseLongNames(header, name, limits);
+  }
+  const isHeading = header === undefined ? () => false : headingRows(header, firstRows);
 
+  const marked = (row: Row): Row => (isHeading(row) ? { ...row, heading: true } : row);
   const counts = { rows: 0 };
   return {
     header: header?.cells ?? [],
@@ -110,6 +118,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       newline: newlineOf(reading.newlines),
       bom: charset.bom,
     },
+    doubt: header === undefined ? null : titleAbove(header, firstRows, name),
     counts: {
       get rows() {
         return counts.rows;
@@ -126,7 +135,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
             const { line = 1 } = batch[batch.length - (counts.rows - limits.rows)] ?? {};
             throw csvLimitError(limits, 'rows', { file: name, line });
           }
-          if (batch.length > 0) yield batch;
+          if (batch.length > 0) yield batch.some(isHeading) ? batch.map(marked) : batch;
           const { done, value } = await batches.next();
           if (done === true) return;
           batch = value;

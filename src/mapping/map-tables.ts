@@ -3,10 +3,11 @@ import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
+import { strayRecord } from './grouping/record.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
 import { deferRecord, mapRecord } from './map-record.ts';
-import { alignmentOf, cellsBySlot } from './read-row.ts';
+import { alignmentOf, blankCellsBeyond, cellsBySlot } from './read-row.ts';
 import type { RecordRows } from './record-rows.ts';
 import type { Misalignment, SourceRow } from './source-row.ts';
 
@@ -71,10 +72,17 @@ async function* readTables<Item>(
       const binding = bind(mapping, table);
       options.onTable?.(binding.report, table.file);
       grouper.startTable();
+      let even: Binding | undefined;
       for await (const batch of table.batches) {
-        const rows = batch.map((row, index) => sourceRow(mapping, binding, row, seq + index));
+        even ??= evened(binding, table.header, batch);
+        const bound = even;
+        const rows = batch.map((row, index) => sourceRow(mapping, bound, row, seq + index));
         seq += batch.length;
-        const mapped = grouper.add(rows).map(become);
+        const headings = rows.filter((_, index) => batch[index]?.heading === true);
+        const data = headings.length === 0 ? rows : rows.filter((_, index) => batch[index]?.heading !== true);
+        const mapped = [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)].map(
+          become,
+        );
         if (mapped.length > 0) {
           yield mapped;
         }
@@ -88,6 +96,26 @@ async function* readTables<Item>(
   } finally {
     scratch?.[Symbol.dispose]();
   }
+}
+
+/** The binding of a file whose rows are all wider or narrower than its header by the same blank cells. */
+function evened(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
+  const more = blankCellsBeyond(header, batch);
+  if (more === 0) return binding;
+  const surplus = Array.from({ length: Math.max(0, more) }, (_, index) => binding.width + index);
+  return { ...binding, width: binding.width + more, surplus: [...binding.surplus, ...surplus] };
+}
+
+/** A row that is a header again stands between records and belongs to none. */
+function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows {
+  const reason = {
+    code: 'second-header',
+    message: 'this row is a header again, or the units or explanations below one: delete it, it is no data',
+    line: row.line,
+  };
+  const stray = strayRecord([row], reason);
+  const key = mapper.key({ ...stray, head: row, rows: [row] });
+  return typeof key === 'string' ? { ...stray, key } : stray;
 }
 
 /** A file within a zip, by the label that it is staged under. */

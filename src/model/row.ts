@@ -4,6 +4,8 @@ export interface Row {
   readonly file: number;
   readonly line: number;
   readonly cells: readonly string[];
+  /** Set where the row is the header again, or a second one: names or units, no data. */
+  readonly heading?: true;
 }
 
 /** Consecutive rows of one file, by the lines on which the first and the last of them start. */

@@ -48,6 +48,41 @@ describe('the header', () => {
     expect(rows[0]?.line).toBe(4);
   });
 
+  it.each([
+    ['Stock of the day\nsku,name,price\nA,Mug,9\nB,Cup,8\n', 1, 2],
+    ['\n"Stock of the day",,\n\n"sku","name","price"\nA,Mug,9\n', 2, 4],
+    ['Report;2026-01-31\n\nsku;name;price;stock\nA;Mug;9;1\nB;Cup;8;2\n', 1, 3],
+  ])('is in doubt where a title stands above it: %j', async (content, line, header) => {
+    const { table } = await read(content, { delimiter: content.includes(';') ? ';' : ',' });
+    expect(table.doubt?.place).toEqual({ file: 'sample.csv', line });
+    expect(table.doubt?.hint).toContain(`line ${header}`);
+  });
+
+  it.each([
+    'email\nann@mail.example\n',
+    'sku,,\nA,Mug,Blue\nB,Cup,Red\n',
+    'sku\nA\nB\n',
+    'name,price\nMug,9\nCup,8\n',
+    'name,note\nMug,blue\nCup,red\n',
+  ])('is what it was where the first line may be one: %j', async (content) => {
+    expect((await read(content, { delimiter: ',' })).table.doubt).toBeNull();
+  });
+
+  it('is known again further down, and in words above columns of values', async () => {
+    const twice = await read('sku,name\nA,Mug\nsku,name\nB,Cup\n');
+    expect(twice.rows.map(({ line, heading }) => [line, heading])).toEqual([
+      [2, undefined],
+      [3, true],
+      [4, undefined],
+    ]);
+    const units = await read(
+      'sku,name,price,weight\nCode,Title,in EUR,in kg\n1,Mug,9.50,2\n2,Cup,8,1\n3,Jug,7,4\n',
+    );
+    expect(units.rows.map(({ heading }) => heading)).toEqual([true, undefined, undefined, undefined]);
+    const data = await read('sku,name,price,weight\nA,Mug,n/a,n/a\n1,Mug,9.50,2\n2,Cup,8,1\n3,Jug,7,4\n');
+    expect(data.rows.every(({ heading }) => heading === undefined)).toBe(true);
+  });
+
   it('may stand alone', async () => {
     expect((await read('a,b\n')).rows).toEqual([]);
   });

@@ -146,6 +146,52 @@ describe('a row whose cell count is wrong', () => {
     ).toEqual(['record a (1 row)', 'skipped b no-price (1 row)']);
   });
 
+  it.each([
+    [
+      'of a file that ends each of its rows with a delimiter',
+      [
+        ['a', 'A', 'S', '1', ''],
+        ['b', 'B', 'M', '2', ''],
+      ],
+      ['record a (1 row)', 'record b (1 row)'],
+    ],
+    [
+      'of a file of which a row ends with another',
+      [
+        ['a', 'A', 'S', '1', ''],
+        ['b', 'B', 'M', '2', '', ''],
+      ],
+      ['rejected a row-too-long (1 row)', 'rejected b row-too-long (1 row)'],
+    ],
+    ['of a file with a single row', [['a', 'A', 'S', '1', '']], ['rejected a row-too-long (1 row)']],
+    [
+      'of a file whose prices have a comma',
+      [
+        ['a', 'A', '1', '50', ''],
+        ['b', 'B', '2', '95', ''],
+      ],
+      ['rejected a row-too-long (1 row)', 'rejected b row-too-long (1 row)'],
+    ],
+    [
+      'of a file whose titles have a comma',
+      [
+        ['a', 'A', ' blue', '1', ''],
+        ['b', 'B', ' red', '2', ''],
+      ],
+      ['rejected a row-too-long (1 row)', 'rejected b row-too-long (1 row)'],
+    ],
+  ])('is judged by all rows: %s', async (_name, rows, expected) => {
+    expect(await outcome(rows, HEADER)).toEqual(expected);
+  });
+
+  it('is whole where only the header ends with a delimiter', async () => {
+    const rows = [
+      ['a', 'A', 'S', '1'],
+      ['b', 'B', 'S', '1'],
+    ];
+    expect(await outcome(rows, [...HEADER, ''])).toEqual(['record a (1 row)', 'record b (1 row)']);
+  });
+
   it('is still too long when a corrected rejects file has cells left in its extra columns', async () => {
     const header = [...HEADER, 'storeferry_extra_1', 'storeferry_reason', 'storeferry_line'];
     expect(

@@ -42,7 +42,7 @@ const thunderbird = (file: string, rows: number, delimiter = ','): ContactFile =
   mapping: 'thunderbird-contacts',
   email: 'Primary Email',
   contact: (row, cells) =>
-    cells.length > Object.keys(row).length || row['Primary Email'] === ''
+    cells.slice(Object.keys(row).length).some((cell) => cell !== '') || row['Primary Email'] === ''
       ? undefined
       : {
           email: row['Primary Email'],
@@ -124,7 +124,7 @@ const FILES: readonly ContactFile[] = [
             }),
           },
   },
-  // Its rows have a cell more than its header: nobody can tell where, so they are rejected.
+  // Its rows have a blank cell more than its header, all of them.
   thunderbird('thunderbird_basic_csv_addressbook.csv', 2),
   thunderbird('thunderbird_csv_semicolon.csv', 2, ';'),
   thunderbird('thunderbird_export.csv', 2),

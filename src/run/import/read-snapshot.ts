@@ -88,6 +88,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
 async function* openTables(reading: SnapshotReading, opened: CsvTable[]) {
   for (const [index, file] of reading.snapshot.files.entries()) {
     using table = await openSnapshotFile(reading, file, index);
+    if (table.doubt !== null) throw table.doubt;
     opened.push(table);
     yield { header: table.header, file: index, name: file.name, batches: table.batches() };
   }

@@ -44,6 +44,7 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
   const { cut } = folder.sampled(first.stored);
   const { encoding, delimiter } = options;
   using table = await readCsv(await folder.read(first.stored), { name: first.name, encoding, delimiter });
+  if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
   for await (const batch of table.batches()) {
     if (rows.length < ROWS_KEPT) rows.push(...batch.slice(0, ROWS_KEPT - rows.length));

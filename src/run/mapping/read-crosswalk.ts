@@ -1,6 +1,7 @@
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
 import { lookupKey } from '../../mapping/lookup-table.ts';
+import { blankCellsBeyond } from '../../mapping/read-row.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
 import type { FileAccess } from '../../state/allowed-path.ts';
@@ -20,13 +21,14 @@ export async function readCrosswalk(
   const file = await readSideTable(path, { limits, rows: 'crosswalkRows', access });
   const matchAt = columnAt(file.header, match, path, match);
   const idAt = columnAt(file.header, id, path, match);
-  const width = file.header.length;
+  let width: number | undefined;
   const index = new CrosswalkIndex();
   for await (const batch of file.rows()) {
+    width ??= file.header.length + blankCellsBeyond(file.header, batch);
     for (const { cells, line } of batch) {
       const place = { file: path, line };
       if (cells.length !== width) {
-        const message = `The row has ${cells.length} cells under ${width} headers, so its id may be another's.`;
+        const message = `The row has ${cells.length} cells under ${file.header.length} headers, so its id may be another's.`;
         throw new MappingError(message, {
           place,
           hint: 'Is a quote or a delimiter missing, or one too many?',

@@ -66,6 +66,7 @@ export async function readSideTable(
   }
   try {
     const table = await readCsv(Readable.from(watched(), { objectMode: false }), { name, limits });
+    if (table.doubt !== null) throw table.doubt;
     return {
       header: table.header,
       digest: () => hash.copy().digest('hex'),

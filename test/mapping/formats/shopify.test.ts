@@ -152,6 +152,19 @@ describe('shopify-products', () => {
     expect(rows).toBe(3);
   });
 
+  test('takes a header that comes again for no product, and no doubt to those beside it', async () => {
+    const lines = csvText(header, [product('tee'), product('cap'), product('mug')]).split('\n');
+    const { products, rejected } = await mapText(
+      'shopify-products',
+      [...lines.slice(0, 2), lines[0], ...lines.slice(2)].join('\n'),
+    );
+
+    expect(products.map(({ key }) => key)).toEqual(['tee', 'cap', 'mug']);
+    expect(rejected.map(({ reason, rows }) => [reason.code, reason.line, rows])).toEqual([
+      ['second-header', 3, 1],
+    ]);
+  });
+
   test('hides what is a draft or archived, in any case', async () => {
     const { products } = await map([
       product('a', { Status: 'Draft' }),
