@@ -19,6 +19,15 @@ describe('a source that cannot be read', () => {
     });
   });
 
+  it('is named when a title stands above its header, with the line of the header', async () => {
+    expect(
+      await errorOf('Stock on 31 January\n\nHandle,Title,Variant Price\na,Mug,1\nb,Cup,2\n'),
+    ).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/^\S+\.csv:1: Line 1 looks like a title.*line 3.*Delete the lines above/),
+    });
+  });
+
   it('is named when it lacks a column that the mapping needs', async () => {
     expect(await errorOf('Handle,Title\na,Mug\n')).toMatchObject({
       status: 'failed',
