@@ -70,7 +70,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
     ...['report', 'run', 'sandbox', 'source', 'state'],
   ],
   'node:child_process': ['cli'],
-  'node:net': ['sandbox', 'remote'],
+  'node:net': ['sandbox', 'remote', 'dashboard'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],
   'node:worker_threads': ['state'],
 };

@@ -5,6 +5,7 @@ import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
 import { workersCheck } from '../queue/health/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
+import { printable } from '../report/wording/printable.ts';
 import { counted } from '../report/wording/words.ts';
 import { checkMappings } from '../run/mapping/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
@@ -30,7 +31,7 @@ export async function check(
   const mappings = await checkMappings(checked.mappings, checked.jobs);
   const problems = [...checked.problems, ...mappings.problems];
   const print = (label: string, { place, message }: ConfigurationProblem) =>
-    terminal.out(`${label} ${formatPlace(place)}: ${message}\n`);
+    terminal.out(`${label} ${printable(`${formatPlace(place)}: ${message}`)}\n`);
   const told = [
     ...problems.map((problem) => ({ label: colors.red('error  '), problem })),
     ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), problem })),

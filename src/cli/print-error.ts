@@ -1,4 +1,5 @@
 import { ConfigurationError, formatPlace, StoreferryError } from '../model/errors.ts';
+import { printableLines } from '../report/wording/printable.ts';
 import type { Terminal } from './terminal.ts';
 import { withProgram } from './typed-program.ts';
 
@@ -10,8 +11,8 @@ export function printError(terminal: Terminal, error: unknown, program = 'storef
   if (error instanceof StoreferryError) {
     // The problems of a configuration tell their places themselves.
     const told = error instanceof ConfigurationError || error.place === undefined;
-    terminal.err(`${told ? '' : `${formatPlace(error.place)}: `}${error.message}\n`);
-    if (error.hint !== undefined) terminal.err(`${withProgram(error.hint, program)}\n`);
+    terminal.err(`${printableLines(`${told ? '' : `${formatPlace(error.place)}: `}${error.message}`)}\n`);
+    if (error.hint !== undefined) terminal.err(`${printableLines(withProgram(error.hint, program))}\n`);
     return error.exitCode;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

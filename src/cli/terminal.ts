@@ -27,17 +27,47 @@ function outliveReader(stream: NodeJS.WriteStream, onFailure: (code: string) => 
   });
 }
 
+/** What acts on a terminal instead of showing: sequences, other control characters, marks that turn the direction of text. */
+const ACTING = /\p{Cc}\[[\d;]*[mK]|(?![\t\n])[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const ESCAPE = '\u001b';
+
+/** Which of it Storeferry prints itself: colors, and redrawing of a line. */
+export interface AllowedSequences {
+  readonly colors: boolean;
+  readonly redrawing: boolean;
+}
+
+/**
+ * The text with all else that acts written out (`\u001b`): names of files, and texts of sources and stores, may hold
+ * anything. JSON stays the same JSON.
+ */
+export function withoutActing(text: string, { colors, redrawing }: AllowedSequences): string {
+  const isAllowed = (found: string): boolean => {
+    if (found === '\r') return redrawing;
+    if (!found.startsWith(`${ESCAPE}[`)) return false;
+    return found.endsWith('m') ? colors : redrawing;
+  };
+  return text.replaceAll(ACTING, (found) => (isAllowed(found) ? found : writtenOut(found)));
+}
+
+function writtenOut(found: string): string {
+  return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
+}
+
 /** The terminal of this process; `NO_COLOR` and pipes are respected. */
 export function processTerminal(): Terminal {
   outliveReader(process.stderr, () => {});
   outliveReader(process.stdout, (code) => {
     process.stderr.write(`Standard output cannot be written: ${code}. The command goes on.\n`);
   });
+  const interactive = process.stderr.isTTY === true;
+  const colors = process.stdout.isTTY === true && pc.isColorSupported;
   return {
-    out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
-    interactive: process.stderr.isTTY === true,
-    colors: process.stdout.isTTY === true && pc.isColorSupported,
+    out: (text) => void process.stdout.write(withoutActing(text, { colors, redrawing: false })),
+    err: (text) =>
+      void process.stderr.write(withoutActing(text, { colors: interactive, redrawing: interactive })),
+    interactive,
+    colors,
     width: process.stdout.columns ?? process.stderr.columns ?? WIDTH_ELSEWHERE,
   };
 }

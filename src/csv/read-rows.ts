@@ -11,6 +11,7 @@ import { columnOf, structureError } from './structure-error.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
+const QUOTE = 0x22;
 const BATCH_ROWS = 1000;
 
 /** One file being read: how, and how far. */
@@ -137,10 +138,27 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   if (scan.longestRow > limits.rowBytes) {
     throw csvLimitError(limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
   }
+  // A cell is a byte at least. Cells are counted before they are made: 30 MB of commas are 30 million cells.
+  if (bytes.length - end > limits.columns) {
+    const cells = cellsIn(bytes.subarray(end), reading);
+    if (cells > limits.columns) throw csvLimitError(limits, 'columns', { file, line: nextLine }, { cells });
+  }
   // What follows the last whole row may end in the first half of a line end.
   if (bytes.length - end > limits.rowBytes + 1) {
     throw csvLimitError(limits, 'rowBytes', { file, line: nextLine });
   }
+}
+
+/** How many cells a row has so far; of a row whose quotes come in pairs, as `scanRows` has found. */
+function cellsIn(row: Uint8Array, { delimiter, quotes }: Reading): number {
+  const separator = delimiter.charCodeAt(0);
+  let cells = 1;
+  let quoted = false;
+  for (const byte of row) {
+    if (byte === QUOTE && quotes === 'standard') quoted = !quoted;
+    else if (byte === separator && !quoted) cells += 1;
+  }
+  return cells;
 }
 
 /** How many cells stand before one; the bytes are those of its row, up to where it begins. */

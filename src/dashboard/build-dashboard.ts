@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -40,13 +41,34 @@ export interface DashboardParts {
   readonly log: DashboardLog;
 }
 
+const nearby = new BlockList();
+for (const [network, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+] as const) {
+  nearby.addSubnet(network, prefix, 'ipv4');
+}
+nearby.addAddress('::1', 'ipv6');
+nearby.addSubnet('fc00::', 7, 'ipv6');
+nearby.addSubnet('fe80::', 10, 'ipv6');
+
+/** Whether an address is of this machine or its network, where a proxy may stand. */
+function isNearby(address: string): boolean {
+  const bare = address.replace(/%.*$/, '');
+  return nearby.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+}
+
 /** Puts the server of the dashboard together; it does not listen yet. */
 export async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const { dashboard, hashes, addresses, behindProxy, cookieName, queueBoard, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
-    trustProxy: behindProxy ? ['loopback', 'linklocal', 'uniquelocal'] : false,
+    // The proxy itself says who asks; what stands before that in X-Forwarded-For anybody may have written.
+    trustProxy: behindProxy ? (address, hop) => hop === 0 && isNearby(address) : false,
     genReqId: () => randomUUID(),
     frameworkErrors: (_error, _request, { raw }) =>
       void raw

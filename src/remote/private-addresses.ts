@@ -4,25 +4,38 @@ import { RemoteFailure } from './remote-failure.ts';
 
 /**
  * Networks that are not the public internet: this machine, private networks, link-local with the metadata services of
- * clouds, and ranges that carry an IPv4 address inside an IPv6 one. Mapped addresses (`::ffff:…`) are matched as IPv4.
+ * clouds, and ranges that carry an IPv4 address inside an IPv6 one. Mapped addresses (`::ffff:…`) are matched as IPv4. Of
+ * IPv6 all else than `PUBLIC_IPV6` is refused anyway.
  */
 const NETWORKS: readonly string[] = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
-  ...['192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
-  ...['::/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/32', '2002::/16'],
-  ...['fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
+  ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  // Azure's platform services, among them those that hand out secrets, at a public address.
+  '168.63.129.16/32',
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ];
+/** The only IPv6 addresses that the public internet has, besides mapped IPv4 ones. */
+const PUBLIC_IPV6 = '2000::/3';
+const MAPPED_IPV4 = '::ffff:0:0/96';
 
-const notPublic = new BlockList();
-for (const network of NETWORKS) {
-  const [address = '', prefix = ''] = network.split('/');
-  notPublic.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const notPublic = listOf(...NETWORKS);
+const publicIpv6 = listOf(PUBLIC_IPV6, MAPPED_IPV4);
+
+function listOf(...networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix = ''] = network.split('/');
+    list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
 }
 
 /** Whether an IP address is anything else than one of the public internet. */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
-  return notPublic.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+  if (isIP(bare) !== 6) return notPublic.check(bare, 'ipv4');
+  return !publicIpv6.check(bare, 'ipv6') || notPublic.check(bare, 'ipv6');
 }
 
 /** A refusal to connect to a private address; it is not tried again. */

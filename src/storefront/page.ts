@@ -1,5 +1,6 @@
 import { StoreRefusedError } from '../model/errors.ts';
 import { arrayItemTexts } from './array-items.ts';
+import { isDeeperThan } from './json-depth.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */
 export interface PageQuery {
@@ -28,8 +29,16 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** Reads a list that came bare or in the envelope of section 8; StoreRefusedError when it is neither. */
+/** Orders are a few levels deep; what reads and writes them goes down level by level. */
+const MOST_LEVELS = 100;
+
+/** Reads a list that came bare or in the envelope of section 8; StoreRefusedError when it is neither, or nests without end. */
 export function readPage(value: unknown, text: string, path: string): Page {
+  if (isDeeperThan(text, MOST_LEVELS)) {
+    throw new StoreRefusedError(
+      `GET ${path}: the answer has objects or lists more than ${MOST_LEVELS} levels within one another`,
+    );
+  }
   const envelope: PageItem = isItem(value) ? value : { items: value };
   const { items, totalCount, limit, skip } = envelope;
   if (!Array.isArray(items) || !items.every(isItem)) {

@@ -260,3 +260,27 @@ describe('the input', () => {
     if (!input.closed) await once(input, 'close');
   });
 });
+
+it('refuses a row of too many cells before it has read it', async () => {
+  const commas = Buffer.alloc(64 * 1024, ',');
+  for (const delimiter of [',', ';', '\t', '|']) {
+    let read = 0;
+    const input = new Readable({
+      read() {
+        read += commas.length;
+        this.push(read > 31 * 1024 * 1024 ? null : Buffer.alloc(commas.length, delimiter));
+      },
+    });
+    await expect(readCsv(input, { name: 'x.csv', delimiter })).rejects.toThrow(/cells/);
+    expect(read).toBeLessThan(1024 * 1024);
+  }
+});
+
+it('counts no delimiters within quotes as cells', async () => {
+  const long = 'x,'.repeat(40_000);
+  const text = `a,b\n1,"${long}"\n2,"${long.replaceAll(',', '"",""')}"\n`;
+  const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'x.csv', delimiter: ',' });
+  const rows: number[] = [];
+  for await (const batch of table.batches()) rows.push(...batch.map(({ cells }) => cells.length));
+  expect(rows).toEqual([2, 2]);
+});

@@ -31,6 +31,23 @@ describe('a private address', () => {
     '64:ff9b::7f00:1',
     '2002:7f00:1::',
     '2001:0:1::1',
+    '168.63.129.16',
+    '::ffff:168.63.129.16',
+    '::ffff:0:127.0.0.1',
+    '::ffff:0:a9fe:a9fe',
+    '0:0:0:0:ffff:0:7f00:1',
+    '::fffe:127.0.0.1',
+    '::1:7f00:1',
+    '64:ff9b:1::1',
+    '100::1',
+    '2001:db8::1',
+    '2001:10::1',
+    '3fff::1',
+    '5f00::1',
+    '4000::1',
+    '8000::1',
+    '203.0.113.7',
+    '192.88.99.1',
   ])('is %s', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
@@ -41,8 +58,12 @@ describe('a private address', () => {
     '172.15.0.1',
     '11.0.0.1',
     '100.128.0.1',
+    '168.63.129.17',
     '2606:4700::1111',
+    '2a00:1450:4001::1',
+    '2001:4860:4860::8888',
     '::ffff:1.1.1.1',
+    '::ffff:101:101',
   ])('is not %s', (address) => {
     expect(isPrivateAddress(address)).toBe(false);
   });
@@ -58,6 +79,9 @@ describe('a private address', () => {
     'http://[::ffff:7f00:1]/',
     'http://169.254.169.254/',
     'http://0/',
+    'http://[::ffff:0:127.0.0.1]/',
+    'http://168.63.129.16/',
+    'http://2822734096/',
     'http://①②⑦.0.0.1/',
   ])('is recognised as the host of %s', (url) => {
     expect(() => refusePrivateHost(new URL(url).hostname, false)).toThrow(/private address/);

@@ -1,11 +1,16 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { PROMETHEUS_TYPE, prometheusText } from '../../report/prometheus-text.ts';
-import type { ListenAddress } from './listen-address.ts';
+import { isLoopback, type ListenAddress } from './listen-address.ts';
 
 /** Without Redis some figures would be waited for until it is back. */
 const METRICS_WITHIN_MS = 4_000;
+
+/** As containers and the machines of a network call one another, without or with a port. */
+const NAME_OF_A_NETWORK =
+  /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
 
 /** What a worker shows of itself over HTTP. */
 export interface WorkerServer extends AsyncDisposable {
@@ -20,6 +25,11 @@ export async function serveWorker(
   worker: Pick<RunningWorker, 'health' | 'metrics'>,
   { host, port }: ListenAddress,
 ): Promise<WorkerServer> {
+  const loopback = isLoopback({ host, port });
+  const addresses = ownAddresses({ host, port, loopback }, undefined);
+  // Somebody else's page can make a name of its own lead here (DNS rebinding), but none that a network keeps for itself.
+  const isServed = (name: string | undefined): boolean =>
+    addresses.knows(name) || (!loopback && name !== undefined && NAME_OF_A_NETWORK.test(name));
   const answer = async (path: string, response: ServerResponse): Promise<void> => {
     if (path === '/healthz') {
       const problem = await worker.health();
@@ -34,6 +44,14 @@ export async function serveWorker(
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       send(response, 405, 'Only GET.\n');
+      return;
+    }
+    if (!isServed(request.headers.host)) {
+      send(
+        response,
+        403,
+        `Reach it by its IP address, by a name without dots, or by the name given to --listen.\n`,
+      );
       return;
     }
     const [path = ''] = (request.url ?? '').split('?');

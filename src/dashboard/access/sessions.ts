@@ -5,8 +5,11 @@ import type { Viewer } from '../viewer.ts';
 export const IDLE_MS = 2 * 60 * 60_000;
 /** However busy: a working day. */
 export const LONGEST_MS = 12 * 60 * 60_000;
-/** More at once are nobody's browsers; the oldest makes room. */
-const MOST = 200;
+/**
+ * More at once of one token are nobody's browsers; the one that was used least recently makes room. Counted by token, so
+ * that the read-only one ends no session of those who may act.
+ */
+const MOST_OF_A_TOKEN = 100;
 const ID_BYTES = 32;
 /** A clock that was put back by more cannot say how long somebody has been idle. */
 const PUT_BACK_MS = 60_000;
@@ -36,8 +39,10 @@ export function createSessions(clock: () => number): Sessions {
     begin(canAct) {
       const now = clock();
       for (const session of byId.values()) if (expired(session, now)) byId.delete(session.id);
-      const [oldest] = byId.keys();
-      if (byId.size >= MOST && oldest !== undefined) byId.delete(oldest);
+      const alike = [...byId.values()].filter((session) => session.canAct === canAct);
+      if (alike.length >= MOST_OF_A_TOKEN) {
+        byId.delete(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)).id);
+      }
       const session = { id: random(), csrfToken: random(), canAct, begunAt: now, seenAt: now };
       byId.set(session.id, session);
       return session;

@@ -11,6 +11,8 @@ import { allowedBy, type TokenHashes } from './token-hash.ts';
 
 /** With wrong tokens, from one address; right ones do not count. */
 const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
+/** From all addresses together: behind a proxy an address is what a header says. Who has signed in stays so. */
+const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => 'all' };
 /** Tokens are far shorter. */
 const LONGEST_TOKEN = 200;
 
@@ -50,17 +52,18 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
     },
   );
 
-  const countAttempt = app.createRateLimit(ATTEMPTS);
+  const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
   app.post('/sign-in', { config: { who: 'anyone' } }, async (request, reply) => {
-    const attempts = await countAttempt(request, { increment: false });
-    if (!attempts.isAllowed && attempts.remaining === 0) {
+    for (const count of counters) {
+      const attempts = await count(request, { increment: false });
+      if (attempts.isAllowed || attempts.remaining > 0) continue;
       reply.header('retry-after', attempts.ttlInSeconds);
       throw tooManyAttempts(attempts.ttl);
     }
     const { token = '', next } = formFields(request.body);
     const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {
-      await countAttempt(request);
+      for (const count of counters) await count(request);
       log.warn({ address: request.ip }, 'somebody tried to sign in with a wrong token');
       return show(reply.code(401), ownPath(next), true);
     }

@@ -51,6 +51,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     const { host, accept } = request.headers;
     if (!addresses.knows(host)) throw foreignHost();
+    if (leavesItsFolder(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
     // A page that is left open is no sign of anybody.
@@ -98,6 +99,20 @@ export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given
     'The form is out of date',
     'It belongs to a session that has ended. Go back, load the page again and repeat what you did: nothing was done.',
   );
+}
+
+/** Whether a path goes up, in any spelling: nothing here is to be found that way, and what serves files may stumble. */
+function leavesItsFolder(url: string): boolean {
+  const [path = ''] = url.split('?', 1);
+  let decoded = path;
+  for (let times = 0; times < 3; times += 1) {
+    try {
+      decoded = decodeURIComponent(decoded);
+    } catch {
+      break;
+    }
+  }
+  return decoded.includes('\0') || decoded.split(/[/\\]/).some((part) => part === '..' || part === '.');
 }
 
 function isReading({ method }: FastifyRequest): boolean {

@@ -30,7 +30,9 @@ export function eventRoutes(
     for (const { stream } of open) stream.end();
   });
 
-  app.get<{ Params: { run: string } }>('/runs/:run/events', async (request, reply) => {
+  // An answer to HEAD would have no content that could end: the stream would stay.
+  const getOnly = { exposeHeadRoute: false };
+  app.get<{ Params: { run: string } }>('/runs/:run/events', getOnly, async (request, reply) => {
     const { run: id } = request.params;
     const { session } = request;
     if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();

@@ -6,6 +6,11 @@ export function printable(text: string): string {
   return text.replaceAll(ACTING, ' ').toWellFormed();
 }
 
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
 /** At most so many letters, the last of them an ellipsis when something was cut. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;

@@ -38,6 +38,11 @@ describeWithRedis('over Redis', () => {
       expect(stranger.body).not.toContain('shards');
     }
     for (const token of ['full', 'readOnly'] as const) {
+      const looking = await dashboard.signedIn(token);
+      for (const path of ['%2e%2e/', '..%2f', '%252e%252e/', '%2e%2e%5c', '%2e/', '%00', 'none.js']) {
+        const answer = await looking.get(`/queues/static/${path}`);
+        expect([path, answer.status]).toEqual([path, 404]);
+      }
       const client = await dashboard.signedIn(token);
       const page = await client.get('/queues');
       expect(page.status).toBe(200);

@@ -233,6 +233,9 @@ describe('an address', () => {
     '/%c0%ae%c0%ae/',
     '/runs/__proto__',
     '/runs/constructor/events',
+    '/queues/static/%2e%2e/',
+    '/queues/static/%252e%252e/x',
+    '/assets/%2e%2e%5cx',
   ])('such as %s leads nowhere', async (path) => {
     const client = await dashboard.signedIn('full');
     const answer = await client.get(path);

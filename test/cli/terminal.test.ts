@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { withoutActing } from '../../src/cli/terminal.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const PLAIN = { colors: false, redrawing: false };
+const COLORED = { colors: true, redrawing: false };
+
+it('writes out whatever would act on a terminal', () => {
+  expect(withoutActing('a\u001b[31mb\u0007\u009b2J\u202ec\r\n\td', PLAIN)).toBe(
+    'a\\u001b[31mb\\u0007\\u009b2J\\u202ec\\u000d\n\td',
+  );
+});
+
+it('lets its own colors and redrawing through, and nothing else', () => {
+  expect(withoutActing('\u001b[32mok\u001b[39m\u001b]0;title\u0007', COLORED)).toBe(
+    '\u001b[32mok\u001b[39m\\u001b]0;title\\u0007',
+  );
+  expect(withoutActing('\r\u001b[2K\u001b[2J', { colors: true, redrawing: true })).toBe(
+    '\r\u001b[2K\\u001b[2J',
+  );
+  expect(withoutActing('\r\u001b[2K', COLORED)).toBe('\\u000d\\u001b[2K');
+});
+
+it('leaves JSON the same JSON', () => {
+  const value = { name: 'a\u009bb\u202ec\u001bd\n' };
+  expect(JSON.parse(withoutActing(JSON.stringify(value), PLAIN))).toEqual(value);
+});
+
+it('prints no escape sequence of a file name or a key', async () => {
+  await using workspace = await makeWorkspace({
+    'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY:k}" }\n`,
+    'jobs/\u001b[31mred\u001b]0;x\u0007.yaml': 'imprt: products\n"\\e[32mkey": 1\n',
+    'mappings/\u001b[2Jclear.yaml': 'import: products\n',
+  });
+  for (const command of [['check'], ['runs'], ['plan', 'x\u001b[31m'], ['run', '\u001b[31mred']]) {
+    const { stdout, stderr } = await workspace.storeferry(...command);
+    expect(stdout + stderr).not.toContain('\u001b');
+    expect(stdout + stderr).not.toContain('\u0007');
+  }
+});
