@@ -132,6 +132,25 @@ describe('a run that keeps history', () => {
     expect(runs.filter(({ status }) => status !== 'done')).toEqual([]);
   });
 
+  it('is left out when it was damaged, and keeps no later one from being written', async () => {
+    const { context, request, time, path, lines } = await setup();
+    await writeFile(path, 'id,read_at\n1,20');
+    for (let night = 0; night < 2; night++) {
+      expect((await exportRun(context, request)).run).toMatchObject({ status: 'failed' });
+      time.now += 24 * 60 * MINUTE;
+    }
+    const reading = join(context.artifacts.run('run-1').location, 'reading.jsonl');
+    await writeFile(reading, (await readFile(reading, 'utf8')).replace('1', '7'));
+    await writeFile(path, 'id,read_at\n');
+    for (let night = 0; night < 2; night++) {
+      expect((await exportRun(context, request)).run.status).toBe('done');
+      time.now += 24 * 60 * MINUTE;
+    }
+    const moments = (await lines()).map((line) => line.split(',')[1]?.slice(0, 10));
+    expect([...new Set(moments)]).toEqual(['2030-01-03', '2030-01-04', '2030-01-05']);
+    expect(moments).toHaveLength(6);
+  });
+
   it('that was taken while the clock was ahead is completed, and a new one is taken', async () => {
     const { context, request, time, path, lines } = await setup();
     await writeFile(path, 'id,read_at\n1,20');

@@ -1,5 +1,5 @@
 import { EXPORTED_FILE } from '../../export/exported-file.ts';
-import { READING_FILE } from '../../export/reading/reading.ts';
+import { READING_FILES } from '../../export/reading/reading.ts';
 import { InterruptedError, LockedError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/list-history.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
@@ -55,7 +55,7 @@ async function endExport(
   const reportFile = await writeReport(context, collected, { store: request.store, history });
   const ended = await context.state.runs.update(run.id, end);
   const folder = context.artifacts.run(run.id);
-  const reading = failure !== null && keepsReading(request) ? [READING_FILE] : [];
+  const reading = failure !== null && keepsReading(request) ? READING_FILES : [];
   const kept = [EXPORTED_FILE, REPORT_FILE, ...(await trafficFiles(folder)), ...reading];
   await folder.remove((await folder.list()).filter((name) => !kept.includes(name)));
   await pruneRuns(context.state, context.artifacts, ended.job, RUNS_KEPT, {

@@ -1,4 +1,4 @@
-import { READING_FILE } from '../../export/reading/reading.ts';
+import { hasWholeReading } from '../../export/reading/reading.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import type { RunContext } from '../context.ts';
 import { exportDigest, keepsReading } from './export-digest.ts';
@@ -7,7 +7,7 @@ import type { ExportRequest } from './export-request.ts';
 /** So many runs may wait to be written: eight days of readings, one an hour. */
 export const MOST_KEPT_READINGS = 200;
 
-/** Whether the run has not ended well and has a reading that is yet to be written to where the job writes. */
+/** Whether the run has not ended well and has a whole reading that is yet to be written to where the job writes. */
 export async function hasKeptReading(
   { artifacts }: Pick<RunContext, 'artifacts'>,
   request: ExportRequest,
@@ -15,7 +15,7 @@ export async function hasKeptReading(
 ): Promise<boolean> {
   if (!isUnfinished(run) || run.stagedAt === null) return false;
   if (!keepsReading(request) || run.digest !== exportDigest(request)) return false;
-  return await artifacts.run(run.id).exists(READING_FILE);
+  return await hasWholeReading(artifacts.run(run.id));
 }
 
 /** Whether an export has not ended well. */
