@@ -20,8 +20,8 @@ export function verificationHeadline(
   const of = counted(judged, thing(resource));
   const sentence =
     lost === 0
-      ? `${ended}The store has forgotten none of ${of} that were sent again.`
-      : `${ended}The store has forgotten ${grouped(lost)} of ${of} that were sent again.`;
+      ? `${ended}Of ${of} sent again, none was gone from the store.`
+      : `${ended}Of ${of} sent again, ${grouped(lost)} ${lost === 1 ? 'was' : 'were'} gone from the store${resource === 'contacts' ? '' : ', or known there under another id'}.`;
   return { sentence, explanation: shareSentence(found, resource) };
 }
 
@@ -38,9 +38,9 @@ function shareSentence(found: Verification, resource: Run['resource']): string {
   const bound = (part: number) =>
     `${grouped(Math.round(part * known))} (${formatShare(part * known, known)})`;
   const at = 'With 95% confidence';
-  if (forgotten(found) === 0) return `${at} it has forgotten at most ${bound(share.high)} of all ${all}.`;
-  if (share.high === 1) return `${at} it has forgotten at least ${bound(share.low)} of all ${all}.`;
-  return `${at} it has forgotten between ${bound(share.low)} and ${bound(share.high)} of all ${all}.`;
+  if (forgotten(found) === 0) return `${at} at most ${bound(share.high)} of all ${all} are gone.`;
+  if (share.high === 1) return `${at} at least ${bound(share.low)} of all ${all} are gone.`;
+  return `${at} between ${bound(share.low)} and ${bound(share.high)} of all ${all} are gone.`;
 }
 
 /** What else must be known to read the figures right, a sentence each. */
@@ -72,9 +72,7 @@ export function verificationNotes(found: Verification, resource: Run['resource']
           `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified: in doubt, or without an id. The next run sends those in doubt again.`,
         ]
       : []),
-    resource === 'products'
-      ? `This shows ${things} that are gone or were created again under another id. It cannot show an older value that a restored store holds, since the value is sent with the request; nor ${things} that were deleted and came back with the restore.`
-      : `This shows ${things} that are gone. It cannot show an older value that a restored store holds, since the value is sent with the request.`,
+    `It cannot be seen whether ${things} had older values, since each is sent with its values${resource === 'contacts' ? '' : `; nor whether ${things} that were deleted are back`}. After a restore, run the job with --resend in any case.`,
   ];
 }
 

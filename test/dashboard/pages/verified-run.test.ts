@@ -42,7 +42,9 @@ describe('the page of a run after the store has forgotten products', () => {
   it('says what a verification found, and how to send everything again', async () => {
     const text = await shown(ids.verified);
     expect(text).toContain('Verification of nightly on the store main');
-    expect(text).toContain('The store has forgotten 20 of 20 products that were sent again.');
+    expect(text).toContain(
+      'Of 20 products sent again, 20 were gone from the store, or known there under another id.',
+    );
     expect(text).toContain('These were all 20 known products: the figure is exact.');
     expect(text).toContain('about 20 requests');
     expect(text).toContain('run nightly --resend');
