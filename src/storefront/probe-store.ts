@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { isPassingStatus } from '../model/passing-status.ts';
+import { decodeBody } from './decode-body.ts';
 import { cleanMessage } from './store-message.ts';
 
 /** What one harmless request to a store has shown. */
@@ -39,9 +40,11 @@ export async function probeStore({ baseUrl, apiKey, userAgent, signal }: ProbeOp
       signal,
       headers: { authorization: `Bearer ${apiKey}`, 'user-agent': userAgent },
     });
-    const text = await body.text();
-    const ms = Math.round(performance.now() - began);
+    const bytes = Buffer.from(await body.arrayBuffer());
     const first = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
+    const decoded = await decodeBody(bytes, first(headers['content-encoding']) ?? '', MOST_BYTES);
+    const text = decoded.kind === 'decoded' ? decoded.bytes.toString('utf8') : `(${decoded.kind})`;
+    const ms = Math.round(performance.now() - began);
     return judgeAnswer(
       { status: statusCode, location: first(headers['location']), date: first(headers['date']), text, ms },
       { apiKey, now: Date.now() },

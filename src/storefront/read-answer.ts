@@ -38,6 +38,9 @@ export type Verdict =
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
+/** The store's last word on a request. */
+export type Settled = Exclude<Verdict, { kind: 'failed' }>;
+
 interface Reader {
   readonly apiKey: string;
   /** Milliseconds since the epoch. */

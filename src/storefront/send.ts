@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
-import { UnauthorizedError } from '../model/errors.ts';
 import type { Reason } from '../model/reason.ts';
 import { sleep } from './clock.ts';
 import type { OnAttempt, Surroundings } from './events.ts';
 import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
+import { keyCheck, needsConfirmation, type Unauthorized, wrongKey } from './key-check.ts';
 import type { Expectation, Proof } from './proof.ts';
-import { type Failure, readAnswer, type Verdict } from './read-answer.ts';
+import { type Failure, readAnswer, type Settled, type Verdict } from './read-answer.ts';
 import { MAX_RETRIES, retryDelayMs } from './retry-policy.ts';
 import { workTime } from './work-time.ts';
 
@@ -103,39 +103,10 @@ interface Progress extends Ticket {
   readonly patience: AbortSignal;
 }
 
-type Settled = Exclude<Verdict, { kind: 'failed' }>;
-type Unauthorized = Extract<Verdict, { kind: 'unauthorized' }>;
-
-/** A gateway's hiccup is over by then. */
-const CONFIRM_AFTER_MS = 1_000;
-
-function isOfKey(verdict: Settled): verdict is Unauthorized {
-  return verdict.kind === 'unauthorized' && verdict.status === 401;
-}
-
-function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
-  return new UnauthorizedError(`The store does not accept the API key (${status}): ${message}`, {
-    hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
-  });
-}
-
 /** A 401 that the next request did not confirm. */
 function unconfirmed({ status, message }: Unauthorized): Failure {
   const failure = { retryAfterMs: undefined, mayHaveArrived: false, mayBeAtWork: false };
   return { code: `store-${status}`, message, status, ...failure };
-}
-
-/** What the promise resolves with; rejects with the signal's reason when that aborts before. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    void promise.then((value) => {
-      signal.removeEventListener('abort', onAbort);
-      resolve(value);
-    });
-  });
 }
 
 /** Sends requests until the store has its last word. */
@@ -155,8 +126,7 @@ function statusOf(verdict: Verdict): number | null {
  */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
   const work = workTime();
-  /** Whether the key is wrong, while one request finds out. */
-  let confirmation: Promise<boolean> | null = null;
+  const key = keyCheck(gate, clock);
   const ask = async (
     request: SentRequest,
     options: SendOptions,
@@ -219,7 +189,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       options.onEnded?.(ms, verdict.kind === 'failed', progress.retry);
       if (verdict.kind !== 'failed') {
         // Before the place is free for another: nothing is sent with a key that may be wrong.
-        if (isOfKey(verdict)) gate.hold();
+        if (needsConfirmation(verdict)) gate.hold();
         end = { kind: 'answered' };
         work.answeredIn(ms);
         return verdict;
@@ -240,38 +210,18 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     }
   };
 
-  /**
-   * A 401 may be that of a gateway: one further request decides for all that were answered so, while nothing else is
-   * sent. Rejects with AttemptFailed where the key was good after all.
-   */
   const attemptWithKey = async (
     request: SentRequest,
     progress: Progress,
     options: SendOptions,
   ): Promise<Settled> => {
     const verdict = await attempt(request, progress, options);
-    if (!isOfKey(verdict)) return verdict;
+    if (!needsConfirmation(verdict)) return verdict;
     const { stopping = options.signal } = options;
-    if (confirmation !== null) {
-      if (await orAborted(confirmation, stopping)) return verdict;
-      throw new AttemptFailed(unconfirmed(verdict), true);
-    }
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    confirmation = promise;
-    progress.retry = true;
-    progress.confirms = true;
-    let again: Settled | null = null;
-    try {
-      await sleep(clock, CONFIRM_AFTER_MS, stopping, progress.patience);
-      again = await attempt(request, progress, options);
-      return again;
-    } finally {
-      const isWrong = again !== null && isOfKey(again);
-      progress.confirms = false;
-      confirmation = null;
-      gate.release(isWrong ? wrongKey(verdict) : undefined);
-      resolve(isWrong);
-    }
+    const again = () => attempt(request, progress, options);
+    const confirmed = await key.confirm(verdict, progress, again, stopping, progress.patience);
+    if (confirmed === null) throw new AttemptFailed(unconfirmed(verdict), true);
+    return confirmed;
   };
 
   const waitToRetry = async (

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { placeholder } from '../../src/config/placeholders.ts';
@@ -26,7 +27,7 @@ function workspaceAt(url: string, files: Readonly<Record<string, string>> = {}, 
 }
 
 /** A server that answers every request alike. */
-async function answering(status: number, headers: Readonly<Record<string, string>>, body: string) {
+async function answering(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer) {
   const server = createServer((_, response) => response.writeHead(status, headers).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -84,6 +85,14 @@ describe('check --online', () => {
     const { terminal, out } = memoryTerminal();
     expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(1);
     expect(out()).toContain(said);
+  });
+
+  it('reads an answer that is packed though nobody asked for it', async () => {
+    await using server = await answering(200, { 'content-encoding': 'gzip' }, gzipSync('[]'));
+    await using workspace = await workspaceAt(server.url);
+    const { terminal, out } = memoryTerminal();
+    expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(0);
+    expect(out()).toMatch(/^ok +store main: .* takes the key/m);
   });
 
   it('tells https where only http is spoken', async () => {
