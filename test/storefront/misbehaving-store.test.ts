@@ -152,7 +152,7 @@ describe('the storefront, before a store that misbehaves', () => {
     ['a lost connection', resetAfter, true],
     ['500', errorAnswer(500), false],
   ])('says whether it may still be at work after %s', async (_, does, atWork) => {
-    const { storefront } = await setup({ faults: [{ does }] });
+    const { storefront } = await setup({ faults: [{ does }] }, { clock: hurriedClock(100) });
     const outcome = await storefront.upsertProduct(product('mug'), { signal });
     expect(outcome).toMatchObject({ kind: 'unsent', inDoubt: true });
     expect('atWork' in outcome).toBe(atWork);
