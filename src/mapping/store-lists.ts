@@ -17,8 +17,15 @@ export interface StoreList {
 export const LIST_COLUMNS: readonly string[] = ['id', 'name'];
 const NAMES_SHOWN = 20;
 
-/** The store's subscriber lists as a lookup table. Two lists of one name are none: nobody knows which is meant. */
-export function storeListsTable(lists: readonly StoreList[], match: string): LookupTable {
+/**
+ * The store's subscriber lists as a lookup table. Two lists of one name are none: nobody knows which is meant. `notes`
+ * say what a person who misses one should know of how they were read.
+ */
+export function storeListsTable(
+  lists: readonly StoreList[],
+  match: string,
+  notes: readonly string[] = [],
+): LookupTable {
   const rows = new Map<string, ReadonlyMap<string, string>>();
   const ambiguous = new Set<string>();
   for (const { id, name } of lists) {
@@ -41,7 +48,7 @@ export function storeListsTable(lists: readonly StoreList[], match: string): Loo
       message:
         lists.length === 0
           ? 'the store has no subscriber lists; create the list there first'
-          : `the store has no subscriber list of this ${match}; its lists are ${named.join('; ')}${more}`,
+          : `the store has no subscriber list of this ${match}; its lists are ${[`${named.join('; ')}${more}`, ...notes].join('. ')}`,
     },
     ambiguous: {
       keys: ambiguous,

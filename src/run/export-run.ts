@@ -27,10 +27,9 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
     watched.follow(run);
     context.onEvent({ type: 'begun', run, continued: run.id !== begun.id });
 
-    const read = await readStep(held, request, run);
-    run = read.run;
+    run = await readStep(held, request, run);
     await writeEarlierReadings(held, request, run);
-    run = await writeStep(held, request, read);
+    run = await writeStep(held, request, run);
   } catch (error) {
     failure = error;
   }

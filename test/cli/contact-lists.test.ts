@@ -63,6 +63,22 @@ describe('contacts for lists that the job names', () => {
     expect(crm.store.shop.contacts.get(1001)).toMatchObject({ subscriberLists: [0, 7] });
   });
 
+  it('are found behind the first page of a store that cuts its lists, and missed with a word where it gives no more', async () => {
+    await using crm = await setupLists();
+    for (let id = 10; id < 40; id++) addList(crm, id, `List ${id}`);
+    crm.store.shop.lists.reverse();
+    crm.store.shop.listPage = 30;
+    const run = await crm.workspace.storeferry('run', 'crm', '--json');
+    expect(run.json()).toMatchObject({ status: 'done', applied: 3 });
+
+    crm.store.shop.listPage = null;
+    crm.store.shop.lists.splice(30);
+    const missed = await crm.workspace.storeferry('run', 'crm', '--resend');
+    expect(missed.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /no subscriber list of this name.*exactly 30 subscriber lists/,
+    );
+  });
+
   it('are continued with the same lists, and planned anew with others', async () => {
     await using crm = await setupLists({ rows: [1, 2, 3, 4, 5, 6].map((number) => ({ number })) });
     const failing = async (from: number) => {
@@ -88,7 +104,8 @@ describe('contacts for lists that the job names', () => {
     const run = await crm.workspace.storeferry('run', 'crm', '--json');
     expect(run.code).toBe(1);
     expect(run.json()).toMatchObject({ status: 'failed', rejected: 0, requests: 0 });
-    expect(crm.store.requests).toHaveLength(1);
+    // The refusal is confirmed once.
+    expect(crm.store.requests).toHaveLength(2);
   });
 });
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aList, setupExports } from '../support/exports.ts';
@@ -146,10 +146,10 @@ describe('the list statistics', () => {
       expect.stringContaining('a part of its path is a file'),
     ]);
     await workspace.write('a.csv', 'as it was\n');
-    store.misbehave({ does: unauthorized, times: 1 });
+    store.misbehave({ does: unauthorized, times: 2 });
     const key = await workspace.storeferry('run', 'key', '--json');
     expect(key.code).toBe(1);
-    expect(key.json()).toMatchObject({ status: 'failed', requests: 1, rows: 0 });
+    expect(key.json()).toMatchObject({ status: 'failed', requests: 2, rows: 0 });
     store.misbehave({ does: errorAnswer(404, 'No such thing'), times: 1 });
     expect((await workspace.storeferry('run', 'key')).code).toBe(1);
     expect(await setup.read('a.csv')).toBe('as it was\n');
@@ -182,6 +182,29 @@ describe('the list statistics', () => {
     const resend = await setup.workspace.storeferry('run', 'stats', '--resend');
     expect(resend.code).toBe(2);
     expect(setup.store.figures().requests).toBe(0);
+  });
+
+  it('are all there where the store cuts its lists silently at a page', async () => {
+    await using setup = await setupExports(HISTORY);
+    setup.store.shop.lists.push(...Array.from({ length: 75 }, (_, index) => aList(index, `List ${index}`)));
+    setup.store.shop.listPage = 30;
+    const run = await setup.workspace.storeferry('run', 'stats', '--json');
+    expect(run.json()).toMatchObject({ status: 'done', records: 75, rows: 75 });
+    expect((await setup.read('exports/lists.csv')).trimEnd().split('\n')).toHaveLength(76);
+  });
+
+  it('say that there may be more where a page is all that the store gives, also when written by a later run', async () => {
+    await using setup = await setupExports(HISTORY);
+    const { store, workspace } = setup;
+    store.shop.lists.push(...Array.from({ length: 30 }, (_, index) => aList(index, `List ${index}`)));
+    await mkdir(join(workspace.dir, 'exports', 'lists.csv'), { recursive: true });
+    expect((await workspace.storeferry('run', 'stats')).code).toBe(1);
+    await rmdir(join(workspace.dir, 'exports', 'lists.csv'));
+    store.forget();
+    const run = await workspace.storeferry('run', 'stats');
+    expect(run.code, run.stderr).toBe(0);
+    expect(run.stdout.replaceAll(/\s+/g, ' ')).toMatch(/exactly 30 subscriber lists.* there may be more\./);
+    expect(store.requests).toEqual([]);
   });
 
   it('write by two jobs to one file, one after the other', async () => {

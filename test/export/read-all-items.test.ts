@@ -24,7 +24,13 @@ describe('reading a whole list', () => {
     const store = new ChangingStore({ ids: ids(2_340), changes: [] });
     const { given, all } = await readAll(store.fetch);
     expect(given).toEqual(ids(2_340));
-    expect(all).toEqual({ items: 2_340, withoutId: 0, changed: false, totalCount: 2_340 });
+    expect(all).toEqual({
+      items: 2_340,
+      withoutId: 0,
+      changed: false,
+      totalCount: 2_340,
+      ignoresOffsets: false,
+    });
     expect(store.requests).toBe(49);
   });
 

@@ -30,6 +30,8 @@ export interface AllRead {
   readonly changed: boolean;
   /** How many items the store says there are; null when it does not say, or changed too often to be compared. */
   readonly totalCount: number | null;
+  /** The store gave the same items wherever it was asked to begin: there may be more that nobody can ask for. */
+  readonly ignoresOffsets: boolean;
 }
 
 /**
@@ -95,7 +97,13 @@ class ChangingList {
 
   result(): AllRead {
     const { last } = this.#totals;
-    return { items: this.known, withoutId: this.#withoutId, changed: this.changed, totalCount: last };
+    return {
+      items: this.known,
+      withoutId: this.#withoutId,
+      changed: this.changed,
+      totalCount: last,
+      ignoresOffsets: this.#ignoresOffsets,
+    };
   }
 
   /** From the beginning to the end, giving what was not known. */

@@ -1,25 +1,32 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openSealed, sealedJson } from '../../state/sealed-json.ts';
 import { textLines } from '../writing/text-lines.ts';
 
 /** Holds what was read of the store: an item a line, as JSON. */
 const READING_FILE = 'reading.jsonl';
-/** Its checksum. */
+/** Its checksum, and what a person should know about how it was read: another run may write it. */
 const SEAL_FILE = 'reading-checksum.json';
 /** All that a reading consists of. */
 export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
-/** Writes items into the run's folder, whole or not at all, and gives how many there were. */
+const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()).default([]) });
+
+/**
+ * Writes items into the run's folder, whole or not at all, and gives how many there were. The notes are asked for when
+ * all items have come.
+ */
 export async function saveReading(
   folder: RunFolder,
   batches: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
+  notes: () => readonly string[],
 ): Promise<number> {
   let items = 0;
   const hash = createHash('sha256');
   await folder.write(READING_FILE, lines());
-  await folder.write(SEAL_FILE, [sealedJson({ sha256: hash.digest('hex') })]);
+  await folder.write(SEAL_FILE, [sealedJson({ sha256: hash.digest('hex'), notes: notes() })]);
   return items;
 
   async function* lines(): AsyncGenerator<string> {
@@ -39,12 +46,23 @@ export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   if (!(await folder.exists(SEAL_FILE))) return true;
   const hash = createHash('sha256');
   for await (const chunk of await folder.read(READING_FILE)) hash.update(chunk);
-  const sha256 = hash.digest('hex');
+  return (await readSeal(folder))?.sha256 === hash.digest('hex');
+}
+
+/** What a person should know about how it was read. */
+export async function readReadingNotes(folder: RunFolder): Promise<readonly string[]> {
+  if (!(await folder.exists(SEAL_FILE))) return [];
+  return (await readSeal(folder))?.notes ?? [];
+}
+
+/** Undefined when it was changed since. */
+async function readSeal(folder: RunFolder): Promise<z.infer<typeof sealSchema> | undefined> {
+  const written = await text(await folder.read(SEAL_FILE));
   try {
-    const { value, isSealed } = openSealed(await text(await folder.read(SEAL_FILE)));
-    return isSealed && JSON.stringify(value) === JSON.stringify({ sha256 });
+    const { value, isSealed } = openSealed(written);
+    return isSealed ? sealSchema.safeParse(value).data : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return false;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -44,7 +44,7 @@ export async function writeEarlierReadings(
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) continue;
     const own = { ...context, workedMs: () => run.workedMs ?? 0 };
-    await finishExport(own, request, await writeStep(own, request, { run, notes: [] }), null);
+    await finishExport(own, request, await writeStep(own, request, run), null);
   }
 }
 

@@ -11,18 +11,12 @@ import type { RunContext } from '../context.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
 import type { ExportRequest } from './export-request.ts';
 
-/** A run that has read the store, and what a person should know about that. */
-export interface ReadRun {
-  readonly run: Run;
-  readonly notes: readonly string[];
-}
-
 /**
  * Reads the store into the run's folder, item by item as the store sent them; a run that is continued has read
  * already. Requests count also when reading fails.
  */
-export async function readStep(context: RunContext, request: ExportRequest, run: Run): Promise<ReadRun> {
-  if (run.stagedAt !== null) return { run, notes: [] };
+export async function readStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+  if (run.stagedAt !== null) return run;
   const readAt = context.clock();
   const folder = context.artifacts.run(run.id);
   let requests = 0;
@@ -37,21 +31,18 @@ export async function readStep(context: RunContext, request: ExportRequest, run:
       requests++;
     },
   };
-  const onAllRead = (all: AllRead): void => {
-    notes.push(...readingNotes(all));
+  const onNotes = (found: readonly string[]): void => {
+    notes.push(...found);
   };
   try {
-    const items = itemsOf(context, request, { storefront, options, onAllRead });
-    records = await traffic.during(storefront, () => saveReading(folder, items));
+    const items = itemsOf(context, request, { storefront, options, onNotes });
+    records = await traffic.during(storefront, () => saveReading(folder, items, () => notes));
   } catch (error) {
     await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
     throw error;
   }
   const totals = { ...NO_TOTALS, records, requests };
-  return {
-    run: await context.state.runs.update(run.id, { stagedAt: readAt, totals }),
-    notes,
-  };
+  return await context.state.runs.update(run.id, { stagedAt: readAt, totals });
 }
 
 /** The batches of a generator, which ends with them when they are given up; what it gives at its end is told. */
@@ -65,18 +56,19 @@ async function* told<Batch, End>(
 interface Reading {
   readonly storefront: Storefront;
   readonly options: SendOptions;
-  readonly onAllRead: (all: AllRead) => void;
+  readonly onNotes: (notes: readonly string[]) => void;
 }
 
 /** The items that the job asks for, as JSON, in batches. */
 async function* itemsOf(
   context: RunContext,
   { job, store }: ExportRequest,
-  { storefront, options, onAllRead }: Reading,
+  { storefront, options, onNotes }: Reading,
 ): AsyncGenerator<readonly string[]> {
   switch (job.export) {
     case 'subscriber-lists': {
-      const lists = await readLists(storefront, options);
+      const { lists, notes } = await readLists(storefront, options);
+      onNotes(notes);
       yield lists.map((list) => JSON.stringify(list));
       return;
     }
@@ -87,7 +79,8 @@ async function* itemsOf(
         onProgress: (done, total) =>
           context.onEvent({ type: 'progress', step: 'read', done, total, unit: 'orders' }),
       });
-      for await (const batch of told(orders, onAllRead)) yield batch.map(({ text }) => text);
+      const onEnd = (all: AllRead) => onNotes(readingNotes(all, 'orders'));
+      for await (const batch of told(orders, onEnd)) yield batch.map(({ text }) => text);
       return;
     }
     default:

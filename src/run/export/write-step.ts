@@ -2,7 +2,7 @@ import { formatRow } from '../../csv/format-row.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import type { Destination } from '../../export/destination/destination.ts';
 import { saveExported } from '../../export/exported-file.ts';
-import { readReading } from '../../export/reading/reading.ts';
+import { readReading, readReadingNotes } from '../../export/reading/reading.ts';
 import { appendLines } from '../../export/writing/append-lines.ts';
 import { appendTable } from '../../export/writing/append-table.ts';
 import { newStyle } from '../../export/writing/csv-lines.ts';
@@ -17,15 +17,10 @@ import type { RunContext } from '../context.ts';
 import { lockDestination } from '../run-locks.ts';
 import type { ExportRequest } from './export-request.ts';
 import { openDestination } from './open-destination.ts';
-import type { ReadRun } from './read-step.ts';
 import { shownLocation } from './shown-location.ts';
 
 /** Writes what was read to the destination: whole, or what is there stays as it is. */
-export async function writeStep(
-  context: RunContext,
-  { job }: ExportRequest,
-  { run, notes }: ReadRun,
-): Promise<Run> {
+export async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
   await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context, job);
   await using lock = await lockDestination(context, run, destination.location);
@@ -45,7 +40,7 @@ export async function writeStep(
     items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...notes, ...written.notes],
+    notes: [...(await readReadingNotes(folder)), ...written.notes],
   });
   return await context.state.runs.update(run.id, { totals });
 }

@@ -30,7 +30,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     request,
     lookups: withStoreLists(request.mapping, lists),
     stagedAt: run.stagedAt ?? run.startedAt,
-    memoContext: memoContext(context.version, request, lists),
+    memoContext: memoContext(context.version, request, lists?.lists ?? null),
   });
   const { job } = request;
   return await planImport({

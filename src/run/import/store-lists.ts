@@ -12,7 +12,13 @@ import type { ImportRequest } from './import-request.ts';
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */
 export const STORE_LISTS_FILE = 'subscriber-lists.json';
 
-const listsSchema = z.object({ lists: z.array(z.object({ id: z.int(), name: z.string() })) });
+const listsSchema = z.object({
+  lists: z.array(z.object({ id: z.int(), name: z.string() })),
+  notes: z.array(z.string()).default([]),
+});
+
+/** The lists of a store, and whether there may be more of them. */
+type StagedLists = z.infer<typeof listsSchema>;
 
 /**
  * Reads the store's subscriber lists into the run's folder, if the job's mapping looks them up; else asks for nothing,
@@ -25,8 +31,8 @@ export async function stageStoreLists(
 ): Promise<readonly StoreList[] | null> {
   if (mapping.listLookups.length === 0) return null;
   const read = await readLists(await openStorefront(store), { signal });
-  const lists = read.map(({ id, name }) => ({ id, name }));
-  await folder.write(STORE_LISTS_FILE, [sealedJson({ lists })]);
+  const lists = read.lists.map(({ id, name }) => ({ id, name }));
+  await folder.write(STORE_LISTS_FILE, [sealedJson({ lists, notes: read.notes })]);
   return lists;
 }
 
@@ -34,13 +40,13 @@ export async function stageStoreLists(
 export async function stagedLists(
   { listLookups }: MappingSource,
   folder: RunFolder,
-): Promise<readonly StoreList[] | null> {
+): Promise<StagedLists | null> {
   if (listLookups.length === 0) return null;
   const written = await text(await folder.read(STORE_LISTS_FILE));
   try {
     const { value, isSealed } = openSealed(written);
     if (!isSealed) throw new SyntaxError('the checksum is gone');
-    return listsSchema.parse(value).lists;
+    return listsSchema.parse(value);
   } catch (cause) {
     throw new StateError(`${folder.location}/${STORE_LISTS_FILE} is not what was staged.`, {
       cause,
@@ -52,11 +58,12 @@ export async function stagedLists(
 /** The lookups of a mapping, with the lists that were read for this run. */
 export function withStoreLists(
   { lookups, listLookups }: MappingSource,
-  lists: readonly StoreList[] | null,
+  staged: StagedLists | null,
 ): MappingSource['lookups'] {
-  if (lists === null) return lookups;
+  if (staged === null) return lookups;
+  const { lists, notes } = staged;
   return new Map([
     ...lookups,
-    ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match)] as const),
+    ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match, notes)] as const),
   ]);
 }

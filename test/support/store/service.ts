@@ -84,6 +84,12 @@ export function service({ shop, apiKey, work, onViolation, onEffect }: ServiceOp
     return json(200, { items, totalCount: shop.orders.length, limit, skip });
   };
 
+  const listsOf = (query: URLSearchParams) => {
+    if (shop.listPage === null) return shop.lists;
+    const skip = Number(query.get('skip') ?? 0);
+    return shop.lists.slice(skip, skip + Number(query.get('limit') ?? shop.listPage));
+  };
+
   return {
     keyOf({ method, url, body }) {
       const id = RESOURCE.exec(url.pathname)?.[2];
@@ -118,7 +124,7 @@ export function service({ shop, apiKey, work, onViolation, onEffect }: ServiceOp
           return await updateContact(Number(id), request.body);
         case 'GET subscriber-lists':
           await work();
-          return json(200, shop.lists);
+          return json(200, listsOf(request.url.searchParams));
         case 'GET orders':
           return await orders(request.url.searchParams);
         default:

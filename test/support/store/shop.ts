@@ -16,6 +16,8 @@ export interface Shop {
   readonly products: Map<number, StoredProduct>;
   readonly contacts: Map<number, StoredContact>;
   readonly lists: StoredList[];
+  /** So many lists are given at once, bare, unless `limit` says otherwise; null: all, and no query is looked at. */
+  listPage: number | null;
   /** Newest last; change it between pages to see what a reader makes of that. */
   readonly orders: Record<string, unknown>[];
   /** The first product with this url, or undefined. */
@@ -47,6 +49,7 @@ export function emptyShop(): Shop {
     products,
     contacts,
     lists: [],
+    listPage: null,
     orders: [],
     byUrl(url) {
       const id = idsByUrl.get(url)?.[0];
