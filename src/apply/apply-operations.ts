@@ -1,11 +1,11 @@
-import type { SafetyLimitError } from '../model/errors.ts';
+import { type SafetyLimitError, UnauthorizedError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
 import type { OnEnded } from '../storefront/send.ts';
-import type { Storefront } from '../storefront/storefront.ts';
+import { forbidden } from './forbidden.ts';
 import { groupCommit } from './group-commit.ts';
-import { sendOperation } from './send-operation.ts';
+import { sendOperation, type WritingStorefront } from './send-operation.ts';
 import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
 import { type ApplyTally, addToTally, EMPTY_TALLY } from './tally.ts';
@@ -23,7 +23,7 @@ export interface ApplyResult<Op extends Operation> {
 export interface ApplyOptions<Op extends Operation> {
   /** May carry more than an Operation, such as its shard: results give back the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;
-  readonly storefront: Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
+  readonly storefront: WritingStorefront;
   /** The most operations that may have taken effect at the store without being recorded. */
   readonly concurrency: number;
   /**
@@ -31,8 +31,12 @@ export interface ApplyOptions<Op extends Operation> {
    * the last call, also for operations without an outcome; the last call may have requests only.
    */
   readonly record: (results: readonly ApplyResult<Op>[], requests: number) => Promise<void>;
-  /** Asked before each request; what it throws stops the run, and the request is not sent. */
-  readonly permit?: () => void;
+  /** Asked before each request, and awaited where it gives a promise; what it throws stops the run, and nothing is sent. */
+  readonly permit?: () => Promise<void> | undefined;
+  /** Told at the end which operations were taken and certainly not done; not when nothing may be written any more. */
+  readonly onUntouched?: (operations: readonly Op[]) => Promise<void>;
+  /** Rejects with what is wrong with the API key when the store does not take it; asked when all is answered 403. */
+  readonly confirmKey?: () => Promise<void>;
   /** Asked after each rejection, with outcomes not yet recorded counted; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
   readonly signal: AbortSignal;
@@ -47,6 +51,9 @@ export interface ApplyOptions<Op extends Operation> {
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
+
+/** The code of a 403. */
+const FORBIDDEN = 'store-403';
 
 interface Finished<Op extends Operation> extends ApplyResult<Op> {
   readonly slot: HeldSlot;
@@ -71,13 +78,10 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   let requests = 0;
   let arrived = EMPTY_TALLY;
   let recorded = EMPTY_TALLY;
-  const onRequest = (): void => {
-    options.permit?.();
-    requests++;
-  };
+  const untouched: Op[] = [];
   const about = options.about === undefined ? {} : { about: options.about };
-  const { onEnded, turn = 0 } = options;
-  const send = { signal: stop.ended, stopping: stop.stopping, onRequest, onEnded, turn, ...about };
+  const { onEnded, turn = 0, permit } = options;
+  const send = { signal: stop.ended, stopping: stop.stopping, onEnded, turn, ...about };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;
@@ -98,25 +102,54 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     onFailed: (error) => stop.stop(error, 'drop'),
   });
 
-  const settle = (finished: Finished<Op>): void => {
+  const finish = (finished: Finished<Op>): void => {
     arrived = addToTally(arrived, [finished], 0);
     outcomes.add(finished);
     if (finished.outcome.kind !== 'rejected') return;
     const exceeded = judge?.(arrived);
     if (exceeded !== undefined) stop.stop(exceeded, 'drain');
   };
+  const keyRefused = (): UnauthorizedError =>
+    new UnauthorizedError('The store answers 403 to everything that is sent with this API key.', {
+      hint: 'Check what the key may do in the store, then run the job again: it continues where it stopped.',
+    });
+  const refusals = forbidden<Finished<Op>>({
+    confirmKey: options.confirmKey ?? (() => Promise.reject(keyRefused())),
+    reject: finish,
+    giveUp: (error) => stop.stop(error, 'drain'),
+    refused: keyRefused,
+  });
+  const settle = (finished: Finished<Op>): void => {
+    const { outcome, slot } = finished;
+    if (outcome.kind === 'rejected' && outcome.reason.code === FORBIDDEN) {
+      slot.free();
+      refusals.hold(finished);
+      return;
+    }
+    if (outcome.kind !== 'unsent') refusals.accepted();
+    finish(finished);
+  };
 
   /** Sends one operation; its key is open until the outcome is recorded. Never rejects. */
   const start = (operation: Op, slot: HeldSlot): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
     openKeys.set(operation.key, promise);
+    let attempts = 0;
+    const onRequest = (): Promise<void> | undefined => {
+      const permitted = permit?.();
+      attempts++;
+      requests++;
+      return permitted;
+    };
     const close = (): void => {
       openKeys.delete(operation.key);
       resolve();
     };
-    const sending = sendOperation(storefront, operation, { ...send, slot })
+    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest })
       .then((outcome) => settle({ operation, outcome, slot, recorded: close }))
       .catch((error: unknown) => {
+        if (attempts === 0 || (attempts === 1 && error instanceof UnauthorizedError))
+          untouched.push(operation);
         slot.free();
         close();
         stop.stop(error, 'drain');
@@ -129,17 +162,27 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     stop.stopping.addEventListener('abort', () => resolve(), { once: true });
   });
 
+  /** Rejects when the apply ends before there is one. */
+  const slotFor = async ({ key }: Op): Promise<HeldSlot> => {
+    const sameKey = openKeys.get(key);
+    if (sameKey !== undefined) await Promise.race([sameKey, stopped]);
+    return await places.take();
+  };
+
   try {
     for await (const operation of options.operations) {
-      if (stop.stopped) break;
-      const sameKey = openKeys.get(operation.key);
-      if (sameKey !== undefined) await Promise.race([sameKey, stopped]);
-      start(operation, await places.take());
+      const slot = stop.stopped ? null : await slotFor(operation).catch(() => null);
+      if (slot === null) {
+        untouched.push(operation);
+        break;
+      }
+      start(operation, slot);
     }
   } catch (error) {
     stop.stop(error, 'drain');
   }
   await Promise.all(open);
+  if (!stop.stopped) await refusals.finish();
   await outcomes.settled();
   stop.dispose();
   if (requests > 0) {
@@ -149,6 +192,8 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
       stop.stop(error, 'drop');
     }
   }
+  // Left in doubt, they only cost a request more some day.
+  if (untouched.length > 0 && stop.recording) await options.onUntouched?.(untouched).catch(() => {});
   if (stop.stopped) throw stop.error;
   return recorded;
 }

@@ -15,6 +15,7 @@ export const EMPTY_TALLY: ApplyTally = {
   rejected: 0,
   rejectedRows: 0,
   deleted: 0,
+  left: 0,
   unsent: 0,
   unsentRows: 0,
   requests: 0,
@@ -45,6 +46,9 @@ export function addToTally(tally: ApplyTally, results: readonly Result[], reques
       case 'unsent':
         sum.unsent++;
         sum.unsentRows += operation.rows;
+        break;
+      case 'left':
+        sum.left++;
         break;
       default:
         throw new Error(`Unknown outcome: ${outcome satisfies never}`);

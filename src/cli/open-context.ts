@@ -67,7 +67,7 @@ export async function openContext(
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
   const state = await openState({
-    ...{ redisUrl, dir: workspace.path('.storeferry'), leaseMs, ...options },
+    ...{ redisUrl, dir: workspace.path('.storeferry'), artifacts, leaseMs, ...options },
     onUnreadable: onceEach(onUnreadable),
   });
   const version = packageVersion();

@@ -1,5 +1,6 @@
 import { formatProgress, progressLine } from '../report/format-progress.ts';
 import { ProgressMeter } from '../report/progress-meter.ts';
+import { stateLossText } from '../report/warning-lines.ts';
 import { formatDuration } from '../report/wording/durations.ts';
 import { printable } from '../report/wording/printable.ts';
 import { counted, grouped } from '../report/wording/words.ts';
@@ -71,6 +72,14 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
       switch (event.type) {
         case 'waiting':
           line(`Waiting for ${holderText(event.heldBy)}, which ${OCCUPIED[event.needs]}.`);
+          break;
+        case 'waiting-for-requests':
+          line(
+            `Waiting ${formatDuration(event.ms)} before ${counted(event.operations, 'record')} ${event.operations === 1 ? 'is' : 'are'} sent: a process that sent ${event.operations === 1 ? 'it' : 'them'} died, and the store may still be working on its requests.`,
+          );
+          break;
+        case 'state-loss':
+          line(`Warning: ${stateLossText(event.loss)}`);
           break;
         case 'begun':
           line(

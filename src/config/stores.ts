@@ -38,6 +38,14 @@ export const storeSchema = z.strictObject({
         .describe(
           'Most requests a second, over all processes that share a Redis; without one, of each process. No ceiling when left out.',
         ),
+      timeoutSeconds: z
+        .number()
+        .min(1)
+        .max(600)
+        .default(40)
+        .describe(
+          'How long one request may take, to the end of its answer. After a crash, what was being sent waits for so long before it is sent again.',
+        ),
     })
     .prefault({})
     .describe('Ceilings on what is sent to the site.'),

@@ -28,10 +28,15 @@ export interface UpdateContact extends FromRecord {
   readonly memo?: string | undefined;
 }
 
-/** `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. */
+/**
+ * `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. With `learn` the id is not
+ * proven yet: that body is sent once more as an upsert, and the product is deleted by the id that this answers; where
+ * `id` is known too, only if both are the same.
+ */
 export interface DeleteProduct extends FromRecord {
   readonly kind: 'delete-product';
-  readonly id: number;
+  readonly id: number | null;
+  readonly learn?: string | undefined;
 }
 
 /** One planned request. */

@@ -17,6 +17,8 @@ export interface Rejected {
   readonly reason: Reason;
   /** An earlier attempt may have taken effect all the same. */
   readonly inDoubt?: true;
+  /** The store says that it holds nothing under the key: whatever it acknowledged before is gone. */
+  readonly absent?: true;
 }
 
 /** The store failed for too long, or never answered: the operation is sent when the run continues. */
@@ -29,5 +31,10 @@ export interface Unsent {
   readonly atWork?: true;
 }
 
+/** A delete that was not sent: by now the key is another job's, or has another id. */
+export interface Left {
+  readonly kind: 'left';
+}
+
 /** What became of an operation. */
-export type Outcome = Applied | Rejected | Unsent;
+export type Outcome = Applied | Rejected | Unsent | Left;

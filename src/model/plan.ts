@@ -186,8 +186,10 @@ export interface Plan {
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   readonly unreadableKeys: number;
   readonly deletesWithheld: DeletesWithheld | null;
-  /** Removed keys whose id the store never answered: they cannot be deleted. */
+  /** Removed keys whose id the store never answered, or answered anew since: they cannot be deleted. */
   readonly deletesWithoutId: number;
+  /** Deletes of what a run that died may have created: each is sent once more, hidden, to learn its id. */
+  readonly unconfirmedDeletes: number;
   readonly safety: readonly SafetyVerdict[];
   readonly shards: readonly PlannedShard[];
   /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */

@@ -80,6 +80,8 @@ export interface Run {
   readonly retryOf: string | null;
   /** What a remote source was told apart by when this run read it, and what it read; absent where nothing tells. */
   readonly source?: { readonly version: string; readonly sha256: string };
+  /** The state did not hold all that was sent when this run began; absent when it did. */
+  readonly stateLoss?: StateLoss;
   /** The run that read the same source last: it has not changed since, so this one had nothing to do. */
   readonly unchangedSince?: string;
   /** What a verification has found; absent in other runs, and until it has ended. */
@@ -105,6 +107,17 @@ export function lastedMs(
 ): number {
   if (status !== 'running' && workedMs !== undefined) return workedMs;
   return Math.max(0, (finishedAt ?? now) - startedAt);
+}
+
+/** The state does not hold all that was sent to a store's resource. */
+export interface StateLoss {
+  /**
+   * `lost`: the state is a new one. `behind`: it is older than what was sent, as a copy that was put back, or a database
+   * that lost its last moments. `unwitnessed`: nothing says whether it is.
+   */
+  readonly kind: 'lost' | 'behind' | 'unwitnessed';
+  /** How many keys are in doubt because of it. */
+  readonly keys: number;
 }
 
 /** How far a step has come. */

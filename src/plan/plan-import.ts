@@ -70,7 +70,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 function assemble(
   { job, describeSource }: PlanOptions,
   { draft: { tally }, rows, duplicates }: FullDraft,
-  { removed, deletes, withheld, withoutId }: PlannedDeletes,
+  { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>>,
 ): Omit<Plan, 'safety'> {
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
@@ -91,6 +91,7 @@ function assemble(
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,
+    unconfirmedDeletes: unconfirmed,
     ...files,
     source: describeSource(),
   };

@@ -16,6 +16,13 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         return log.info({ run, job, records: event.records, known: event.known }, 'sample is sent again');
       case 'waiting':
         return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
+      case 'waiting-for-requests':
+        return log.info(
+          { run, job, operations: event.operations, ms: event.ms },
+          'run waits for requests of a process that died',
+        );
+      case 'state-loss':
+        return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
       case 'not-told':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },

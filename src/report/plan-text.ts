@@ -7,7 +7,7 @@ import { rejectsLines } from './rejects-lines.ts';
 import { sayReportFile } from './report-file-line.ts';
 import { saySource } from './source-lines.ts';
 import { unusualMoves } from './unusual-moves.ts';
-import { planWarnings } from './warning-lines.ts';
+import { planWarnings, stateWarnings } from './warning-lines.ts';
 import { formatChange } from './wording/changes.ts';
 import { formatNumber, moveFieldWords } from './wording/move-words.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -16,7 +16,7 @@ import { counted, grouped } from './wording/words.ts';
 
 /** What a plan's text needs to know besides the plan. */
 export interface PlanTextOptions extends PageOptions {
-  readonly run: Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'store' | 'retryOf'>;
+  readonly run: Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'store' | 'retryOf' | 'stateLoss'>;
   /** Null when nobody knows. */
   readonly pace: Pace | null;
   /** The page that shows the same; null or left out when there is none. */
@@ -47,7 +47,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
   }
   if (plan.skips.length > 0) page.heading('Skipped, and why');
   sayReasons(page, plan.skips, files);
-  sayNotices(page, plan);
+  sayNotices(page, plan, run);
   sayRequests(page, plan, pace);
   saySafety(page, plan);
   sayNextSteps(page, nextSteps(run, plan, options.program));
@@ -128,8 +128,8 @@ export function shownValue(value: string | null): string {
   return value === '' ? '(empty)' : shortened(printable(value), VALUE_LENGTH * 2);
 }
 
-function sayNotices(page: Page, plan: Plan): void {
-  const warnings = planWarnings(plan);
+function sayNotices(page: Page, plan: Plan, run: Pick<Run, 'stateLoss'>): void {
+  const warnings = [...stateWarnings(run), ...planWarnings(plan)];
   if (warnings.length + plan.notices.length === 0) return;
   page.heading('Worth knowing');
   for (const { message, records } of plan.notices) {

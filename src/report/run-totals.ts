@@ -65,7 +65,7 @@ export function refusedDeletes(plan: Plan, tally: Pick<OutcomeTally, 'applied' |
 
 /** Planned deletes that have no final outcome yet. */
 export function unsentDeletes(plan: Plan, tally: OutcomeTally): number {
-  return plan.counts.deletes - tally.deleted - refusedDeletes(plan, tally);
+  return plan.counts.deletes - tally.deleted - tally.left - refusedDeletes(plan, tally);
 }
 
 function plannedUpserts({ counts }: Plan): { readonly records: number; readonly rows: number } {

@@ -12,7 +12,7 @@ import { sayReasons } from './reason-lines.ts';
 import { rejectsLines } from './rejects-lines.ts';
 import { sayReportFile } from './report-file-line.ts';
 import { verificationFigures, verificationHeadline, verificationNotes } from './verification-words.ts';
-import { changedIdWarnings, planWarnings } from './warning-lines.ts';
+import { changedIdWarnings, leftDeletesWarnings, planWarnings, stateWarnings } from './warning-lines.ts';
 import { formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable } from './wording/printable.ts';
@@ -31,6 +31,8 @@ export interface RunFacts {
   /** The first of those whose id the store answered otherwise than before, and how many there are. */
   readonly changedIds: readonly ChangedId[];
   readonly changedIdCount: number;
+  /** Deletes that were not sent, since the product is no longer this job's; left out: none. */
+  readonly leftDeletes?: number;
   readonly rejectsFile: string | null;
   /** The page written when it ended; null or left out when there is none. */
   readonly reportFile?: string | null;
@@ -66,6 +68,8 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
     page.say(`${counted(count, 'operation')}: ${printable(reason.message)}`, { indent: 2 });
   }
   const warnings = [
+    ...stateWarnings(run),
+    ...leftDeletesWarnings(facts.leftDeletes ?? 0),
     ...(run.verification === undefined ? [] : verificationNotes(run.verification, run.resource)),
     ...changedIdWarnings(facts),
     ...(plan === null ? [] : planWarnings(plan)),

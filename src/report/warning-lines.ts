@@ -1,4 +1,5 @@
 import type { DeletesWithheld, Plan } from '../model/plan.ts';
+import type { Run, StateLoss } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
 import { printable } from './wording/printable.ts';
 import { counted, grouped, listed } from './wording/words.ts';
@@ -8,6 +9,24 @@ const KEYS_NAMED = 3;
 /** What a person should know about a plan besides its figures, a sentence each. */
 export function planWarnings(plan: Plan): string[] {
   return [...takeovers(plan), ...withheldDeletes(plan), ...emptied(plan), ...duplicates(plan)];
+}
+
+/** What it means that the state does not hold all that was sent. */
+export function stateLossText({ kind, keys }: StateLoss): string {
+  const why = {
+    lost: 'The state is a new one: it does not know what was sent to this store before.',
+    behind:
+      'The state is older than what was sent to this store (a copy was put back, or its last moments were lost).',
+    unwitnessed: 'The artifacts that say how far the state had come are gone.',
+  }[kind];
+  const what =
+    keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${keys === 1 ? 'is' : 'are'} in doubt and`;
+  return `${why} ${what} will be sent again, updating what the store has; nothing is taken for unchanged.`;
+}
+
+/** A sentence when the run began with a state that had lost something. */
+export function stateWarnings({ stateLoss }: Pick<Run, 'stateLoss'>): string[] {
+  return stateLoss === undefined ? [] : [stateLossText(stateLoss)];
 }
 
 /** Records whose id the store answered otherwise than before: the first of them, and how many there are. */
@@ -29,6 +48,14 @@ export function changedIdWarnings({ changedIds, changedIdCount }: ChangedIds, co
   ];
 }
 
+/** A sentence when planned deletes were not sent. */
+export function leftDeletesWarnings(left: number): string[] {
+  if (left === 0) return [];
+  return [
+    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: since the plan was made, another job has sent ${left === 1 ? 'it' : 'them'}, or the store gave ${left === 1 ? 'it' : 'them'} another id.`,
+  ];
+}
+
 function takeovers({ takeovers: found, resource }: Plan): string[] {
   return found.map(({ job, sent, left, examples }) => {
     const total = sent + left;
@@ -40,14 +67,20 @@ function takeovers({ takeovers: found, resource }: Plan): string[] {
   });
 }
 
-function withheldDeletes({ counts, deletesWithheld, deletesWithoutId, unreadableKeys }: Plan): string[] {
+function withheldDeletes(plan: Plan): string[] {
+  const { counts, deletesWithheld, deletesWithoutId, unconfirmedDeletes, unreadableKeys } = plan;
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
   const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
   return [
     ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
     ...(deletesWithoutId > 0
       ? [
-          `${counted(deletesWithoutId, 'removed product')} cannot be deleted, since the store never answered an id: delete by hand.`,
+          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id, or answers another one than before. Delete by hand.`,
+        ]
+      : []),
+    ...(unconfirmedDeletes > 0
+      ? [
+          `${counted(unconfirmedDeletes, 'product')} may have been created by a run that died, and the source no longer has ${unconfirmedDeletes === 1 ? 'it' : 'them'}: sent once more, hidden, to learn the id, then deleted.`,
         ]
       : []),
   ];

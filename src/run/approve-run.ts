@@ -11,6 +11,7 @@ import { finishStep } from './import/finish-step.ts';
 import type { ImportRequest } from './import/import-request.ts';
 import { whyNotContinue } from './import/why-not-continue.ts';
 import { laterRun } from './later-run.ts';
+import { reconcileState } from './reconcile-state.ts';
 import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
@@ -39,6 +40,11 @@ export async function approveRun(
     });
   }
   refuseOtherStore(planned, request);
+  if ((await reconcileState(surroundings, request.store, request.job.import)) !== undefined) {
+    throw new UsageError(`The state has lost a part of what was sent since ${planned.id} was planned.`, {
+      hint,
+    });
+  }
   const plan = await wholePlan(surroundings, planned, hint);
   const run = await surroundings.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,

@@ -1,4 +1,4 @@
-import type { Run, RunProgress } from '../model/run.ts';
+import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { LockHolder } from '../state/state.ts';
 
 /** How far a step has come. */
@@ -16,6 +16,10 @@ export type RunEvent =
       readonly heldBy: LockHolder | null;
       readonly needs: 'store' | 'destination' | 'plan';
     }
+  /** The store may still be at work on requests of a process that died: so many operations wait, for so long. */
+  | { readonly type: 'waiting-for-requests'; readonly operations: number; readonly ms: number }
+  /** The state does not hold all that was sent, and what may differ is in doubt. */
+  | { readonly type: 'state-loss'; readonly loss: StateLoss }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** A verification is about to send so many of the records known for its job again. */
   | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }

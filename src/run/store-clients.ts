@@ -56,6 +56,7 @@ export function storeClients(
       const shared = sharedStore(storeIdentity(store));
       const client = createStorefront({
         ...{ baseUrl, apiKey, userAgent, limits, sharedPause: shared, sharedRate: shared },
+        attemptMs: limits.timeoutSeconds * 1_000,
         ...listening(name),
       });
       clients.set(settings, { store: name, client });

@@ -1,4 +1,5 @@
 import type { StateError } from '../model/errors.ts';
+import type { Artifacts } from './artifacts.ts';
 import type { State } from './state.ts';
 
 /** Which state to open, and where. */
@@ -7,6 +8,8 @@ export interface StateOptions {
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
+  /** Where it is kept a second time how far the state has come; for the embedded state beside it when left out. */
+  readonly artifacts?: Artifacts | undefined;
   /** Before every key in Redis; `storeferry` by default. */
   readonly prefix?: string | undefined;
   /** How long a shared lock outlives its last renewal; undefined: as long as is good. */
@@ -23,6 +26,7 @@ export interface StateOptions {
 export async function openState({
   redisUrl,
   dir,
+  artifacts,
   prefix = 'storeferry',
   leaseMs,
   patienceMs,
@@ -30,10 +34,11 @@ export async function openState({
   onUnreadable,
 }: StateOptions): Promise<State> {
   // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
-  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir, meanwhile);
+  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir, { artifacts, meanwhile });
   return (await import('./redis.ts')).openRedisState({
     url: redisUrl,
     prefix,
+    artifacts,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(patienceMs === undefined ? {} : { patienceMs }),
     ...{ meanwhile, onUnreadable },

@@ -1,12 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { StateError } from '../model/errors.ts';
+import type { Artifacts } from './artifacts.ts';
+import { importTarget } from './import-target.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis/connect.ts';
+import { redisDoubts, redisSendingStore } from './redis/doubts.ts';
 import { upgradeRedis } from './redis/fold-targets.ts';
 import { redisKeys } from './redis/keys.ts';
 import { redisLedger } from './redis/ledger.ts';
 import { redisLocks } from './redis/locks.ts';
 import { redisRuns } from './redis/runs.ts';
 import { redisSharedStores } from './redis/shared-stores.ts';
+import { openSending } from './sending.ts';
 import type { State } from './state.ts';
+import { witnessFiles } from './witness.ts';
 
 /**
  * Longer than a pause of garbage collection or a restart of Redis, short enough that the locks of a process that was
@@ -18,6 +24,8 @@ const LEASE_MS = 15_000;
 export interface RedisStateOptions extends RedisConnectionOptions {
   /** Before every key; without braces. Workspaces that share a Redis each take their own. */
   readonly prefix: string;
+  /** Where it is kept a second time how far the state has come; left out, nobody notices a state that was restored. */
+  readonly artifacts?: Artifacts | undefined;
   /** How long a lock outlives its last renewal. */
   readonly leaseMs?: number;
   /** Done while Redis answers. */
@@ -29,6 +37,7 @@ export interface RedisStateOptions extends RedisConnectionOptions {
 /** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
 export async function openRedisState({
   prefix,
+  artifacts,
   leaseMs = LEASE_MS,
   meanwhile,
   onUnreadable = () => {},
@@ -45,8 +54,20 @@ export async function openRedisState({
     throw error;
   }
   const stores = redisSharedStores(connection, keys);
+  const witnesses = artifacts === undefined ? undefined : witnessFiles(artifacts);
+  const process = randomUUID();
+  let senders = 0;
   return {
-    ledger: (target) => redisLedger(connection, keys, target),
+    ledger(target) {
+      const doubts = redisDoubts(connection, keys, target, witnesses?.of(target), randomUUID);
+      return redisLedger(connection, keys, target, doubts);
+    },
+    sending(options) {
+      const target = importTarget(options.run);
+      const store = redisSendingStore(connection, keys, target, options.fence, randomUUID);
+      senders += 1;
+      return openSending(options, store, witnesses?.of(target), `${process}-${senders}`);
+    },
     runs: redisRuns(connection, keys, onUnreadable),
     locks,
     sharedStore: stores.open,

@@ -1,19 +1,34 @@
 import { join } from 'node:path';
 import { LockedError, StateError } from '../model/errors.ts';
+import type { Artifacts } from './artifacts.ts';
+import { folderArtifacts } from './artifacts-folder.ts';
+import { importTarget } from './import-target.ts';
 import { makeFolders } from './make-folders.ts';
+import { openSending, type SendingStore } from './sending.ts';
 import { type DatabaseThread, startDatabaseThread } from './sqlite/database-thread.ts';
+import { keysJson } from './sqlite/keys-json.ts';
 import type { Expected, KeyPage } from './sqlite/ledger.ts';
-import { SAME } from './sqlite/ledger.ts';
+import { proofOf, SAME } from './sqlite/ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
 import { type OutcomeColumns, outcomeColumns } from './sqlite/outcome-columns.ts';
 import type { Fence, Ledger, LedgerMark, LedgerTarget, Runs, State } from './state.ts';
+import { type WitnessFile, witnessFiles } from './witness.ts';
+
+export interface SqliteStateOptions {
+  /** Where the witness is kept; beside the state when left out. */
+  readonly artifacts?: Artifacts | undefined;
+  /** Done while the thread of the database starts. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+}
 
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
- * may work with it at the same time. `meanwhile` is done while its thread starts. StateError when it cannot be used;
- * close it by `await using`.
+ * may work with it at the same time. StateError when it cannot be used; close it by `await using`.
  */
-export async function openSqliteState(folder: string, meanwhile?: () => Promise<unknown>): Promise<State> {
+export async function openSqliteState(
+  folder: string,
+  { artifacts = folderArtifacts(join(folder, 'artifacts')), meanwhile }: SqliteStateOptions = {},
+): Promise<State> {
   const locksFolder = join(folder, 'locks');
   try {
     await makeFolders(locksFolder, 0o700);
@@ -30,10 +45,20 @@ export async function openSqliteState(folder: string, meanwhile?: () => Promise<
     moveLock: (...args) => thread.call('moveLock', ...args),
     freeLock: (...args) => thread.call('freeLock', ...args),
   });
+  const witnesses = witnessFiles(artifacts);
+  let senders = 0;
   return {
-    ledger: (target) => ledger(thread, target),
+    ledger: (target) => ledger(thread, target, witnesses.of(target)),
     runs: runs(thread, locks),
     locks,
+    sending(options) {
+      const target = importTarget(options.run);
+      const store = sendingStore(thread, target, () => {
+        if (options.fence !== undefined) refuseWithout(options.fence, locks);
+      });
+      senders += 1;
+      return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
+    },
     sharedStore: () => undefined,
     async [Symbol.asyncDispose]() {
       await thread.close();
@@ -42,12 +67,12 @@ export async function openSqliteState(folder: string, meanwhile?: () => Promise<
   };
 }
 
-function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
+function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFile): Ledger {
   const compare = async (keys: readonly string[], expected?: Expected) => {
-    const { fingerprints, ids, jobs, memos } = await thread.call(
+    const { fingerprints, ids, idProofs, jobs, memos } = await thread.call(
       'marks',
       target,
-      asJson(keys),
+      keysJson(keys),
       keys.length,
       expected,
     );
@@ -55,7 +80,10 @@ function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
       if (fingerprint === null) return undefined;
       if (fingerprint === SAME) return 'same' as const;
       const memo = memos[position] ?? null;
-      const mark: LedgerMark = { fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' };
+      const mark: LedgerMark = {
+        ...{ fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' },
+        ...proofOf(idProofs[position] ?? 0),
+      };
       return memo === null ? mark : { ...mark, memo };
     });
   };
@@ -65,9 +93,8 @@ function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
     },
     compare: ({ keys, memos, job }) => compare(keys, { memos, job }),
     remember: (facts) => thread.call('remember', target, facts),
-    doubt: (keys) => thread.call('doubt', target, asJson(keys)),
     async bodies(keys) {
-      const bodies = await thread.call('bodies', target, asJson(keys), keys.length);
+      const bodies = await thread.call('bodies', target, keysJson(keys), keys.length);
       return bodies.map((body) => body ?? undefined);
     },
     count: (job) => thread.call('count', target, job),
@@ -81,13 +108,43 @@ function ledger(thread: DatabaseThread, target: LedgerTarget): Ledger {
         last = end.key;
       }
     },
+    async *unconfirmed(job) {
+      for (let last = ''; ; ) {
+        const page = await thread.call('unconfirmedAfter', target, job, last);
+        const end = page.at(-1);
+        if (end === undefined) return;
+        yield page;
+        last = end;
+      }
+    },
+    hasDoubts: ({ id }) => thread.call('hasDoubts', target, id),
+    async reconcile() {
+      const found = await thread.call('reconcile', target, await witness.all());
+      if (found === null) return null;
+      const { serial, ...loss } = found;
+      await witness.serial(serial);
+      await witness.replaceOthers();
+      return loss;
+    },
   };
 }
 
-/** A lone surrogate would be kept by JSON and replaced where the same text is bound to a statement. */
-function asJson(keys: readonly string[]): string {
-  const json = JSON.stringify(keys);
-  return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
+function sendingStore(thread: DatabaseThread, target: LedgerTarget, refuse: () => void): SendingStore {
+  return {
+    async begin(group) {
+      refuse();
+      return await thread.call('begin', { target, ...group });
+    },
+    async beat(sender, attemptMs) {
+      refuse();
+      await thread.call('beat', target, sender, attemptMs);
+    },
+    async withdraw(keys) {
+      refuse();
+      await thread.call('withdraw', target, keysJson(keys));
+    },
+    end: (sender) => thread.call('endSender', target, sender),
+  };
 }
 
 function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {

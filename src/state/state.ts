@@ -3,7 +3,7 @@ import type { Outcome } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
-import type { Run, RunKind, RunStatus } from '../model/run.ts';
+import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { SharedStore } from './shared-store.ts';
 
 /** Which ledger: one per store and resource. */
@@ -13,11 +13,21 @@ export interface LedgerTarget {
   readonly resource: Resource;
 }
 
+/**
+ * How sure it is that an id belongs to its key. `proven`: answered for exactly the url that was sent, or twice for it.
+ * `once`: answered once, for another spelling of the url. `changed`: another id was answered before; nothing is
+ * deleted by it until it is answered again.
+ */
+export type IdProof = 'proven' | 'once' | 'changed';
+
 /** What the store last acknowledged for a key. The body is read apart, since only changed records need it. */
 export interface LedgerMark {
+  /** Of the acknowledged body; `IN_DOUBT` while something else may have arrived since. */
   readonly fingerprint: string;
   /** The id the store last answered; null when it never answered one. */
   readonly id: number | null;
+  /** Left out: `proven`. */
+  readonly idProof?: Exclude<IdProof, 'proven'>;
   /** The job that last sent the key; only that job deletes it. */
   readonly job: string;
   /** The memo (DeferredRecord) of the rows that made the body, where they always make it. */
@@ -41,7 +51,23 @@ export interface MemoFact {
 /** The fingerprint of a mark that is in doubt: no body has it. */
 export const IN_DOUBT = '?';
 
-/** Memory of what the store holds because we sent it. But for memos and doubts it is written only through `Runs.record`. */
+/** A key that a job sent, and what a delete of it needs. */
+export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
+  readonly key: string;
+}
+
+/**
+ * What is known about the keys of a store's resource. For each key one of three things holds:
+ *
+ * - *acknowledged*: the store's own answer proved the body of the mark;
+ * - *in doubt*: something else may have arrived since (a mark with the fingerprint `IN_DOUBT`, or, where nothing was
+ *   acknowledged before, no mark at all);
+ * - *unknown*: no mark.
+ *
+ * Only acknowledged makes 'unchanged'. Doubt is written by `Sending.begin` before a request can have an effect, and ends only with
+ * an acknowledgement, or when it is certain that nothing was sent or done. All else but memos is written through
+ * `Runs.record`.
+ */
 export interface Ledger {
   /** Marks in the order of the keys; undefined where the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
@@ -52,17 +78,54 @@ export interface Ledger {
   compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
   /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
   remember(facts: readonly MemoFact[]): Promise<void>;
-  /**
-   * Puts marks in doubt: something else may have arrived at the store since, and nobody will send it again. They lose
-   * memo and fingerprint (`IN_DOUBT`) until the key is next acknowledged; keys without a mark stay unknown.
-   */
-  doubt(keys: readonly string[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
   /** How many keys this job last sent. */
   count(job: string): Promise<number>;
   /** The keys this job last sent, in batches, in no particular order, each once. */
-  keysOf(job: string): AsyncIterable<readonly { readonly key: string; readonly id: number | null }[]>;
+  keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
+  /** Keys without a mark that this job sent and that are in doubt: the store may hold them, under an id nobody knows. */
+  unconfirmed(job: string): AsyncIterable<readonly string[]>;
+  /** Whether any key is in doubt, or was put in doubt since the run was created. */
+  hasDoubts(since: Run): Promise<boolean>;
+  /**
+   * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its
+   * witness, is put in doubt as a whole; what was found is said once, null when all is well.
+   */
+  reconcile(): Promise<StateLoss | null>;
+}
+
+/** What `Sending.begin` says of each operation, in their order. */
+export interface Begun {
+  /**
+   * Milliseconds until nothing that a process which died, or was stopped, has sent for the key can still be at work at
+   * the store; 0: it may be sent now.
+   */
+  readonly waitMs: readonly number[];
+  /** A delete of a key that is no longer this job's, or has another id by now: it must not be sent. */
+  readonly overtaken: readonly boolean[];
+}
+
+/**
+ * A process that sends to a store's resource, as the state knows it. While it is open the state is written every half
+ * second, and no request may begin unless that has worked within the last two seconds (`permit`). So whoever finds its
+ * keys in doubt after it died knows when its last request is over: two seconds and the deadline of an attempt later.
+ */
+export interface Sending extends AsyncDisposable {
+  /** Puts the keys in doubt, durably, before any of them is sent. LockedError when the fence's lock is lost. */
+  begin(operations: readonly Operation[]): Promise<Begun>;
+  /** To be asked before each request; where it gives a promise, that is to be awaited. Throws as `begin`. */
+  permit(): Promise<void> | undefined;
+  /** What was begun and never sent is no longer in doubt by it. */
+  withdraw(operations: readonly Operation[]): Promise<void>;
+}
+
+/** Who sends, for how long at most, and by which lock. */
+export interface SendingOptions {
+  readonly run: Run;
+  /** The deadline of one attempt, from the request to the end of its answer. */
+  readonly attemptMs: number;
+  readonly fence?: Fence;
 }
 
 /** An operation with what became of it. */
@@ -95,6 +158,8 @@ export interface OutcomeTally {
   readonly rejected: number;
   readonly rejectedRows: number;
   readonly deleted: number;
+  /** Deletes that were not sent, since the product is no longer this job's. */
+  readonly left: number;
   readonly requests: number;
 }
 
@@ -127,7 +192,8 @@ export interface Runs {
 
   /**
    * Writes outcomes of one shard, atomically with the ledger: an applied upsert sets its key's mark and body, an
-   * applied delete forgets its key. Durable against the death of the process when the promise resolves. An outcome
+   * applied delete forgets its key, and both end its doubt; what certainly did not arrive ends the doubt that `begin`
+   * wrote for it, but none from before. Durable against the death of the process when the promise resolves. An outcome
    * replaces an earlier one of the same operation. `requests` (attempts on the wire) adds to the run's tally.
    * With a fence nothing is written once its lock is lost: LockedError. Calls made at the same time share a commit.
    */
@@ -218,6 +284,8 @@ export interface State extends AsyncDisposable {
   ledger(target: LedgerTarget): Ledger;
   readonly runs: Runs;
   readonly locks: Locks;
+  /** Opens the sending of an import run to its target; several may be open at the same time in one process. */
+  sending(options: SendingOptions): Promise<Sending>;
   /** What processes agree on about the store of this identity; undefined where state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
 }

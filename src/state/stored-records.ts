@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
-import { type FoundLimits, RUN_STATUSES, type Run, type RunProgress, type RunTotals } from '../model/run.ts';
+import {
+  type FoundLimits,
+  RUN_STATUSES,
+  type Run,
+  type RunProgress,
+  type RunTotals,
+  type StateLoss,
+} from '../model/run.ts';
 import type { Verification } from '../model/verification.ts';
 import type { ChangedId, Refusal } from './state.ts';
 
@@ -92,6 +99,12 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   resend: z.boolean(),
   retryOf: z.string().nullable(),
   source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
+  stateLoss: z
+    .looseObject({
+      kind: z.enum(['lost', 'behind', 'unwitnessed']),
+      keys: count,
+    } satisfies FieldsOf<StateLoss>)
+    .exactOptional(),
   unchangedSince: z.string().exactOptional(),
   verification: verification.exactOptional(),
   limits: foundLimits.exactOptional(),

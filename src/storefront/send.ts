@@ -27,8 +27,8 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Ends waiting only: no attempt begins any more, but a request under way may end and count. Aborts before `signal`. */
   readonly stopping?: AbortSignal;
-  /** Called for each request that is sent. */
-  readonly onRequest?: () => void;
+  /** Called for each request that is about to be sent, and awaited where it gives a promise. */
+  readonly onRequest?: () => Promise<void> | undefined;
   /** Called for each request that has ended. */
   readonly onEnded?: OnEnded | undefined;
   readonly slot?: Slot;
@@ -133,7 +133,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     { patience }: Progress,
   ): Promise<Verdict> => {
     try {
-      options.onRequest?.();
+      const permitted = options.onRequest?.();
+      if (permitted !== undefined) await permitted;
       const answer = await exchange.send(request, options.signal, patience);
       return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
     } catch (error) {

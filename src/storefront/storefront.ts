@@ -155,7 +155,9 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;
       const expected = expectContact(id);
       const sent = await send({ method: 'PUT', path, body, expected }, sendOptions);
-      return outcomeOf(isAbsent(sent) ? withAdvice(sent, WRONG_CONTACT_ID) : sent, sendOptions);
+      if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
+      const outcome = outcomeOf(withAdvice(sent, WRONG_CONTACT_ID), sendOptions);
+      return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
     },
     async deleteProduct(id, sendOptions) {
       const path = `${PRODUCTS}/${id}`;

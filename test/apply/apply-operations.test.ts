@@ -23,6 +23,7 @@ describe('applying operations', () => {
     expect(results.at(0)?.outcome).toEqual({ kind: 'applied', id });
     expect(results.find(({ operation }) => operation.key === '3')?.outcome).toEqual({
       kind: 'rejected',
+      absent: true,
       reason: { code: 'store-404', message: expect.stringMatching(/^Resource not found: .* crosswalk/) },
     });
     expect(store.shop.products.size).toBe(0);

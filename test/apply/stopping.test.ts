@@ -119,6 +119,7 @@ describe('applying operations, told to stop', () => {
     let asked = 0;
     const permit = () => {
       if (++asked > 40) throw lost;
+      return undefined;
     };
     await expect(apply(products(500), { permit })).rejects.toBe(lost);
     expect(store.figures().requests).toBe(40);

@@ -17,7 +17,7 @@ describe('a store', () => {
       baseUrl: 'https://shop.example',
       apiKey: 'key-marked-4711',
       weightUnit: 'kg',
-      limits: { concurrency: 16 },
+      limits: { concurrency: 16, timeoutSeconds: 40 },
     });
   });
 
@@ -39,7 +39,7 @@ describe('a store', () => {
 
   it('leaves out an optional limit that the environment leaves empty', () => {
     const text = `main:\n  baseUrl: https://x\n  ${KEY}\n  limits: { requestsPerSecond: "\${RATE:}" }\n`;
-    expect(stores(text).store('main').limits).toEqual({ concurrency: 16 });
+    expect(stores(text).store('main').limits).toEqual({ concurrency: 16, timeoutSeconds: 40 });
   });
 
   it('is one store however its address is written', () => {
@@ -118,7 +118,7 @@ describe('a store', () => {
       "stores.yaml:2:3 'main.baseUrl' is missing; expected text",
       "stores.yaml:4:15 main.weightUnit: expected kg, g, lb or oz, found 'lbs'; did you mean 'lb'?",
       'stores.yaml:7:24 main.limits.requestsPerSecond: expected a number above 0, found 0',
-      "stores.yaml:6:5 unknown key 'conccurency'; did you mean 'concurrency'? (known: concurrency, requestsPerSecond)",
+      "stores.yaml:6:5 unknown key 'conccurency'; did you mean 'concurrency'? (known: concurrency, requestsPerSecond, timeoutSeconds)",
       "stores.yaml:2:3 unknown key 'baseURL'; did you mean 'baseUrl'? (known: baseUrl, apiKey, weightUnit, limits, id)",
       "stores.yaml:8:3 unknown key 'concurrency'; it belongs under 'limits' (known: baseUrl, apiKey, weightUnit, limits, id)",
     ]);

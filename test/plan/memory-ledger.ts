@@ -5,6 +5,7 @@ import {
   type LedgerMark,
   type MemoFact,
   type MemoQuestion,
+  type OwnedKey,
 } from '../../src/state/state.ts';
 
 interface Entry {
@@ -13,20 +14,27 @@ interface Entry {
   readonly job: string;
   readonly memo?: string | undefined;
   readonly inDoubt?: true;
+  readonly idProof?: 'once' | 'changed' | undefined;
 }
 
 /** A ledger in memory, filled as if the store had acknowledged what is put into it. */
 export class MemoryLedger implements Ledger {
   readonly entries: Map<string, Entry>;
   questions = 0;
+  /** What a run that died may have created. */
+  unconfirmedKeys: readonly string[] = [];
 
   /** With what another one knows. */
   constructor(like?: MemoryLedger) {
     this.entries = new Map(like?.entries);
   }
 
-  put(key: string, body: object, { id = this.entries.size + 1, job = 'nightly' }: Partial<Entry> = {}): this {
-    this.entries.set(key, { body: JSON.stringify(body), id, job });
+  put(
+    key: string,
+    body: object,
+    { id = this.entries.size + 1, job = 'nightly', idProof }: Partial<Entry> = {},
+  ): this {
+    this.entries.set(key, { body: JSON.stringify(body), id, job, idProof });
     return this;
   }
 
@@ -74,8 +82,20 @@ export class MemoryLedger implements Ledger {
     return [...this.entries.values()].filter((entry) => entry.job === job).length;
   }
 
-  async *keysOf(job: string): AsyncIterable<readonly { readonly key: string; readonly id: number | null }[]> {
+  async *unconfirmed(): AsyncIterable<readonly string[]> {
+    yield this.unconfirmedKeys;
+  }
+
+  async hasDoubts(): Promise<boolean> {
+    return [...this.entries.values()].some(({ inDoubt }) => inDoubt);
+  }
+
+  async reconcile(): Promise<null> {
+    return null;
+  }
+
+  async *keysOf(job: string): AsyncIterable<readonly OwnedKey[]> {
     const own = [...this.entries].filter(([, entry]) => entry.job === job);
-    yield own.map(([key, { id }]) => ({ key, id }));
+    yield own.map(([key, { id, idProof }]) => ({ key, id, ...(idProof === undefined ? {} : { idProof }) }));
   }
 }

@@ -83,6 +83,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     unreadableKeys: 0,
     deletesWithheld: null,
     deletesWithoutId: 0,
+    unconfirmedDeletes: 0,
     safety: [
       {
         limit: 'maxDeletes',
@@ -110,6 +111,7 @@ export const ALL_APPLIED: OutcomeTally = {
   rejected: 0,
   rejectedRows: 0,
   deleted: 3,
+  left: 0,
   requests: 15,
 };
 

@@ -4,7 +4,15 @@ import { runSummary } from '../../src/report/run-summary.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../src/report/run-totals.ts';
 import { ALL_APPLIED, aPlan, aRun, COUNTS, NOW } from './run-facts.ts';
 
-const NOTHING_SENT = { applied: 0, appliedRows: 0, rejected: 0, rejectedRows: 0, deleted: 0, requests: 0 };
+const NOTHING_SENT = {
+  left: 0,
+  applied: 0,
+  appliedRows: 0,
+  rejected: 0,
+  rejectedRows: 0,
+  deleted: 0,
+  requests: 0,
+};
 
 describe('the totals of a run', () => {
   it('add up, in records and in rows, however far it has come', () => {

@@ -60,7 +60,7 @@ async function setup() {
     baseUrl: store.baseUrl,
     apiKey: store.apiKey,
     weightUnit: 'kg',
-    limits: { concurrency: 8 },
+    limits: { concurrency: 8, timeoutSeconds: 40 },
   };
   const requestTo = (path: string, mode: 'append' | 'replace'): ExportRequest => {
     const destination: ExportJob['destination'] = { path, mode, format: 'csv' };
@@ -244,7 +244,7 @@ describe('where an export writes', () => {
         store: 'main',
         destination: { remote, mode: 'append', format: 'csv' },
       };
-      const limits = { concurrency: 8 };
+      const limits = { concurrency: 8, timeoutSeconds: 40 };
       const store = { name: 'main', baseUrl: 'http://store', apiKey: 'K', weightUnit: 'kg' as const, limits };
       return exportDigest({ job, store });
     };

@@ -18,10 +18,11 @@ async function startCaselessStore() {
       return answer({ success: true, message: '' });
     }
     const body = await json(request);
-    const url =
-      typeof body === 'object' && body !== null && 'url' in body ? String(body.url).toLowerCase() : '';
+    if (typeof body !== 'object' || body === null || !('url' in body))
+      throw new Error('a product without url');
+    const url = String(body.url).toLowerCase();
     ids.set(url, ids.get(url) ?? ids.size + 1);
-    answer({ id: ids.get(url), url });
+    answer({ ...body, id: ids.get(url), url });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

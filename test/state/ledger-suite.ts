@@ -131,8 +131,8 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       const hat = applied(upsert(1, 'hat', { memo: 'm2' }), null);
       await processes.state.runs.record(run, 1, [shirt, hat], 2);
       const ledger = processes.other.ledger(TARGET);
-      await ledger.doubt([]);
-      await ledger.doubt(['shirt', 'coat']);
+      await using sending = await processes.state.sending({ run, attemptMs: 1_000 });
+      await sending.begin([upsert(0, 'shirt'), upsert(2, 'coat')]);
       const mark = { fingerprint: IN_DOUBT, id: 7, job: 'nightly' };
       const question = { job: 'nightly', keys: ['shirt', 'coat', 'hat'], memos: ['m1', 'm3', 'm2'] };
       expect(await processes.state.ledger(TARGET).compare(question)).toEqual([mark, undefined, 'same']);

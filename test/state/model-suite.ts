@@ -34,7 +34,9 @@ class PlainState {
       } else {
         const knownId = operation.kind === 'upsert-product' ? operation.knownId : null;
         const { fingerprint, body } = operation;
-        this.marks.set(operation.key, { fingerprint, body, id: outcome.id ?? knownId, job });
+        const isOther = knownId !== null && outcome.id !== null && outcome.id !== knownId;
+        const proof = isOther ? { idProof: 'changed' as const } : {};
+        this.marks.set(operation.key, { fingerprint, body, id: outcome.id ?? knownId, job, ...proof });
       }
     }
   }
@@ -94,17 +96,19 @@ export function itAgreesWithPlainMaps(fresh: () => Promise<Opening>, numRuns: nu
   });
 }
 
+function markOf({ body: _, ...mark }: LedgerMark & { readonly body: string }): LedgerMark {
+  return mark;
+}
+
 async function expectLedger(state: State, plain: PlainState): Promise<void> {
   const ledger = state.ledger(TARGET);
   const known = KEYS.map((key) => plain.marks.get(key));
-  expect(await ledger.marks(KEYS)).toEqual(
-    known.map((mark) => mark && { fingerprint: mark.fingerprint, id: mark.id, job: mark.job }),
-  );
+  expect(await ledger.marks(KEYS)).toEqual(known.map((mark) => mark && markOf(mark)));
   expect(await ledger.bodies(KEYS)).toEqual(known.map((mark) => mark?.body));
   for (const job of JOBS) {
     const keys = [...plain.marks]
       .filter(([, mark]) => mark.job === job)
-      .map(([key, { id }]) => ({ key, id }));
+      .map(([key, { id, idProof }]) => ({ key, id, ...(idProof === undefined ? {} : { idProof }) }));
     const found = [];
     for await (const page of ledger.keysOf(job)) found.push(...page);
     const byKey = (one: { key: string }, two: { key: string }) => (one.key < two.key ? -1 : 1);
@@ -125,6 +129,7 @@ async function expectOutcomes({ runs }: State, plain: PlainState, job: string): 
     rejected: of('rejected').length,
     rejectedRows: rows(of('rejected')),
     deleted: of('applied').length - upserts.length,
+    left: 0,
     requests: plain.requests.get(job) ?? 0,
   });
   for (const shard of [0, 1, 2]) {

@@ -176,6 +176,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         rejected: 1,
         rejectedRows: 2,
         deleted: 1,
+        left: 0,
         requests: 11,
       });
     });
@@ -200,6 +201,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
         rejected: 0,
         rejectedRows: 0,
         deleted: 0,
+        left: 0,
         requests: 6,
       });
     });

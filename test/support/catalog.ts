@@ -59,6 +59,9 @@ export function shopifyCatalog(products: readonly CatalogProduct[]): string {
   return `${[HEADER, ...rows].join('\n')}\n`;
 }
 
+/** What a killed process had on its way is not waited for longer than a test can; the stores of tests answer sooner. */
+const TIMEOUT_SECONDS = 4;
+
 /** The files of a workspace with one nightly catalog job on one store. */
 export function catalogWorkspace(
   baseUrl: string,
@@ -67,7 +70,7 @@ export function catalogWorkspace(
 ): Record<string, string> {
   const lines = Object.entries(job).map(([key, value]) => `${key}: ${value}\n`);
   return {
-    'stores.yaml': `main:\n  baseUrl: ${baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 16 }\n`,
+    'stores.yaml': `main:\n  baseUrl: ${baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 16, timeoutSeconds: ${TIMEOUT_SECONDS} }\n`,
     'jobs/nightly.yaml': `import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: shopify-products\n${lines.join('')}`,
     'catalog.csv': catalog,
   };

@@ -12,7 +12,12 @@ const lineSchema = z.discriminatedUnion('kind', [
     knownId: z.int().nullable(),
   }),
   z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
-  z.object({ kind: z.literal('delete-product'), ...fromRecord, id: z.int() }),
+  z.object({
+    kind: z.literal('delete-product'),
+    ...fromRecord,
+    id: z.int().nullable(),
+    learn: z.string().exactOptional(),
+  }),
 ]);
 
 /** An operation before it has its place in a shard. */
@@ -40,7 +45,7 @@ export function shardLine(operation: UnplacedOperation): string {
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
     }
     case 'delete-product':
-      return `${JSON.stringify({ kind, key, rows, spans, id: operation.id })}\t\n`;
+      return `${JSON.stringify({ kind, key, rows, spans, id: operation.id, learn: operation.learn })}\t\n`;
     default:
       return operation satisfies never;
   }

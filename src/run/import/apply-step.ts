@@ -1,16 +1,14 @@
-import { type ApplyOptions, applyOperations } from '../../apply/apply-operations.ts';
 import type { StoreConfig } from '../../config/stores.ts';
-import { LockedError, SafetyLimitError, StateError } from '../../model/errors.ts';
-import type { Operation } from '../../model/operation.ts';
+import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { readShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
-import type { OperationResult } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import type { RunContext } from '../context.ts';
 import { type DeliverShards, type Delivery, operationsIn } from '../delivery.ts';
+import { type ShardOperation, sendOperations } from '../send-operations.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
 import { spareSharedIds } from './spare-shared-ids.ts';
 
@@ -32,8 +30,6 @@ export async function applyStep(
   await deliver(context, delivery, deletes);
 }
 
-type ShardOperation = Operation & { readonly shard: number };
-
 /** The operations of the shards that have no final outcome yet, in order. */
 async function* openOperations(
   context: RunContext,
@@ -46,7 +42,7 @@ async function* openOperations(
     const outcomes = await context.state.runs.outcomes(run.id, number);
     for (const operation of await readShard(folder, shard)) {
       const outcome = outcomes.get(operation.index);
-      if (outcome === 'applied' || outcome === 'rejected') continue;
+      if (outcome !== undefined && outcome !== 'unsent') continue;
       yield { ...operation, shard: number };
     }
   }
@@ -82,51 +78,28 @@ async function deliverNoting(
   const before = await runs.tally(run.id);
   const total = operationsIn(plan.shards);
   const done = before.applied + before.rejected + before.deleted;
-  const first = shards[0]?.number ?? 0;
   const storefront = await context.openStorefront(store);
-  const operations = openOperations(context, run, shards);
-  const options: ApplyOptions<ShardOperation> = {
-    operations,
-    storefront,
-    concurrency: store.limits.concurrency,
-    about: run.id,
-    turn,
-    onEnded: traffic.onEnded,
-    record: async (results, requests) => {
-      const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
-      if (byShard.size === 0) byShard.set(first, []);
-      let unrecorded = requests;
-      const records = [...byShard].map(([shard, ofShard]: [number, readonly OperationResult[]]) => {
-        const requestsOfCall = unrecorded;
-        unrecorded = 0;
-        return runs.record(run, shard, ofShard, requestsOfCall, lock.fence);
-      });
-      await Promise.all(records);
-    },
-    judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
-    permit: () => {
-      if (!lock.isHeld()) {
-        throw new LockedError(`The lock ${lock.fence.name} was lost: nothing more is sent.`, {
-          hint: 'Another process may have taken over; run the job again to continue.',
-        });
-      }
-    },
-    signal: AbortSignal.any([context.signal, lock.lost]),
-    onProgress: (tally) =>
-      context.onEvent({
-        type: 'progress',
-        step: 'apply',
-        done: done + tally.applied + tally.rejected + tally.deleted,
-        total,
-        unit: 'requests',
-        records: {
-          applied: before.applied + tally.applied,
-          rejected: plan.counts.rejected.records + before.rejected + tally.rejected,
-        },
-      }),
-  };
+  const send = () =>
+    sendOperations(context, {
+      ...{ run, store, lock, storefront, turn, onEnded: traffic.onEnded },
+      operations: openOperations(context, run, shards),
+      firstShard: shards[0]?.number ?? 0,
+      judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
+      onProgress: (tally) =>
+        context.onEvent({
+          type: 'progress',
+          step: 'apply',
+          done: done + tally.applied + tally.rejected + tally.deleted,
+          total,
+          unit: 'requests',
+          records: {
+            applied: before.applied + tally.applied,
+            rejected: plan.counts.rejected.records + before.rejected + tally.rejected,
+          },
+        }),
+    });
   try {
-    await traffic.during(storefront, () => applyOperations(options));
+    await traffic.during(storefront, send);
   } finally {
     // Only told to people: whatever ended the run is not to be hidden by it.
     if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});

@@ -2,7 +2,6 @@ import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model
 import type { RunContext } from '../context.ts';
 import { hasDied } from '../has-died.ts';
 import { continueInstead, supersede } from '../unfinished-runs.ts';
-import { doubtUnsent } from './doubt-unsent.ts';
 import { whyNotContinue } from './why-not-continue.ts';
 
 /**
@@ -22,7 +21,8 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   if (oldest !== undefined && why !== undefined) {
     await context.state.runs.update(oldest.id, { error: `${why.message} Run ${begun.id} took its place.` });
   }
-  const same = why === undefined ? oldest : undefined;
+  // What a plan of before found unchanged is in doubt since the state has lost something.
+  const same = why === undefined && begun.stateLoss === undefined ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
   await continueInstead(context, begun, same);
@@ -39,7 +39,6 @@ export async function supersedeOthers(context: RunContext, by: Run, but?: Run): 
   const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify'] });
   for (const run of runs) {
     if (run.id === by.id || run.id === but?.id) continue;
-    await doubtUnsent(context, run);
     if (mayContinue(run)) await supersedeEmptied(context, run);
     else await discardPlan(context, run);
   }

@@ -20,15 +20,17 @@ export async function spareSharedIds(
   for (const planShard of shards) {
     const { number: shard } = planShard;
     for (const operation of await readShard(folder, planShard)) {
-      if (operation.kind === 'delete-product') planned.set(operation.id, { shard, operation });
+      if (operation.kind !== 'delete-product' || operation.id === null) continue;
+      planned.set(operation.id, { shard, operation });
     }
   }
   const ledger = context.state.ledger(targetOf(run, job.import));
   for await (const batch of ledger.keysOf(job.name)) {
     for (const { key, id } of batch) {
-      const found = id === null ? undefined : planned.get(id);
+      if (id === null) continue;
+      const found = planned.get(id);
       if (found === undefined || found.operation.key === key) continue;
-      planned.delete(found.operation.id);
+      planned.delete(id);
       const { shard, operation } = found;
       await context.state.runs.record(
         run,

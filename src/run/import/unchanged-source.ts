@@ -1,4 +1,5 @@
 import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
+import { importTarget } from '../../state/import-target.ts';
 import type { RunContext } from '../context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { runDigest } from './run-digest.ts';
@@ -32,7 +33,8 @@ export async function settledRun(
   const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
     (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, last),
   );
-  return wroteSince ? undefined : last;
+  if (wroteSince || (await context.state.ledger(importTarget(run)).hasDoubts(last))) return undefined;
+  return last;
 }
 
 function isSettled(run: Run): run is SettledRun {

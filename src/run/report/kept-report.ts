@@ -46,6 +46,7 @@ const keptSchema = z.object({
   totals,
   unsentDeletes: z.int(),
   refusedDeletes: z.int(),
+  leftDeletes: z.int().default(0),
   refusals: z.array(reasonGroup),
   unsentReasons: z.array(
     z.object({
@@ -87,6 +88,8 @@ export interface KeptReport {
   readonly unsentDeletes: number;
   /** Deletes that the store refused; they are in no total. */
   readonly refusedDeletes: number;
+  /** Planned deletes that were not sent, since the product is no longer this job's. */
+  readonly leftDeletes: number;
   /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
@@ -102,10 +105,10 @@ export async function keepReport(
   finishedAt: number,
   report: KeptReport,
 ): Promise<boolean> {
-  const { totals, unsentDeletes, refusedDeletes, refusals, unsentReasons, traffic } = report;
+  const { totals, unsentDeletes, refusedDeletes, leftDeletes, refusals, unsentReasons, traffic } = report;
   const { changedIds, changedIdCount } = report;
   const kept = {
-    ...{ version: VERSION, finishedAt, totals, unsentDeletes, refusedDeletes },
+    ...{ version: VERSION, finishedAt, totals, unsentDeletes, refusedDeletes, leftDeletes },
     ...{ refusals, unsentReasons, changedIds, changedIdCount, traffic },
   };
   try {

@@ -29,6 +29,7 @@ export class VerificationTally {
         if (isMissing(operation, outcome)) this.#missing++;
         return;
       case 'unsent':
+      case 'left':
         return;
       default:
         outcome satisfies never;

@@ -6,6 +6,12 @@ export interface RedisKeys {
   bodies(tag: string): string;
   /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
   jobKeys(tag: string): string;
+  /** Hash: key of the ledger in doubt -> whether it was before, whether it may be at work, then sender and job. */
+  doubts(tag: string): string;
+  /** Hash: sender -> milliseconds of its last beat, how long its requests last, and `*` if it may have sent anything. */
+  senders(tag: string): string;
+  /** Hash: lineage, value, and the newest run when all was put in doubt. */
+  serial(tag: string): string;
   /** Hash: the fields of a Run, each as JSON. */
   run(id: string): string;
   /** Sorted set: run id by sequence; by start, which is less, for runs of earlier versions. */
@@ -38,6 +44,9 @@ export function redisKeys(prefix: string): RedisKeys {
     marks: (tag) => `${prefix}:${tag}:marks`,
     bodies: (tag) => `${prefix}:${tag}:bodies`,
     jobKeys: (tag) => `${prefix}:${tag}:keys`,
+    doubts: (tag) => `${prefix}:${tag}:doubts`,
+    senders: (tag) => `${prefix}:${tag}:senders`,
+    serial: (tag) => `${prefix}:${tag}:serial`,
     run: (id) => `${prefix}:run:{${id}}`,
     runs: (job) => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
     runSequence: () => `${prefix}:run-sequence`,

@@ -12,35 +12,43 @@ import {
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 import { parseMark } from './mark-text.ts';
-import { COMPARE_SCRIPT, DOUBT_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
+import { COMPARE_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
 
 /** Keys an HMGET: Redis serves others in between. */
 const CHUNK = 1_000;
 
 /** The ledger of a target in Redis. An emptied Redis gives an empty ledger. */
-export function redisLedger({ client, ask }: RedisConnection, keys: RedisKeys, target: LedgerTarget): Ledger {
+export function redisLedger(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  doubts: Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'reconcile'>,
+): Ledger {
+  const { client, ask } = connection;
   const tag = targetTag(target);
   const marks = keys.marks(tag);
   const bodies = keys.bodies(tag);
   const jobKeys = keys.jobKeys(tag);
 
-  const readMarks = async (wanted: readonly string[]) => {
-    const texts = await ask(inChunks(wanted, (chunk) => client.hmget(marks, ...chunk)));
-    return texts.map((text) => (text === null ? undefined : parseMark(text)));
-  };
   const compareChunk = async ({ job, keys: wanted, memos }: MemoQuestion) => {
     const args = wanted.flatMap((key, position) => [memos[position] ?? '', key]);
-    return readComparison(await client.eval(COMPARE_SCRIPT, 1, marks, job, ...args), wanted.length);
+    const answer = await client.eval(COMPARE_SCRIPT, 2, marks, keys.doubts(tag), job, IN_DOUBT, ...args);
+    return readComparison(answer, wanted.length);
+  };
+  const compare = ({ job, keys: wanted, memos }: MemoQuestion) =>
+    ask(
+      inChunks(wanted, (chunk, from) =>
+        compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),
+      ),
+    );
+  const readMarks = async (wanted: readonly string[]) => {
+    const found = await compare({ job: '', keys: wanted, memos: [] });
+    return found.map((mark) => (mark === 'same' ? undefined : mark));
   };
   return {
+    ...doubts,
     marks: readMarks,
-    compare({ job, keys: wanted, memos }) {
-      return ask(
-        inChunks(wanted, (chunk, from) =>
-          compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),
-        ),
-      );
-    },
+    compare,
     async remember(facts) {
       const write = async (chunk: readonly MemoFact[]) => {
         const args = chunk.flatMap(({ key, fingerprint, memo }) => [key, fingerprint, memo]);
@@ -48,13 +56,6 @@ export function redisLedger({ client, ask }: RedisConnection, keys: RedisKeys, t
         return [];
       };
       await ask(inChunks(facts, write));
-    },
-    async doubt(wanted) {
-      const write = async (chunk: readonly string[]) => {
-        await client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...chunk);
-        return [];
-      };
-      await ask(inChunks(wanted, write));
     },
     async bodies(wanted) {
       const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
@@ -69,7 +70,10 @@ export function redisLedger({ client, ask }: RedisConnection, keys: RedisKeys, t
         if (last === undefined) return;
         const page = members.map((member) => member.slice(job.length + 1));
         const found = await readMarks(page);
-        yield page.map((key, position) => ({ key, id: found[position]?.id ?? null }));
+        yield page.map((key, position) => {
+          const { id = null, idProof } = found[position] ?? {};
+          return { key, id, ...(idProof === undefined ? {} : { idProof }) };
+        });
         from = `(${last}`;
       }
     },

@@ -2,20 +2,25 @@
  * Compares marks with memos where they lie, so that of most keys a single letter comes back: marks of a whole ledger
  * would be 40 MB, and reading them costs more than anything else that a night does with Redis.
  *
- * KEYS: marks. ARGV: job, then memo (empty where there is none) and key, again and again. Gives a letter a key (`=` as
- * expected, `-` unknown, `?` another mark), then the other marks in order.
+ * KEYS: marks, doubts. ARGV: job, fingerprint of what is in doubt, then memo (empty where there is none) and key, again
+ * and again. Gives a letter a key (`=` as expected, `-` unknown, `?` another mark), then the other marks in order.
  */
 export const COMPARE_SCRIPT = `
 local job = ARGV[1]
 local wanted = {}
-for at = 3, #ARGV, 2 do wanted[#wanted + 1] = ARGV[at] end
+for at = 4, #ARGV, 2 do wanted[#wanted + 1] = ARGV[at] end
 local found = redis.call('HMGET', KEYS[1], unpack(wanted))
+local doubts = redis.call('HLEN', KEYS[2]) > 0 and redis.call('HMGET', KEYS[2], unpack(wanted)) or {}
 local letters, answer = {}, { '' }
 for at, mark in ipairs(found) do
   if not mark then
     letters[at] = '-'
   else
-    local memo = ARGV[at * 2]
+    if doubts[at] then
+      local id, owner = string.match(mark, '^([^\\n]*)\\n[^\\n]*\\n(.*)$')
+      mark = id .. '\\n' .. ARGV[2] .. '\\n' .. owner
+    end
+    local memo = ARGV[at * 2 + 1]
     local ending = ' ' .. memo .. '\\n' .. job
     if memo ~= '' and string.sub(mark, -#ending) == ending then
       letters[at] = '='
@@ -46,7 +51,7 @@ end
 `;
 
 /**
- * Puts marks in doubt: the fingerprint given takes the place of theirs, and of their memo.
+ * Puts marks in doubt for good: the fingerprint given takes the place of theirs, and of their memo.
  *
  * KEYS: marks. ARGV: fingerprint, then keys.
  */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LockedError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { acknowledgedId, changedId } from '../acknowledged-id.ts';
 import { encodeBody } from '../body-codec.ts';
-import { acknowledgedId, changedId } from '../changed-id.ts';
+import { doubtAfter } from '../doubt-after.ts';
 import { importTarget } from '../import-target.ts';
 import { targetTag } from '../lock-names.ts';
 import type { OperationResult, Refusal, Runs } from '../state.ts';
@@ -27,6 +28,7 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
       keys.refusals(tag, run.id),
       keys.unsent(tag, run.id),
       keys.changedIds(tag, run.id),
+      keys.doubts(tag),
       ...(fence === undefined ? [] : [keys.lock(fence.name)]),
     ];
     const args: (string | number | Buffer)[] = [fence?.token ?? '', run.job, shard, requests, process, calls];
@@ -48,7 +50,16 @@ function pushResult(
 ): void {
   const { operation, outcome } = result;
   const push = (letter: OutcomeLetter, mark: string, payload: string | Buffer, changed = '') =>
-    args.push(letter, operation.index, operation.rows, operation.key, mark, payload, changed);
+    args.push(
+      letter,
+      operation.index,
+      operation.rows,
+      operation.key,
+      mark,
+      payload,
+      changed,
+      doubtAfter(outcome),
+    );
   switch (outcome.kind) {
     case 'applied': {
       if (operation.kind === 'delete-product') {
@@ -56,8 +67,9 @@ function pushResult(
         return;
       }
       const { fingerprint, memo } = operation;
+      const { id, idProof } = acknowledgedId(result);
       const mark = markText({
-        ...{ fingerprint, id: acknowledgedId(result), job: run.job },
+        ...{ fingerprint, id, job: run.job, ...(idProof === 'proven' ? {} : { idProof }) },
         ...(memo === undefined ? {} : { memo }),
       });
       const changed = changedId(result);
@@ -77,6 +89,9 @@ function pushResult(
     }
     case 'unsent':
       push(OUTCOME_LETTERS.unsent, '', JSON.stringify(outcome.reason));
+      return;
+    case 'left':
+      push(OUTCOME_LETTERS.left, '', '');
       return;
     default:
       outcome satisfies never;

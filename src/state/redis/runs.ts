@@ -158,6 +158,7 @@ export function redisRuns(
         rejected: sum('rejected'),
         rejectedRows: sum('rejectedRows'),
         deleted: sum('deleted'),
+        left: sum('left'),
         requests: sum('requests'),
       };
     },
@@ -229,6 +230,8 @@ function parseLetters(letters: string): Map<number, Outcome['kind']> {
       outcomes.set(operation, 'rejected');
     } else if (letter === OUTCOME_LETTERS.unsent) {
       outcomes.set(operation, 'unsent');
+    } else if (letter === OUTCOME_LETTERS.left) {
+      outcomes.set(operation, 'left');
     }
   }
   return outcomes;

@@ -1,10 +1,11 @@
+import type { SqliteDoubts } from './doubts.ts';
 import type { SqliteLedger } from './ledger.ts';
 import type { SqliteLockRows } from './lock-rows.ts';
 import type { SqliteOutcomes } from './outcomes.ts';
 import type { SqliteRuns } from './runs.ts';
 
 /** Everything the thread of the database does. */
-export interface SqliteCalls extends SqliteLedger, SqliteRuns, SqliteOutcomes, SqliteLockRows {}
+export interface SqliteCalls extends SqliteLedger, SqliteDoubts, SqliteRuns, SqliteOutcomes, SqliteLockRows {}
 
 /** A call on its way to the thread. */
 export type SqliteCall = {
@@ -35,8 +36,20 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.marks(...call.args);
     case 'remember':
       return calls.remember(...call.args);
-    case 'doubt':
-      return calls.doubt(...call.args);
+    case 'begin':
+      return calls.begin(...call.args);
+    case 'beat':
+      return calls.beat(...call.args);
+    case 'endSender':
+      return calls.endSender(...call.args);
+    case 'withdraw':
+      return calls.withdraw(...call.args);
+    case 'unconfirmedAfter':
+      return calls.unconfirmedAfter(...call.args);
+    case 'hasDoubts':
+      return calls.hasDoubts(...call.args);
+    case 'reconcile':
+      return calls.reconcile(...call.args);
     case 'bodies':
       return calls.bodies(...call.args);
     case 'count':

@@ -11,6 +11,8 @@ export interface Acknowledged {
   readonly mark: {
     readonly fingerprint: string;
     readonly id: number | null;
+    /** Its place in `ID_PROOFS`. */
+    readonly idProof: number;
     readonly memo: string | null;
     /** The number that `Bodies.add` gave it. */
     readonly body: number;
@@ -35,7 +37,7 @@ export interface Journal {
 /** The journal of an open database. */
 export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
   const append = database.prepare(
-    'INSERT INTO journal (target, key, fingerprint, id, job, memo, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const size = database.prepare('SELECT count(*) AS size FROM journal');
   const any = database.prepare('SELECT 1 FROM journal LIMIT 1');
@@ -47,12 +49,12 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
     // Bodies of marks that are replaced or forgotten.
     'INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key)',
     'DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL)',
-    `INSERT INTO marks (target, key, fingerprint, id, job, memo, body)
-       SELECT target, key, fingerprint, id, job, memo, body FROM journal
+    `INSERT INTO marks (target, key, fingerprint, id, id_proof, job, memo, body)
+       SELECT target, key, fingerprint, id, id_proof, job, memo, body FROM journal
        WHERE fingerprint IS NOT NULL ORDER BY target, key
      ON CONFLICT DO UPDATE SET
-       fingerprint = excluded.fingerprint, id = excluded.id, job = excluded.job, memo = excluded.memo,
-       body = excluded.body`,
+       fingerprint = excluded.fingerprint, id = excluded.id, id_proof = excluded.id_proof, job = excluded.job,
+       memo = excluded.memo, body = excluded.body`,
     'DELETE FROM journal',
   ].map((step) => database.prepare(step));
 
@@ -66,9 +68,9 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
     append(target, job, { key, mark }) {
       appended += 1;
       if (mark === null) {
-        append.run(target, key, null, null, job, null, null);
+        append.run(target, key, null, null, 0, job, null, null);
       } else {
-        append.run(target, key, mark.fingerprint, mark.id, job, mark.memo, mark.body);
+        append.run(target, key, mark.fingerprint, mark.id, mark.idProof, job, mark.memo, mark.body);
       }
     },
     mergeIfLarge() {

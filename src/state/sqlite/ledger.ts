@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { IN_DOUBT, type LedgerTarget, type MemoFact } from '../state.ts';
+import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
+import { ID_PROOFS } from './outcome-columns.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Marks in columns, in the order of the keys: they cross to the other thread at a quarter of the cost of objects. */
@@ -10,6 +11,8 @@ export interface MarkColumns {
   /** Null where the key was never acknowledged. */
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
+  /** Places in `ID_PROOFS`. */
+  readonly idProofs: number[];
   readonly jobs: (string | null)[];
   readonly memos: (string | null)[];
 }
@@ -24,13 +27,12 @@ export interface Expected {
 export const SAME = '';
 
 /** A page of the keys of a job, in key order. */
-export type KeyPage = { readonly key: string; readonly id: number | null }[];
+export type KeyPage = OwnedKey[];
 
 /** Reading the ledger. Keys arrive as a JSON array, which SQLite reads as a table. */
 export interface SqliteLedger {
   marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
   remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
-  doubt(target: LedgerTarget, keys: string): void;
   bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
   count(target: LedgerTarget, job: string): number;
   /** Keys behind `after`, in order; empty at the end. */
@@ -50,16 +52,18 @@ export function createSqliteLedger(
   bodies: Bodies,
 ): SqliteLedger {
   const selectMarks = database.prepare(
-    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo FROM json_each(?) AS wanted
-     CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
+    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo, marks.id_proof
+     FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
+    { returnArrays: true },
+  );
+  const anyDoubt = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
+  const selectDoubted = database.prepare(
+    `SELECT wanted.key FROM json_each(?) AS wanted
+     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
     { returnArrays: true },
   );
   const updateMemo = database.prepare(
     'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
-  );
-  const doubtMarks = database.prepare(
-    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL
-     WHERE target = ? AND key IN (SELECT value FROM json_each(?))`,
   );
   const selectBodies = database.prepare(
     `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
@@ -70,11 +74,12 @@ export function createSqliteLedger(
      WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)`,
   );
   const firstKeys = database.prepare(
-    `SELECT key, id FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)
+    `SELECT key, id, id_proof FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
   const nextKeys = database.prepare(
-    `SELECT key, id FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
+    `SELECT key, id, id_proof FROM marks
+     WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
 
@@ -87,32 +92,37 @@ export function createSqliteLedger(
     marks(target, keys, count, expected) {
       const fingerprints = new Array<string | null>(count).fill(null);
       const ids = new Array<number | null>(count).fill(null);
+      const idProofs = new Array<number>(count).fill(0);
       const jobs = new Array<string | null>(count).fill(null);
       const memos = new Array<string | null>(count).fill(null);
+      const number = readable(target);
+      const doubted = new Set<number>();
+      if (anyDoubt.get(number) !== undefined) {
+        for (const row of selectDoubted.all(keys, number)) doubted.add(Number(row[0]));
+      }
       // Rows are arrays here: half the cost of objects with names.
-      for (const row of selectMarks.all(keys, readable(target))) {
+      for (const row of selectMarks.all(keys, number)) {
         const position = Number(row[0]);
         const job = names.jobName(Number(row[3]));
-        const memo = row[4] === null ? null : String(row[4]);
+        const inDoubt = doubted.has(position);
+        const memo = row[4] === null || inDoubt ? null : String(row[4]);
         if (memo !== null && memo === expected?.memos[position] && job === expected.job) {
           fingerprints[position] = SAME;
           continue;
         }
-        fingerprints[position] = String(row[1]);
+        fingerprints[position] = inDoubt ? IN_DOUBT : String(row[1]);
         ids[position] = row[2] === null ? null : Number(row[2]);
+        idProofs[position] = Number(row[5]);
         jobs[position] = job;
         memos[position] = memo;
       }
-      return { fingerprints, ids, jobs, memos };
+      return { fingerprints, ids, idProofs, jobs, memos };
     },
     remember(target, facts) {
       const number = readable(target);
       inTransaction(database, () => {
         for (const { key, fingerprint, memo } of facts) updateMemo.run(memo, number, key, fingerprint);
       });
-    },
-    doubt(target, keys) {
-      doubtMarks.run(readable(target), keys);
     },
     bodies(target, keys, count) {
       const found = new Array<string | null>(count).fill(null);
@@ -126,7 +136,17 @@ export function createSqliteLedger(
     keysAfter(target, job, after) {
       const number = readable(target);
       const rows = after === null ? firstKeys.all(number, job) : nextKeys.all(number, job, after);
-      return rows.map(({ key, id }) => ({ key: String(key), id: id === null ? null : Number(id) }));
+      return rows.map(({ key, id, id_proof: proof }) => ({
+        key: String(key),
+        id: id === null ? null : Number(id),
+        ...proofOf(Number(proof)),
+      }));
     },
   };
+}
+
+/** As a mark carries it: left out when the id is proven. */
+export function proofOf(place: number): Pick<OwnedKey, 'idProof'> {
+  const idProof = ID_PROOFS[place] ?? 'changed';
+  return idProof === 'proven' ? {} : { idProof };
 }

@@ -9,7 +9,10 @@ import { FOLD_TARGETS } from './fold-targets.ts';
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
  *   without fingerprint forgets its key.
  * - `memo` is of the rows that made the body; null in ledgers from before, and where rows do not always make it.
- * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent. `detail` is JSON for the last two.
+ * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
+ * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
+ * - `doubts`: keys in doubt (doubts.ts); `senders`: when each process that sends was last seen. `targets.serial` grows with every
+ *   group of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when all of it was.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -73,5 +76,22 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE locks (
     name TEXT PRIMARY KEY, token TEXT, job TEXT NOT NULL, run TEXT NOT NULL, file TEXT NOT NULL
   ) STRICT;
+  `,
+  `
+  ALTER TABLE marks ADD COLUMN id_proof INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE journal ADD COLUMN id_proof INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE targets ADD COLUMN serial INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE targets ADD COLUMN doubted_at INTEGER;
+  CREATE TABLE lineage (id TEXT NOT NULL) STRICT;
+  CREATE TABLE doubts (
+    target INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, sender TEXT NOT NULL,
+    at_work INTEGER NOT NULL, prior INTEGER NOT NULL,
+    PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE senders (
+    target INTEGER NOT NULL, sender TEXT NOT NULL, everything INTEGER NOT NULL,
+    wall_ms INTEGER NOT NULL, boot_ms INTEGER NOT NULL, lasts_ms INTEGER NOT NULL,
+    PRIMARY KEY (target, sender)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -1,20 +1,33 @@
 import type { Outcome } from '../../model/outcome.ts';
 import type { Run } from '../../model/run.ts';
-import { acknowledgedId, changedId } from '../changed-id.ts';
+import { acknowledgedId, changedId } from '../acknowledged-id.ts';
+import { doubtAfter } from '../doubt-after.ts';
 import { importTarget } from '../import-target.ts';
-import type { ChangedId, LedgerTarget, OperationResult, Refusal } from '../state.ts';
+import type { ChangedId, IdProof, LedgerTarget, OperationResult, Refusal } from '../state.ts';
 
 /** `outcomes.kind`. */
 export const APPLIED = 0;
 export const DELETED = 1;
 export const REJECTED = 2;
 export const UNSENT = 3;
+export const LEFT = 4;
 
 /** The outcome kind of a stored kind. */
 export function outcomeKind(kind: number): Outcome['kind'] {
-  if (kind === REJECTED) return 'rejected';
-  return kind === UNSENT ? 'unsent' : 'applied';
+  switch (kind) {
+    case REJECTED:
+      return 'rejected';
+    case UNSENT:
+      return 'unsent';
+    case LEFT:
+      return 'left';
+    default:
+      return 'applied';
+  }
 }
+
+/** `marks.id_proof`. */
+export const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
 
 /** What is stored of a rejection besides its shard, operation and rows. */
 export type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
@@ -33,9 +46,12 @@ export interface OutcomeColumns {
   readonly kinds: number[];
   readonly rows: number[];
   readonly keys: string[];
-  /** With `ids`, `memos` and `bodies`: set for an applied upsert. */
+  /** What is left of the doubt about each key (doubt-after.ts). */
+  readonly doubts: number[];
+  /** With `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
+  readonly idProofs: number[];
   readonly memos: (string | null)[];
   readonly bodies: (string | null)[];
   /** JSON: the RejectionDetail of a rejection, the Reason of an unsent one. */
@@ -60,8 +76,10 @@ export function outcomeColumns(
     kinds: [],
     rows: [],
     keys: [],
+    doubts: [],
     fingerprints: [],
     ids: [],
+    idProofs: [],
     memos: [],
     bodies: [],
     details: [],
@@ -78,8 +96,11 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
   columns.keys.push(operation.key);
+  columns.doubts.push(doubtAfter(outcome));
   columns.fingerprints.push(acknowledged ? operation.fingerprint : null);
-  columns.ids.push(acknowledged ? acknowledgedId(result) : null);
+  const { id, idProof } = acknowledgedId(result);
+  columns.ids.push(acknowledged ? id : null);
+  columns.idProofs.push(ID_PROOFS.indexOf(idProof));
   columns.memos.push(acknowledged ? (operation.memo ?? null) : null);
   columns.bodies.push(acknowledged ? operation.body : null);
   columns.details.push(detail(result));
@@ -95,6 +116,8 @@ function storedKind({ operation, outcome }: OperationResult): number {
       return REJECTED;
     case 'unsent':
       return UNSENT;
+    case 'left':
+      return LEFT;
     default:
       return outcome satisfies never;
   }
@@ -103,6 +126,7 @@ function storedKind({ operation, outcome }: OperationResult): number {
 function detail({ operation: { key, spans }, outcome }: OperationResult): string | null {
   switch (outcome.kind) {
     case 'applied':
+    case 'left':
       return null;
     case 'rejected':
       return JSON.stringify({ key, spans, reason: outcome.reason } satisfies RejectionDetail);

@@ -1,13 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
+import { MAY_BE_AT_WORK, NOTHING_THERE } from '../doubt-after.ts';
 import type { ChangedId, OutcomeTally, Refusal } from '../state.ts';
 import type { Bodies } from './bodies.ts';
+import type { EndDoubts } from './doubts.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
 import {
   APPLIED,
   DELETED,
+  LEFT,
   type OutcomeColumns,
   outcomeKind,
   REJECTED,
@@ -38,6 +41,7 @@ export function createSqliteOutcomes(
   names: Names,
   journal: Journal,
   bodies: Bodies,
+  endDoubts: EndDoubts,
 ): SqliteOutcomes {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(
@@ -79,7 +83,7 @@ export function createSqliteOutcomes(
     if (run === 0) throw new StateError(`There is no run ${batch.run} to record outcomes for.`);
     const target = names.target(batch.target);
     const job = names.job(batch.job);
-    const { shard, kinds, rows, keys, fingerprints, ids, memos, details } = batch;
+    const { shard, kinds, rows, keys, fingerprints, ids, idProofs, memos, details, doubts } = batch;
     const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
     let applied = 0;
     for (const [position, operation] of batch.operations.entries()) {
@@ -90,17 +94,19 @@ export function createSqliteOutcomes(
         const mark = {
           fingerprint: fingerprints[position] ?? '',
           id: ids[position] ?? null,
+          idProof: idProofs[position] ?? 0,
           memo: memos[position] ?? null,
           body: numbers[applied++] ?? 0,
         };
         journal.append(target, job, { key, mark });
-      } else if (kind === DELETED) {
+      } else if (kind === DELETED || doubts[position] === NOTHING_THERE) {
         journal.append(target, job, { key, mark: null });
       }
     }
     for (const { operation, key, knownId, answeredId } of batch.changedIds) {
       insertChangedId.run(run, shard, operation, key, knownId, answeredId);
     }
+    endDoubts(target, keys, (position) => doubts[position] ?? MAY_BE_AT_WORK);
     if (batch.requests > 0) addRequests.run(run, batch.requests);
   };
 
@@ -125,6 +131,7 @@ export function createSqliteOutcomes(
         rejected: records(REJECTED),
         rejectedRows: rows(REJECTED),
         deleted: records(DELETED),
+        left: records(LEFT),
         requests: Number(selectRequests.get(number)?.['count'] ?? 0),
       };
     },

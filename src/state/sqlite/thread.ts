@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
 import { createBodies } from './bodies.ts';
 import { type PlainError, perform, type SqliteAnswer, type SqliteCall } from './calls.ts';
+import { createDoubts } from './doubts.ts';
 import { createJournal } from './journal.ts';
 import { createSqliteLedger } from './ledger.ts';
 import { createSqliteLockRows } from './lock-rows.ts';
@@ -19,11 +20,13 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
     const names = createNames(database);
     const bodies = createBodies(database);
     const journal = createJournal(database, bodies);
+    const { endDoubts, ...doubts } = createDoubts(database, names, journal);
     const calls = {
       ...createSqliteLedger(database, names, journal, bodies),
+      ...doubts,
       ...createSqliteRuns(database),
       ...createSqliteLockRows(database),
-      ...createSqliteOutcomes(database, names, journal, bodies),
+      ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
     };
     port.on('message', (call: SqliteCall | 'close') => {
       if (call === 'close') {

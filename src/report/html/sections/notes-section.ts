@@ -1,6 +1,6 @@
 import { verifyStep } from '../../next-steps.ts';
 import { verificationNotes } from '../../verification-words.ts';
-import { changedIdWarnings, planWarnings } from '../../warning-lines.ts';
+import { changedIdWarnings, leftDeletesWarnings, planWarnings, stateWarnings } from '../../warning-lines.ts';
 import { counted } from '../../wording/words.ts';
 import { html, type Markup, type Slot } from '../markup.ts';
 import type { ReportFacts } from '../report-facts.ts';
@@ -17,6 +17,8 @@ export function notesSection(facts: ReportFacts): Markup | null {
   // Where buttons take the place of the commands to type, none of them verifies.
   const command = actions === null ? undefined : verifyStep(run, facts.program)?.command;
   const warnings = [
+    ...stateWarnings(run),
+    ...leftDeletesWarnings(facts.leftDeletes ?? 0),
     ...(verification === undefined ? [] : verificationNotes(verification, resource)),
     ...changedIdWarnings(facts, command),
     ...(plan === null ? [] : planWarnings(plan)),

@@ -1,0 +1,112 @@
+import type { Operation } from '../model/operation.ts';
+import type { Sending } from '../state/state.ts';
+import { type Clock, sleep } from '../storefront/clock.ts';
+
+/** The largest group: as many as a shard holds. */
+const MOST = 512;
+/** A group is to last for about so long: of a process that dies, no more than two of them are in doubt. */
+const GROUP_MS = 100;
+/** Operations that wait for a dead process's requests are kept until all others are sent, but no more than these. */
+const MOST_POSTPONED = 2_000;
+
+interface BeginGroupsOptions<Op extends Operation> {
+  readonly operations: AsyncIterable<Op>;
+  readonly sending: Sending;
+  /** The smallest group. */
+  readonly concurrency: number;
+  /** Records deletes that must not be sent any more. */
+  readonly leave: (operations: readonly Op[]) => Promise<void>;
+  /** So many operations wait, for so long: the store may still be at work on requests of a process that died. */
+  readonly onWait: (operations: number, ms: number) => void;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+interface Group<Op extends Operation> {
+  readonly ready: readonly Op[];
+  readonly postponed: readonly { readonly operation: Op; readonly readyAt: number }[];
+}
+
+/**
+ * Hands operations on once their keys are in doubt, group by group; while one group is sent, the next is begun. What a
+ * dead process may still have at the store comes last, when that must be over. What was begun and not handed on when the
+ * consumer stops is withdrawn.
+ */
+export async function* beginGroups<Op extends Operation>(
+  options: BeginGroupsOptions<Op>,
+): AsyncGenerator<Op> {
+  const { sending, concurrency, leave, onWait, clock, signal } = options;
+  const source = options.operations[Symbol.asyncIterator]();
+  const least = Math.min(MOST, concurrency);
+  let size = least;
+  let postponed: Group<Op>['postponed'][number][] = [];
+  const begun = new Set<Op>();
+
+  const begin = async (): Promise<Group<Op> | undefined> => {
+    const operations = await take(source, size);
+    if (operations.length === 0) return undefined;
+    for (const operation of operations) begun.add(operation);
+    const { waitMs, overtaken } = await sending.begin(operations);
+    const left = operations.filter((_, position) => overtaken[position]);
+    for (const operation of left) begun.delete(operation);
+    if (left.length > 0) await leave(left);
+    const now = clock.monotonic();
+    const waits = (position: number) => (overtaken[position] ? 0 : (waitMs[position] ?? 0));
+    return {
+      ready: operations.filter((_, position) => !overtaken[position] && waits(position) === 0),
+      postponed: operations.flatMap((operation, position) =>
+        waits(position) > 0 ? [{ operation, readyAt: now + waits(position) }] : [],
+      ),
+    };
+  };
+  async function* late(): AsyncGenerator<Op> {
+    const due = postponed.sort((one, other) => one.readyAt - other.readyAt);
+    postponed = [];
+    const lastMs = (due.at(-1)?.readyAt ?? 0) - clock.monotonic();
+    if (lastMs > 0) onWait(due.length, lastMs);
+    for (const { operation, readyAt } of due) {
+      const ms = readyAt - clock.monotonic();
+      if (ms > 0) await sleep(clock, ms, signal);
+      begun.delete(operation);
+      yield operation;
+    }
+  }
+
+  let next = begin();
+  // Whoever awaits it is told; until then it is no unhandled rejection.
+  next.catch(() => {});
+  try {
+    for (let group = await next; group !== undefined; group = await next) {
+      const startedAt = clock.monotonic();
+      next = begin();
+      next.catch(() => {});
+      postponed.push(...group.postponed);
+      for (const operation of group.ready) {
+        begun.delete(operation);
+        yield operation;
+      }
+      if (postponed.length >= MOST_POSTPONED) yield* late();
+      size = sizeAfter(size, clock.monotonic() - startedAt, least);
+    }
+    yield* late();
+  } finally {
+    await next.catch(() => {});
+    if (begun.size > 0) await sending.withdraw([...begun]).catch(() => {});
+  }
+}
+
+/** The size at which a group lasts for GROUP_MS, approached by doubling and halving. */
+function sizeAfter(size: number, ms: number, least: number): number {
+  if (ms < GROUP_MS) return Math.min(MOST, size * 2);
+  return ms > 2 * GROUP_MS ? Math.max(least, Math.floor(size / 2)) : size;
+}
+
+async function take<Op>(source: AsyncIterator<Op>, count: number): Promise<Op[]> {
+  const taken: Op[] = [];
+  while (taken.length < count) {
+    const { value, done } = await source.next();
+    if (done === true) break;
+    taken.push(value);
+  }
+  return taken;
+}

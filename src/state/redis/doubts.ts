@@ -1,0 +1,230 @@
+import { LockedError } from '../../model/errors.ts';
+import type { StateLoss } from '../../model/run.ts';
+import { targetTag } from '../lock-names.ts';
+import { LEASE_MS } from '../sender-time.ts';
+import type { OperationGroup, SendingStore } from '../sending.ts';
+import { type Fence, IN_DOUBT, type Ledger, type LedgerTarget } from '../state.ts';
+import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
+import type { RedisConnection } from './connect.ts';
+import type { RedisKeys } from './keys.ts';
+import { DOUBT_SCRIPT } from './memo-scripts.ts';
+
+/** In a script: gives up where the lock of the fence is somebody else's; KEYS[at] is the lock, ARGV[1] its token. */
+const refuseWithout = (at: number) =>
+  `if KEYS[${at}] and redis.call('HGET', KEYS[${at}], 'token') ~= ARGV[1] then return 'lost' end`;
+
+/** In a script: the present in milliseconds by the clock of Redis. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** A sender as Redis keeps it: `beat lasts`, and ` *` where it may have sent anything. */
+const REMAINING = `
+local remaining, everything = {}, 0
+local senders = redis.call('HGETALL', KEYS[4])
+for at = 1, #senders, 2 do
+  local beat, lasts, star = string.match(senders[at + 1], '^(%d+) (%d+)( ?%*?)')
+  local ms = math.min(tonumber(lasts), math.max(0, beat + lasts - now))
+  if ms == 0 then
+    redis.call('HDEL', KEYS[4], senders[at])
+  elseif star == ' *' then
+    everything = math.max(everything, ms)
+  else
+    remaining[senders[at]] = ms
+  end
+end`;
+
+/**
+ * Puts keys in doubt before they are sent. A doubt is kept as `prior at-work`, a digit each, then sender and job, a line
+ * each; `*` is no job.
+ *
+ * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, a lineage to begin with,
+ * then key and id of the delete (`-`: none is deleted, empty: not known) again and again. Gives lineage and value, then of
+ * each key how many milliseconds to wait, or -1 when its delete is overtaken.
+ */
+const BEGIN_SCRIPT = `
+${refuseWithout(5)}
+local job, sender = ARGV[2], ARGV[3]
+${NOW}
+${REMAINING}
+redis.call('HSETNX', KEYS[3], 'lineage', ARGV[4])
+local answer = { redis.call('HGET', KEYS[3], 'lineage'), redis.call('HINCRBY', KEYS[3], 'value', 1) }
+for at = 5, #ARGV, 2 do
+  local key, id = ARGV[at], ARGV[at + 1]
+  local overtaken = false
+  if id ~= '-' then
+    local mark = redis.call('HGET', KEYS[2], key)
+    local known, owner = string.match(mark or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
+    if id == '' then
+      overtaken = owner and owner ~= job
+    else
+      overtaken = owner ~= job or known ~= id
+    end
+  end
+  if overtaken then
+    answer[#answer + 1] = -1
+  else
+    local wait = everything
+    local prior, atWork, before, owner = string.match(redis.call('HGET', KEYS[1], key) or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
+    if prior and atWork == '1' and before ~= sender then wait = math.max(wait, remaining[before] or 0) end
+    local whose = (not owner or owner == job) and job or '*'
+    redis.call('HSET', KEYS[1], key, (prior and '1' or '0') .. '1\\n' .. sender .. '\\n' .. whose)
+    answer[#answer + 1] = wait
+  end
+end
+return answer`;
+
+/** KEYS: senders, unused, unused, unused, lock. ARGV: token, sender, how long its requests last. */
+const BEAT_SCRIPT = `
+${refuseWithout(2)}
+${NOW}
+redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[3])
+return 'written'`;
+
+/** KEYS: doubts, and the lock if there is a fence. ARGV: token, then keys. */
+const WITHDRAW_SCRIPT = `
+${refuseWithout(2)}
+for at = 2, #ARGV do
+  local prior, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d)%d(.*)$')
+  if prior == '1' then redis.call('HSET', KEYS[1], ARGV[at], '10' .. rest) end
+  if prior == '0' then redis.call('HDEL', KEYS[1], ARGV[at]) end
+end
+return 'written'`;
+
+/** KEYS: doubts, senders. ARGV: sender. Its requests are over unless one of its keys may be at work. */
+const END_SCRIPT = `
+for _, doubt in ipairs(redis.call('HVALS', KEYS[1])) do
+  local atWork, sender = string.match(doubt, '^%d(%d)\\n([^\\n]*)')
+  if atWork == '1' and sender == ARGV[1] then return 'kept' end
+end
+return redis.call('HDEL', KEYS[2], ARGV[1])`;
+
+/** What a state on Redis does for those that send. */
+export function redisSendingStore(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  fence: Fence | undefined,
+  newLineage: () => string,
+): SendingStore {
+  const tag = targetTag(target);
+  const lock = fence === undefined ? [] : [keys.lock(fence.name)];
+  const token = fence?.token ?? '';
+  const run = async (script: string, written: readonly string[], ...args: readonly (string | number)[]) => {
+    const answer = await ask(client.eval(script, written.length, ...written, ...args));
+    if (answer === 'lost') {
+      throw new LockedError(`The lock ${fence?.name} was lost: nothing more is sent.`, {
+        hint: 'Another process may have taken over; run again to continue.',
+      });
+    }
+    return answer;
+  };
+  return {
+    async begin(group) {
+      const written = [keys.doubts(tag), keys.marks(tag), keys.serial(tag), keys.senders(tag), ...lock];
+      const { job, sender } = group;
+      return readBegun(await run(BEGIN_SCRIPT, written, token, job, sender, newLineage(), ...idsOf(group)));
+    },
+    async beat(sender, attemptMs) {
+      await run(BEAT_SCRIPT, [keys.senders(tag), ...lock], token, sender, LEASE_MS + attemptMs);
+    },
+    async withdraw(withdrawn) {
+      await run(WITHDRAW_SCRIPT, [keys.doubts(tag), ...lock], token, ...withdrawn);
+    },
+    async end(sender) {
+      await run(END_SCRIPT, [keys.doubts(tag), keys.senders(tag)], sender);
+    },
+  };
+}
+
+function idsOf({ keys, deletes }: OperationGroup): string[] {
+  const ids = new Map(deletes.map(({ position, id }) => [position, id === null ? '' : String(id)]));
+  return keys.flatMap((key, position) => [key, ids.get(position) ?? '-']);
+}
+
+function readBegun(answer: unknown): Awaited<ReturnType<SendingStore['begin']>> {
+  const [lineage, value, ...waits]: unknown[] = Array.isArray(answer) ? answer : [];
+  const waitMs = waits.map(Number);
+  return {
+    serial: { lineage: String(lineage), value: Number(value) },
+    waitMs: waitMs.map((ms) => Math.max(0, ms)),
+    overtaken: waitMs.map((ms) => ms < 0),
+  };
+}
+
+const SCANNED = 1_000;
+
+/** The part of a ledger on Redis that is about doubt. */
+export function redisDoubts(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  witness: WitnessFile | undefined,
+  newLineage: () => string,
+): Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'reconcile'> {
+  const tag = targetTag(target);
+  const marks = keys.marks(tag);
+  const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
+    let cursor = '0';
+    do {
+      const [next, found] = await ask(client.hscan(hash, cursor, 'COUNT', SCANNED));
+      cursor = next;
+      yield found.flatMap((field, at) => (at % 2 === 0 ? [[field, found[at + 1] ?? ''] as const] : []));
+    } while (cursor !== '0');
+  };
+  const doubtAll = async (): Promise<number> => {
+    const seen = new Set<string>();
+    for await (const page of scan(marks)) {
+      const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
+      for (const key of fresh) seen.add(key);
+      if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...fresh));
+    }
+    return seen.size;
+  };
+  const known = async (): Promise<Serial | null> => {
+    const [lineage, value] = await ask(client.hmget(keys.serial(tag), 'lineage', 'value'));
+    return typeof lineage === 'string' ? { lineage, value: Number(value ?? 0) } : null;
+  };
+  /** What the state cannot remember of those that sent: their last request, by the witness. */
+  const noteSenders = async (witnesses: readonly Witness[]): Promise<void> => {
+    const [seconds] = await ask(client.time());
+    const redisMs = Number(seconds) * 1_000;
+    for (const [place, { wallMs, lastsMs }] of witnesses.entries()) {
+      const agoMs = Math.max(0, Date.now() - wallMs);
+      await ask(client.hset(keys.senders(tag), `witness ${place}`, `${redisMs - agoMs} ${lastsMs} *`));
+    }
+  };
+  return {
+    async *unconfirmed(job) {
+      for await (const page of scan(keys.doubts(tag))) {
+        const own = page.filter(([, doubt]) => doubt.endsWith(`\n${job}`)).map(([key]) => key);
+        if (own.length === 0) continue;
+        const found = await ask(client.hmget(marks, ...own));
+        yield own.filter((_, position) => found[position] === null);
+      }
+    },
+    async hasDoubts({ sequence = 0 }) {
+      if ((await ask(client.hlen(keys.doubts(tag)))) > 0) return true;
+      const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
+      return doubtedAt !== null && Number(doubtedAt) >= sequence;
+    },
+    async reconcile(): Promise<StateLoss | null> {
+      if (witness === undefined) return null;
+      const witnesses = await witness.all();
+      const own = await known();
+      const kind = lossOf(witnesses, own);
+      if (kind === null) return null;
+      await noteSenders(witnesses);
+      const lost = await doubtAll();
+      const serial: Serial = {
+        lineage: own?.lineage ?? newLineage(),
+        value: Math.max(own?.value ?? 0, ...witnesses.map((one) => one.serial.value)) + 1,
+      };
+      const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
+      await ask(client.hset(keys.serial(tag), { ...serial, doubtedAt }));
+      await witness.serial(serial);
+      await witness.replaceOthers();
+      return { kind, keys: lost };
+    },
+  };
+}

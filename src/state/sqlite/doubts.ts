@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { StateLoss } from '../../model/run.ts';
+import { DOUBT_ENDS, MAY_HAVE_ARRIVED, NOT_ARRIVED, NOTHING_THERE } from '../doubt-after.ts';
+import { LEASE_MS, presentBeat, remainingMs } from '../sender-time.ts';
+import type { OperationGroup } from '../sending.ts';
+import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
+import { lossOf, type Serial, type Witness } from '../witness.ts';
+import type { Journal } from './journal.ts';
+import { keysJson } from './keys-json.ts';
+import type { Names } from './names.ts';
+import { inTransaction } from './transaction.ts';
+
+/** A group of operations on its way to a target. */
+export interface BegunGroup extends OperationGroup {
+  readonly target: LedgerTarget;
+}
+
+/** What the thread of the database does about doubt. */
+export interface SqliteDoubts {
+  /** Durable against a power cut too when it returns. */
+  begin(group: BegunGroup): Begun & { readonly serial: Serial };
+  /** The sender was there at this moment, and its requests last `attemptMs`. */
+  beat(target: LedgerTarget, sender: string, attemptMs: number): void;
+  /** The sender sends no more. */
+  endSender(target: LedgerTarget, sender: string): void;
+  withdraw(target: LedgerTarget, keys: string): void;
+  /** Behind the key given, in order; empty at the end. */
+  unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
+  hasDoubts(target: LedgerTarget, sinceRun: string): boolean;
+  /** The loss, and the serial that the state goes on with. */
+  reconcile(
+    target: LedgerTarget,
+    witnesses: readonly Witness[],
+  ): (StateLoss & { readonly serial: Serial }) | null;
+}
+
+/** Within the transaction of outcomes: what is left of the doubt about their keys. */
+export type EndDoubts = (target: number, keys: readonly string[], left: (position: number) => number) => void;
+
+const PAGE_SIZE = 1_000;
+/** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
+const NO_JOB = 0;
+
+/**
+ * Keys in doubt, a row each while they are: `begin` writes them before they are sent, outcomes remove them. `prior` rows
+ * were in doubt before the present attempt, and stay so unless that is acknowledged. `at_work`: the sender's last request may still
+ * be at work at the store; when that ends is known by the sender's last beat.
+ */
+export function createDoubts(
+  database: DatabaseSync,
+  names: Names,
+  journal: Journal,
+): SqliteDoubts & { readonly endDoubts: EndDoubts } {
+  const insert = database.prepare(
+    `INSERT INTO doubts (target, key, job, sender, at_work, prior)
+       SELECT ?, value, ?, ?, 1, 0 FROM json_each(?) WHERE TRUE
+     ON CONFLICT DO UPDATE SET job = CASE WHEN job = excluded.job THEN job ELSE ${NO_JOB} END,
+       sender = excluded.sender, at_work = 1, prior = 1`,
+  );
+  const selectAtWork = database.prepare(
+    `SELECT wanted.key AS position, doubts.sender FROM json_each(?) AS wanted
+     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value AND doubts.at_work = 1`,
+  );
+  const selectOwner = database.prepare(
+    'SELECT jobs.name AS job, id FROM marks JOIN jobs ON jobs.number = marks.job WHERE target = ? AND key = ?',
+  );
+  const selectSenders = database.prepare('SELECT * FROM senders WHERE target = ?');
+  const grow = database.prepare('UPDATE targets SET serial = serial + 1 WHERE number = ? RETURNING serial');
+  const selectSerial = database.prepare('SELECT serial FROM targets WHERE number = ?');
+  const setSerial = database.prepare('UPDATE targets SET serial = ? WHERE number = ?');
+  const selectLineage = database.prepare('SELECT id FROM lineage');
+  const insertLineage = database.prepare('INSERT INTO lineage (id) VALUES (?)');
+  const replaceSender = database.prepare(
+    `INSERT OR REPLACE INTO senders (target, sender, everything, wall_ms, boot_ms, lasts_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  const removeSender = database.prepare('DELETE FROM senders WHERE target = ? AND sender = ?');
+  const isAtWork = database.prepare(
+    'SELECT 1 FROM doubts WHERE target = ? AND sender = ? AND at_work = 1 LIMIT 1',
+  );
+  const listed = 'key IN (SELECT value FROM json_each(?))';
+  const remove = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
+  const removeNew = database.prepare(`DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${listed}`);
+  const notAtWork = database.prepare(`UPDATE doubts SET at_work = 0 WHERE target = ? AND ${listed}`);
+  const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
+  const unconfirmed = database.prepare(
+    `SELECT key FROM doubts WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
+       AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.target = doubts.target AND marks.key = doubts.key)
+     ORDER BY key LIMIT ${PAGE_SIZE}`,
+  );
+  const doubtAll = database.prepare(
+    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL WHERE target = ?`,
+  );
+  const noteDoubted = database.prepare(
+    'UPDATE targets SET doubted_at = (SELECT coalesce(max(number), 0) FROM runs) WHERE number = ?',
+  );
+  const doubtedSince = database.prepare(
+    'SELECT doubted_at >= (SELECT number FROM runs WHERE id = ?) AS doubted FROM targets WHERE number = ?',
+  );
+
+  const lineage = (): string => {
+    const known = selectLineage.get()?.['id'];
+    if (known !== undefined) return String(known);
+    const made = randomUUID();
+    insertLineage.run(made);
+    return made;
+  };
+  /** Milliseconds until each sender's last request is over; those that may have sent anything under the empty name. */
+  const remainingOf = (target: number): ReadonlyMap<string, number> => {
+    const now = presentBeat();
+    const remaining = new Map<string, number>();
+    for (const row of selectSenders.all(target)) {
+      const from = { wallMs: Number(row['wall_ms']), bootMs: Number(row['boot_ms']) };
+      const ms = remainingMs(from, Number(row['lasts_ms']), now);
+      const name = row['everything'] === 1 ? '' : String(row['sender']);
+      remaining.set(name, Math.max(remaining.get(name) ?? 0, ms));
+      if (ms === 0) removeSender.run(target, String(row['sender']));
+    }
+    return remaining;
+  };
+  const waits = (target: number, { sender, keys }: BegunGroup): number[] => {
+    const remaining = remainingOf(target);
+    const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
+    for (const row of selectAtWork.all(keysJson(keys), target)) {
+      const position = Number(row['position']);
+      if (row['sender'] === sender) continue;
+      waitMs[position] = Math.max(waitMs[position] ?? 0, remaining.get(String(row['sender'])) ?? 0);
+    }
+    return waitMs;
+  };
+  const isOvertaken = (
+    target: number,
+    { job, keys }: BegunGroup,
+    position: number,
+    id: number | null,
+  ): boolean => {
+    const owner = selectOwner.get(target, keys[position] ?? '');
+    if (id === null) return owner !== undefined && owner['job'] !== job;
+    return owner === undefined || owner['job'] !== job || Number(owner['id']) !== id;
+  };
+  /** Commits of this transaction outlive a power cut; others outlive the process. */
+  const durably = <Result>(work: () => Result): Result => {
+    database.exec('PRAGMA synchronous = FULL');
+    try {
+      return inTransaction(database, work);
+    } finally {
+      database.exec('PRAGMA synchronous = NORMAL');
+    }
+  };
+
+  return {
+    begin(group) {
+      if (group.deletes.length > 0) journal.merge();
+      return durably(() => {
+        const target = names.target(group.target);
+        const overtaken = new Array<boolean>(group.keys.length).fill(false);
+        for (const { position, id } of group.deletes) {
+          overtaken[position] = isOvertaken(target, group, position, id);
+        }
+        const waitMs = waits(target, group);
+        const sent = group.keys.filter((_, position) => !overtaken[position]);
+        insert.run(target, names.job(group.job), group.sender, keysJson(sent));
+        const value = Number(grow.get(target)?.['serial']);
+        return { waitMs, overtaken, serial: { lineage: lineage(), value } };
+      });
+    },
+    beat(target, sender, attemptMs) {
+      const { wallMs, bootMs } = presentBeat();
+      inTransaction(database, () => {
+        replaceSender.run(names.target(target), sender, 0, wallMs, bootMs, LEASE_MS + attemptMs);
+      });
+    },
+    endSender(target, sender) {
+      const number = names.findTarget(target) ?? 0;
+      if (isAtWork.get(number, sender) === undefined) removeSender.run(number, sender);
+    },
+    withdraw(target, keys) {
+      const number = names.findTarget(target) ?? 0;
+      inTransaction(database, () => {
+        removeNew.run(number, keys);
+        notAtWork.run(number, keys);
+      });
+    },
+    unconfirmedAfter(target, job, after) {
+      journal.merge();
+      return unconfirmed.all(names.findTarget(target) ?? 0, job, after).map(({ key }) => String(key));
+    },
+    hasDoubts(target, sinceRun) {
+      const number = names.findTarget(target) ?? 0;
+      return any.get(number) !== undefined || doubtedSince.get(sinceRun, number)?.['doubted'] === 1;
+    },
+    reconcile(target, witnesses) {
+      journal.merge();
+      return durably(() => {
+        const number = names.target(target);
+        const own = Number(selectSerial.get(number)?.['serial']);
+        const known = selectLineage.get()?.['id'];
+        const kind = lossOf(witnesses, known === undefined ? null : { lineage: String(known), value: own });
+        if (kind === null) return null;
+        for (const [place, { wallMs, bootMs, lastsMs }] of witnesses.entries()) {
+          replaceSender.run(number, `witness ${place}`, 1, wallMs, bootMs, lastsMs);
+        }
+        const value = Math.max(own, ...witnesses.map(({ serial }) => serial.value)) + 1;
+        setSerial.run(value, number);
+        noteDoubted.run(number);
+        const keys = Number(doubtAll.run(number).changes);
+        return { kind, keys, serial: { lineage: lineage(), value } };
+      });
+    },
+    endDoubts(target, keys, left) {
+      const of = (...wanted: readonly number[]) =>
+        keysJson(keys.filter((_, position) => wanted.includes(left(position))));
+      const ended = of(DOUBT_ENDS, NOTHING_THERE);
+      if (ended !== '[]') remove.run(target, ended);
+      if (keys.every((_, position) => left(position) === DOUBT_ENDS)) return;
+      removeNew.run(target, of(NOT_ARRIVED));
+      notAtWork.run(target, of(NOT_ARRIVED, MAY_HAVE_ARRIVED));
+    },
+  };
+}

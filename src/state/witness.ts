@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { StateLoss } from '../model/run.ts';
+import type { Artifacts, RunFolder } from './artifacts.ts';
+import { targetTag } from './lock-names.ts';
+import { type BeatMoment, LEASE_MS, presentBeat } from './sender-time.ts';
+import type { LedgerTarget } from './state.ts';
+
+/** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
+export interface Serial {
+  /** Random, made with the state: another one means another state. */
+  readonly lineage: string;
+  readonly value: number;
+}
+
+/** What a process that sends, or has sent, keeps beside the state about one target. */
+export interface Witness extends BeatMoment {
+  readonly serial: Serial;
+  /** From the moment on: until its last request must be over. */
+  readonly lastsMs: number;
+}
+
+/** Where witnesses lie: a folder of the artifacts that is no run's. */
+const WITNESS_FOLDER = 'sent';
+
+const schema: z.ZodType<Witness> = z.object({
+  serial: z.object({ lineage: z.string(), value: z.int().nonnegative() }),
+  wallMs: z.number(),
+  bootMs: z.number(),
+  lastsMs: z.number().nonnegative(),
+});
+
+/**
+ * The witness of one process about one target. A state that is restored from a copy, or loses its last moments, cannot
+ * know it: so its serial is written a second time, to the artifacts, after the state and before anything of the group is
+ * sent. Each process has a file of its own, so that none writes over another's.
+ */
+export class WitnessFile {
+  readonly #folder: RunFolder;
+  readonly #prefix: string;
+  readonly #name: string;
+  #serial: Serial | null = null;
+  #lastsMs = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #queued: Promise<void> | null = null;
+
+  /** `tag` names the target, `process` the process; both fit for file names. */
+  constructor(folder: RunFolder, tag: string, process: string) {
+    this.#folder = folder;
+    this.#prefix = `${tag}.`;
+    this.#name = `${this.#prefix}${process}.json`;
+  }
+
+  /** What all processes have left about the target; a damaged file says nothing. StateError when none can be read. */
+  async all(): Promise<readonly Witness[]> {
+    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
+    const found = await Promise.all(
+      names.map(async (name) => parsed(await text(await this.#folder.read(name)))),
+    );
+    return found.filter((witness) => witness !== undefined);
+  }
+
+  /** Resolves when the serial, or a later one, is written. */
+  serial(serial: Serial): Promise<void> {
+    if (
+      this.#serial === null ||
+      serial.lineage !== this.#serial.lineage ||
+      serial.value > this.#serial.value
+    ) {
+      this.#serial = serial;
+    }
+    return this.#write();
+  }
+
+  /** Resolves when it is written that requests may begin until two seconds from now, and last `attemptMs`. */
+  beat(attemptMs: number): Promise<void> {
+    this.#lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
+    return this.#serial === null ? Promise.resolve() : this.#write();
+  }
+
+  /** Removes the others' files: the state knows what they say. */
+  async replaceOthers(): Promise<void> {
+    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
+    await this.#folder.remove(names.filter((name) => name !== this.#name));
+  }
+
+  /** One write at a time; what is asked for while one is under way shares the next. */
+  #write(): Promise<void> {
+    this.#queued ??= this.#writing.then(async () => {
+      this.#queued = null;
+      const content = { serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs };
+      const written = this.#folder.write(this.#name, [JSON.stringify(content)]);
+      this.#writing = written.then(
+        () => {},
+        () => {},
+      );
+      await written;
+    });
+    return this.#queued;
+  }
+}
+
+/** The witnesses of this process, one a target. */
+export interface WitnessFiles {
+  /** A name that no other process has. */
+  readonly process: string;
+  of(target: LedgerTarget): WitnessFile;
+}
+
+/** The witness files of this process among the artifacts. */
+export function witnessFiles(artifacts: Artifacts): WitnessFiles {
+  const process = randomUUID();
+  const folder = artifacts.run(WITNESS_FOLDER);
+  const files = new Map<string, WitnessFile>();
+  return {
+    process,
+    of(target) {
+      const tag = targetTag(target).replaceAll(/[{}]/g, '');
+      const file = files.get(tag) ?? new WitnessFile(folder, tag, process);
+      files.set(tag, file);
+      return file;
+    },
+  };
+}
+
+function parsed(json: string): Witness | undefined {
+  try {
+    return schema.parse(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a state with this serial lacks of what its witnesses have seen; null: nothing. */
+export function lossOf(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
+  if (witnesses.length === 0) return known === null || known.value === 0 ? null : 'unwitnessed';
+  if (witnesses.some(({ serial }) => serial.lineage !== known?.lineage)) return 'lost';
+  return witnesses.some(({ serial }) => serial.value > (known?.value ?? 0)) ? 'behind' : null;
+}
