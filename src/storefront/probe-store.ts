@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { isPassingStatus } from '../model/passing-status.ts';
 import { decodeBody } from './decode-body.ts';
@@ -9,6 +10,8 @@ export type StoreProbe =
       readonly kind: 'answers';
       readonly ms: number;
       readonly lists: number;
+      /** A digest of the ids, names and dates of the lists, by which one store is told from others; null without lists. */
+      readonly listsDigest: string | null;
       /** How far its clock is ahead of ours, in milliseconds; null when it tells no time. */
       readonly aheadMs: number | null;
     }
@@ -87,7 +90,18 @@ export function judgeAnswer(
   if (items === undefined) return { kind: 'not-the-api', status, what: content.what };
   const date = Date.parse(answer.date ?? '');
   const aheadMs = Number.isNaN(date) ? null : date - ours.now;
-  return { kind: 'answers', ms, lists: items.length, aheadMs };
+  return { kind: 'answers', ms, lists: items.length, listsDigest: digestOf(items), aheadMs };
+}
+
+/** Figures are left out: they change from one request to the next. */
+function digestOf(lists: readonly unknown[]): string | null {
+  const known = lists.flatMap((list) => {
+    if (typeof list !== 'object' || list === null || !('id' in list)) return [];
+    const { id, name, created }: { id: unknown; name?: unknown; created?: unknown } = list;
+    return [JSON.stringify([id, name, created])];
+  });
+  if (known.length === 0 || known.length < lists.length) return null;
+  return createHash('sha256').update(known.sort().join('\n')).digest('base64url');
 }
 
 /** The items of a list, bare or in the envelope of section 8; undefined when it is neither. */

@@ -55,6 +55,27 @@ describe('check --online', () => {
     expect(store.figures().requests).toBe(1);
   });
 
+  it('suggests an id where two addresses answer alike', async () => {
+    const lists = JSON.stringify([{ id: 4, name: 'News', created: 1_700_000_000 }]);
+    const json = { 'content-type': 'application/json' };
+    await using one = await answering(200, json, lists);
+    await using other = await answering(200, json, lists);
+    const stores = (id: string) =>
+      [one, other]
+        .map(
+          ({ url }, at) =>
+            `${['main', 'second'][at]}: { baseUrl: "${url}", apiKey: "\${STORE_API_KEY}"${id} }\n`,
+        )
+        .join('');
+    await using workspace = await workspaceAt(one.url, { 'stores.yaml': stores('') });
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /(main and second|second and main) answer with the same subscriber lists.* give both the same id: /,
+    );
+    await workspace.write('stores.yaml', stores(', id: shop'));
+    expect((await workspace.storeferry('check', '--online')).stdout).not.toContain('same subscriber lists');
+  });
+
   it('sends nothing without --online', async () => {
     await using night = await setupNightly(3);
     expect((await night.workspace.storeferry('check')).code).toBe(0);

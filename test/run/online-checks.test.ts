@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { StoreConfig } from '../../src/config/stores.ts';
 import { judgeDisk } from '../../src/run/online/disk-check.ts';
 import { judgeRedis } from '../../src/run/online/redis-check.ts';
 import { runChecks } from '../../src/run/online/run-checks.ts';
-import { judgeStore } from '../../src/run/online/store-check.ts';
+import { type AnsweredStores, judgeLikeness, judgeStore } from '../../src/run/online/store-check.ts';
 import { judgeAnswer } from '../../src/storefront/probe-store.ts';
 
 const STORE = { name: 'main', baseUrl: 'https://shop.example' };
+const REST = {
+  apiKey: 'the-key',
+  weightUnit: 'kg',
+  limits: { concurrency: 16, timeoutSeconds: 40 },
+} as const;
 const NOW = Date.parse('2026-03-01T00:00:00Z');
 const never = new AbortController().signal;
 
@@ -67,6 +73,47 @@ describe('what an answer of a store says', () => {
     ['ECONNRESET', 'failed (ECONNRESET)'],
   ])('explains %s', (code, said) => {
     expect(judgeStore({ kind: 'unreachable', code }, STORE)[0]?.message).toContain(said);
+  });
+});
+
+describe('stores that answer alike', () => {
+  const lists = (changes: object = {}, first = 1) =>
+    JSON.stringify(
+      [first, 2].map((id) => ({ id, name: `List ${id}`, created: 7, subscribers: 1, ...changes })),
+    );
+  const stores = [
+    { name: 'main', baseUrl: 'https://shop.example' },
+    { name: 'second', baseUrl: 'https://www.shop.example' },
+  ];
+  const likeness = (texts: readonly string[], changes: readonly Partial<StoreConfig>[] = []) => {
+    const answered: AnsweredStores = new Map();
+    return stores.flatMap((store, index) => {
+      const text = texts[index] ?? '';
+      const probe = judgeAnswer(
+        { status: 200, location: undefined, date: undefined, text, ms: 5 },
+        { apiKey: 'the-key', now: NOW },
+      );
+      const config: StoreConfig = { ...store, ...REST, ...changes[index] };
+      return judgeLikeness(probe, config, answered).map(({ message }) => message);
+    });
+  };
+
+  it('are named, with what to do, whatever the figures of their lists', () => {
+    expect(likeness([lists(), lists({ subscribers: 2, opens: 0.5 })])).toEqual([
+      'second and main answer with the same subscriber lists: they may be one site with two addresses',
+    ]);
+  });
+
+  it.each([
+    ['other lists', [lists(), lists({}, 3)], []],
+    ['lists of another date', [lists(), lists({ created: 8 })], []],
+    ['no lists', ['[]', '[]'], []],
+    ['lists without ids', ['[{}]', '[{}]'], []],
+    ['one id', [lists(), lists()], [{ id: 'shop' }, { id: 'shop' }]],
+    ['an id for each', [lists(), lists()], [{ id: 'shop' }, { id: 'outlet' }]],
+    ['one address', [lists(), lists()], [{}, { baseUrl: 'http://SHOP.example' }]],
+  ])('are not suspected with %s', (_name, texts, changes) => {
+    expect(likeness(texts, changes)).toEqual([]);
   });
 });
 

@@ -1,9 +1,21 @@
 import type { StoreConfig } from '../../config/stores.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
 import { probeStore, type StoreProbe } from '../../storefront/probe-store.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
-/** Whether a store is reached at its address and takes the key, by one read-only request; `unset` variables prevent it. */
-export function storeCheck(store: StoreConfig, unset: readonly string[], version: string): OnlineCheck {
+/** The stores that have answered, by what they answered. */
+export type AnsweredStores = Map<string, StoreConfig>;
+
+/**
+ * Whether a store is reached at its address and takes the key, by one read-only request; `unset` variables prevent it.
+ * `answered` is shared by the checks of all stores: one that answers like another may be the same site.
+ */
+export function storeCheck(
+  store: StoreConfig,
+  unset: readonly string[],
+  version: string,
+  answered: AnsweredStores,
+): OnlineCheck {
   const { name, baseUrl, apiKey } = store;
   const userAgent = `storeferry/${version}`;
   return {
@@ -13,9 +25,34 @@ export function storeCheck(store: StoreConfig, unset: readonly string[], version
         const message = `${[...new Set(unset)].join(' and ')} not set`;
         return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
       }
-      return judgeStore(await probeStore({ baseUrl, apiKey, userAgent, signal }), store);
+      const probe = await probeStore({ baseUrl, apiKey, userAgent, signal });
+      return [...judgeStore(probe, store), ...judgeLikeness(probe, store, answered)];
     },
   };
+}
+
+/** Whether another store has answered alike; writes down what this one answered. */
+export function judgeLikeness(
+  probe: StoreProbe,
+  store: StoreConfig,
+  answered: AnsweredStores,
+): Omit<Finding, 'subject'>[] {
+  if (probe.kind !== 'answers' || probe.listsDigest === null) return [];
+  const other = answered.get(probe.listsDigest);
+  if (other === undefined) {
+    answered.set(probe.listsDigest, store);
+    return [];
+  }
+  // What stores.yaml says is one store may answer alike, and with an id for each it says that they are two.
+  const saidToDiffer = store.id !== undefined && other.id !== undefined;
+  if (saidToDiffer || storeIdentity(store) === storeIdentity(other)) return [];
+  return [
+    {
+      verdict: 'warning',
+      message: `${store.name} and ${other.name} answer with the same subscriber lists: they may be one site with two addresses`,
+      hint: 'If so, give both the same id: in stores.yaml, or two runs may write to it at once and make products twice; else an id: of its own to each.',
+    },
+  ];
 }
 
 /** A clock that far off makes dates of the store and of this machine tell different stories. */

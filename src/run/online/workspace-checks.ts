@@ -6,7 +6,7 @@ import { diskCheck } from './disk-check.ts';
 import type { OnlineCheck } from './finding.ts';
 import { redisCheck } from './redis-check.ts';
 import { sourceCheck, sourceFiles } from './source-check.ts';
-import { storeCheck } from './store-check.ts';
+import { type AnsweredStores, storeCheck } from './store-check.ts';
 
 /** What checks of a workspace need to know of it. */
 export interface CheckedWorkspace {
@@ -33,8 +33,9 @@ export function workspaceChecks({
   const access = { workspaceDir: dir, allowedFolders: settings?.allowedFolders };
   const imports = found.jobs.filter((job) => job.kind === 'import');
   const exports = found.jobs.filter((job) => job.kind === 'export');
+  const answered: AnsweredStores = new Map();
   const checks = [
-    ...found.stores.map((store) => storeCheck(store, unsetOf(store.name), version)),
+    ...found.stores.map((store) => storeCheck(store, unsetOf(store.name), version, answered)),
     ...imports.map((job) =>
       sourceCheck(job, found.mappings.find(({ name }) => name === job.mapping)?.spec, access),
     ),
