@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import {
   newTokens,
@@ -21,7 +22,6 @@ import { listJobs } from './list-jobs.ts';
 import { openContext } from './open-context.ts';
 import { withProgram } from './typed-program.ts';
 import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
-import { secretRedactor } from './worker/redact-secrets.ts';
 import { workerLogger } from './worker/worker-logger.ts';
 
 interface DashboardCommandOptions {
@@ -46,6 +46,7 @@ export async function dashboard(
 
   await using open = await openContext(directory, () => {}, stop, {
     onUnreadable: (problem) => log.warn({}, problem),
+    secrets,
   });
   const { context, redisUrl } = open;
   log.level = open.workspace.settings().logLevel;

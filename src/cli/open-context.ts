@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
+import { type SecretRedactor, secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { explainError, type StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { PROGRAM } from '../report/next-steps.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
+import { redactedState } from '../run/redacted-state.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts } from '../state/open-artifacts.ts';
 import { openState, type StateOptions } from '../state/open-state.ts';
@@ -40,6 +42,8 @@ export interface OpenContext extends AsyncDisposable {
 interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
   /** Called with each thing in the state that cannot be read and is left out, once. Default: prints it. */
   readonly onUnreadable?: (problem: string) => void;
+  /** Knows further secrets than the workspace's own. Default: one of this context alone. */
+  readonly secrets?: SecretRedactor;
   /** Is told what happens between this process and its stores. */
   readonly listener?: StoreListener;
 }
@@ -58,6 +62,7 @@ export async function openContext(
   {
     listener,
     program = PROGRAM,
+    secrets = secretRedactor(),
     onUnreadable = (problem) => void process.stderr.write(`${problem}\n`),
     ...options
   }: ContextOptions = {},
@@ -66,10 +71,15 @@ export async function openContext(
   const { redisUrl, artifacts: place, allowedFolders } = workspace.settings();
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
-  const state = await openState({
+  const redact = (text: string): string => {
+    for (const secret of workspace.secrets()) secrets.add(secret);
+    return secrets.redact(text);
+  };
+  const opened = await openState({
     ...{ redisUrl, dir: workspace.path('.storeferry'), artifacts, leaseMs, ...options },
     onUnreadable: onceEach(onUnreadable),
   });
+  const state = redactedState(opened, redact);
   const version = packageVersion();
   const stores = storeClients(version, state.sharedStore, listener);
   return {
@@ -82,6 +92,7 @@ export async function openContext(
       allowedFolders,
       state,
       artifacts,
+      redact,
       version,
       program,
       clock: Date.now,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace } from '../config/workspace.ts';
 import { type RunningWorker, startWorker } from '../queue/start-worker.ts';
 import { requireRedis } from './enqueue.ts';
@@ -7,7 +8,6 @@ import type { Invocation } from './invocation.ts';
 import { openContext } from './open-context.ts';
 import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
 import { logStoreTraffic } from './worker/log-store-traffic.ts';
-import { secretRedactor } from './worker/redact-secrets.ts';
 import { serveWorker } from './worker/serve-worker.ts';
 import { startWithin } from './worker/start-within.ts';
 import { workerFiles } from './worker/worker-files.ts';
@@ -49,6 +49,7 @@ export async function worker(
       patienceMs: PATIENCE_MS,
       listener: logStoreTraffic(log),
       onUnreadable: (problem) => log.warn({}, problem),
+      secrets,
       program,
     });
     ending.use(open);

@@ -26,7 +26,11 @@ export type ArtifactsChoice =
  * The place that a valid `ARTIFACTS_URL` names; paths are relative to the workspace. How a bucket is reached stands in the
  * `AWS_…` variables: whoever sets them runs the process, so that they may lead anywhere, a private network included.
  */
-export function chooseArtifacts(url: string, dir: string, environment: Environment): ArtifactsChoice {
+export function chooseArtifacts(
+  url: string,
+  dir: string,
+  environment: Pick<Environment, 'get'>,
+): ArtifactsChoice {
   const [, bucket, prefix = ''] = S3.exec(url) ?? [];
   if (bucket === undefined) {
     const path = (url.startsWith('file:') ? pathOf(url) : undefined) ?? url;

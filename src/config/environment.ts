@@ -2,12 +2,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigurationError } from '../model/errors.ts';
+import { looksSecret } from './secrets.ts';
 
 /** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
 export interface Environment {
   /** The value; undefined when unset or empty. */
   get(name: string): string | undefined;
+  /** The values in `.env` that are secrets by their names, whether or not anything uses them. */
+  secretsInFile(): readonly string[];
 }
+
+/** Shorter values are settings, such as `true`, whose words would be taken out of messages. */
+const SHORTEST_SECRET = 8;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -37,5 +43,9 @@ export function loadEnvironment(dir: string, variables: Variables): Environment 
       const value = Object.hasOwn(source, name) ? source[name] : undefined;
       return value === '' ? undefined : value;
     },
+    secretsInFile: () =>
+      Object.entries(dotEnv).flatMap(([name, value = '']) =>
+        looksSecret(name) && value.length >= SHORTEST_SECRET ? [value] : [],
+      ),
   };
 }

@@ -51,7 +51,7 @@ export interface Settings {
 }
 
 /** Reads the settings; ConfigurationError names the variables that cannot be used, without their values. */
-export function readSettings(environment: Environment, dir: string): Settings {
+export function readSettings(environment: Pick<Environment, 'get'>, dir: string): Settings {
   const names = Object.keys(settingsSchema.shape);
   const given = names.flatMap((name) => {
     const value = environment.get(name);

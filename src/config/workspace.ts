@@ -30,7 +30,7 @@ export interface Workspace {
   fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
   /** A path as a job writes it, as an absolute one. */
   path(written: string): string;
-  /** The secrets that what was read so far has taken from the environment, to be redacted wherever they turn up. */
+  /** The secrets that what was read so far has taken from the environment, and those in `.env`, to be redacted everywhere. */
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
   readonly inspection: Inspection;
@@ -72,7 +72,7 @@ export function openWorkspace(
     settings,
     fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
     path: (written) => resolve(dir, written),
-    secrets: () => [...secrets],
+    secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],
   };
 }
 

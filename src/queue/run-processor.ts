@@ -7,6 +7,7 @@ import {
   LockedError,
   StoreferryError,
 } from '../model/errors.ts';
+import { masked } from '../model/personal-data.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { RunContext } from '../run/context.ts';
@@ -107,7 +108,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
         throw new WaitingError();
       }
       if (error instanceof StoreferryError) {
-        const problem = explainError(error);
+        const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
         await tellNotBegun(own, notifyOf(job), job, problem);
         return { run: null, error: problem };

@@ -4,6 +4,7 @@ import type { Artifacts } from '../state/artifacts.ts';
 import type { State } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunEvent } from './events.ts';
+import type { Redact } from './redacted-state.ts';
 
 /** What the steps of a run need from the process they run in; made once at the edge (cli/, queue/). */
 export interface RunContext extends FileAccess {
@@ -13,6 +14,8 @@ export interface RunContext extends FileAccess {
   readonly version: string;
   /** How a command for this workspace begins when it is typed, for reports; `storeferry` when left out. */
   readonly program?: string;
+  /** Takes secrets out of a text by their values, for all that is stored or told of a run. Left out: there are none. */
+  readonly redact?: Redact;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** How long this process and others before have worked on the run that is under way; absent outside of runs. */

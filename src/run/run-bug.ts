@@ -1,4 +1,7 @@
 import { explainError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
+import { masked } from '../model/personal-data.ts';
+import type { Run } from '../model/run.ts';
+import type { RunContext } from './context.ts';
 import type { RunReport } from './report/run-report.ts';
 
 /** A bug of our own that ended a run. The run is written down as failed, and this is its report. */
@@ -12,10 +15,20 @@ export class RunBug extends Error {
   }
 }
 
-/** What ended a run, as its `error` says it. */
+/** What ended a run, as a sentence. */
 export function explainFailure(failure: unknown): string {
   if (failure instanceof StoreferryError) return explainError(failure);
   return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+}
+
+/** What ended a run, as its `error` says it: without secrets, and of contacts and orders without addresses and numbers. */
+export function runErrorOf(
+  failure: unknown,
+  { resource }: Pick<Run, 'resource'>,
+  { redact = (text) => text }: Pick<RunContext, 'redact'>,
+): string {
+  const text = explainFailure(failure);
+  return redact(resource === 'products' ? text : masked(text));
 }
 
 /** The report of a run that `failure` ended; null: nothing did. Throws RunBug if that is no StoreferryError. */

@@ -1,10 +1,12 @@
 import type { Notify } from '../config/job/notify.ts';
+import { masked } from '../model/personal-data.ts';
 import {
   beginNotification,
   endNotification,
   type Notification,
   notifiedEnd,
 } from '../report/notification.ts';
+import { withoutPersonalData } from '../report/wording/personal-data.ts';
 import type { RunContext } from './context.ts';
 import { shownFile } from './export/shown-location.ts';
 import type { RunReport } from './report/run-report.ts';
@@ -13,8 +15,9 @@ import type { RunReport } from './report/run-report.ts';
 export async function tellEnd(
   context: RunContext,
   notify: Notify | undefined,
-  { run, plan, totals, refusals, rejectsFile }: RunReport,
+  report: RunReport,
 ): Promise<void> {
+  const { run, plan, totals, refusals, rejectsFile } = withoutPersonalData(report);
   const end = notifiedEnd(run);
   if (notify === undefined || end === null || !notify.on.includes(end)) return;
   const file = rejectsFile === null ? null : shownFile(context.workspaceDir, rejectsFile);
@@ -30,7 +33,11 @@ export async function tellNotBegun(
   problem: string,
 ): Promise<void> {
   if (notify === undefined || !notify.on.includes('failed')) return;
-  await tell(context, notify, beginNotification(job, problem, context.newRunId()));
+  await tell(
+    context,
+    notify,
+    beginNotification(job, masked(context.redact?.(problem) ?? problem), context.newRunId()),
+  );
 }
 
 async function tell(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {

@@ -9,7 +9,7 @@ import type { Lock } from '../state/state.ts';
 import { begunRun } from './begun-run.ts';
 import type { RunContext } from './context.ts';
 import { type RunReport, readRunReport } from './report/run-report.ts';
-import { explainFailure, reportUnlessBug } from './run-bug.ts';
+import { reportUnlessBug, runErrorOf } from './run-bug.ts';
 import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts';
 import { resendSample } from './verify/resend-sample.ts';
 import { type LedgerSample, sampleLedger } from './verify/sample-ledger.ts';
@@ -90,7 +90,7 @@ async function endVerification(
   const { requests } = await context.state.runs.tally(run.id);
   const status = statusOf(found, failure);
   const ended = await context.state.runs.update(run.id, {
-    ...{ status, error: errorOf(found, failure), finishedAt: context.clock(), progress: null },
+    ...{ status, error: errorOf(context, run, found, failure), finishedAt: context.clock(), progress: null },
     ...workedSoFar(context),
     ...{ totals: totalsOf(found, requests), verification: found },
   });
@@ -103,8 +103,8 @@ function statusOf({ unsent }: Verification, failure: unknown): RunStatus {
   return failure !== null || unsent > 0 ? 'failed' : 'done';
 }
 
-function errorOf({ unsent }: Verification, failure: unknown): string | null {
-  if (failure !== null) return explainFailure(failure);
+function errorOf(context: RunContext, run: Run, { unsent }: Verification, failure: unknown): string | null {
+  if (failure !== null) return runErrorOf(failure, run, context);
   return unsent > 0 ? `${unsent} operations did not get through to the store.` : null;
 }
 

@@ -1,3 +1,5 @@
+import { textsIn } from '../model/personal-data.ts';
+
 /** What the store's own answer proves about the request it answers. */
 export interface Proof {
   /** The id it answered; null for a delete and for reads. */
@@ -10,8 +12,8 @@ export interface Proof {
 export interface Expectation {
   /** The proof in a parsed answer (`undefined`: it has no body), or else what was expected: a noun phrase. */
   readonly prove: (answer: unknown) => Proof | string;
-  /** The answer holds personal data: messages show its shape and not its values. */
-  readonly hasPersonalData: boolean;
+  /** The answer holds personal data: messages show its shape and not its values, nor these of the request. */
+  readonly personalData: (() => readonly string[]) | null;
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -24,7 +26,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
  */
 export function expectProduct(url: string, body: string): Expectation {
   return {
-    hasPersonalData: false,
+    personalData: null,
     prove(answer) {
       if (!isObject(answer)) return 'the product that was sent';
       const id = idIn(answer);
@@ -36,9 +38,9 @@ export function expectProduct(url: string, body: string): Expectation {
 }
 
 /** The contact with this id (section 4.2). */
-export function expectContact(id: string): Expectation {
+export function expectContact(id: string, body: string): Expectation {
   return {
-    hasPersonalData: true,
+    personalData: () => textsIn(JSON.parse(body)),
     prove(answer) {
       if (!isObject(answer) || !isId(id, answer['id'])) return 'the contact with the id that was sent';
       return { id: idIn(answer) };
@@ -49,7 +51,7 @@ export function expectContact(id: string): Expectation {
 /** No body, or an object that names no other product (section 4.4); `success: false` is a failure before it comes here. */
 export function expectDeleted(id: number): Expectation {
   return {
-    hasPersonalData: false,
+    personalData: null,
     prove(answer) {
       const deleted = answer === undefined || (isObject(answer) && namesNoOther(answer, id));
       return deleted ? { id: null } : 'the confirmation of a delete ("success": true, or no body)';

@@ -1,4 +1,5 @@
 import { isPassingStatus } from '../model/passing-status.ts';
+import { withoutPeople } from '../model/personal-data.ts';
 import { retryAfterMs } from '../model/retry-after.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
@@ -64,16 +65,17 @@ function parse(body: string): { readonly value: unknown } | undefined {
 }
 
 /** The human-readable message of an error body, or else what the status says. */
-function messageOf({ status }: RawAnswer, value: unknown, apiKey: string): string {
+function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: Reader): string {
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
-  const message = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
+  const words = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
+  const message = expected?.personalData == null ? words : withoutPeople(words, expected.personalData());
   return message === '' ? `the store answered ${status} without a message` : message;
 }
 
 /** How an answer begins, fit for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
   const start = body.slice(0, 4 * START_LENGTH);
-  const shown = expected?.hasPersonalData === true ? start.replaceAll(TEXT_VALUES, '$1"…"') : start;
+  const shown = expected?.personalData != null ? start.replaceAll(TEXT_VALUES, '$1"…"') : start;
   const line = cleanMessage(shown, apiKey);
   if (line === '') return 'the answer has no body';
   return `the answer begins: ${line.length > START_LENGTH ? `${line.slice(0, START_LENGTH - 1)}…` : line}`;
@@ -101,7 +103,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
     const message = `the store answered ${status} without whole JSON; ${startOf(answer, reader)}; is its baseUrl the store's own?`;
     return unknown('answer-unreadable', message);
   }
-  if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader.apiKey));
+  if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));
   if (typeof proof === 'string') {
     const message = `the store answered ${status}, but not with ${proof}; ${startOf(answer, reader)}`;
     return unknown('answer-unproved', message);
@@ -136,7 +138,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
     });
   }
   const value = parse(answer.body)?.value;
-  const message = messageOf(answer, value, reader.apiKey);
+  const message = messageOf(answer, value, reader);
   if (status === 401 || (status === 403 && reader.expected === undefined)) {
     return { kind: 'unauthorized', status, message };
   }

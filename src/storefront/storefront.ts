@@ -153,7 +153,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;
-      const expected = expectContact(id);
+      const expected = expectContact(id, body);
       const sent = await send({ method: 'PUT', path, body, expected }, sendOptions);
       if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
       const outcome = outcomeOf(withAdvice(sent, WRONG_CONTACT_ID), sendOptions);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { secretRedactor } from '../../src/cli/worker/redact-secrets.ts';
 import { workerLogger } from '../../src/cli/worker/worker-logger.ts';
+import { secretRedactor } from '../../src/config/secret-redactor.ts';
 
 function redactorOf(...secrets: readonly string[]) {
   const redactor = secretRedactor();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { masked, withoutPersonalData } from '../../src/report/wording/personal-data.ts';
+import { masked } from '../../src/model/personal-data.ts';
+import { withoutPersonalData } from '../../src/report/wording/personal-data.ts';
 import { facts } from './run-facts.ts';
 
 const refusal = (message: string) => ({

@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino';
+import type { SecretRedactor } from '../../config/secret-redactor.ts';
 import type { Terminal } from '../terminal.ts';
-import type { SecretRedactor } from './redact-secrets.ts';
 
 /** JSON lines on standard error; secrets are taken out wherever they turn up. */
 export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logger {

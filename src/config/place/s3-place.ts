@@ -22,7 +22,7 @@ export type CompletedPlace =
   | { readonly problem: string };
 
 /** How S3 is reached: what is said here, else what the usual variables say. */
-export function completeS3Place(own: OwnS3Settings, environment: Environment): CompletedPlace {
+export function completeS3Place(own: OwnS3Settings, environment: Pick<Environment, 'get'>): CompletedPlace {
   const first = (...names: readonly string[]) =>
     names.map((name) => environment.get(name)).find((value) => value !== undefined);
   const endpoint = own.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;

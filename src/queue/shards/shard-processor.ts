@@ -89,7 +89,9 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      const failure = failureOf(error);
+      const { status, message } = failureOf(error);
+      // It is kept in the queue.
+      const failure = { status, message: context.redact?.(message) ?? message };
       log.error({ ...ids, ...failure }, 'shard failed');
       await endings.end(run.id, failure.message);
       return failure;

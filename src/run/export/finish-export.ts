@@ -8,7 +8,7 @@ import type { RunContext } from '../context.ts';
 import { REPORT_FILE } from '../report/report-file.ts';
 import { type RunReport, readExportReport } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
+import { recordingEnd, reportUnlessBug, runErrorOf } from '../run-bug.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
 import { workedSoFar } from '../watched-run.ts';
 import { keepsReading } from './export-digest.ts';
@@ -45,7 +45,7 @@ async function endExport(
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = {
     status: statusOf(failure),
-    error: failure === null ? null : explainFailure(failure),
+    error: failure === null ? null : runErrorOf(failure, run, context),
     finishedAt: context.clock(),
     ...workedSoFar(context),
   };

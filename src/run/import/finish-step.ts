@@ -7,7 +7,7 @@ import type { RunContext } from '../context.ts';
 import { keepReport } from '../report/kept-report.ts';
 import { type RunReport, readRunReport, rejectsFileOf } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { explainFailure, recordingEnd, reportUnlessBug } from '../run-bug.ts';
+import { recordingEnd, reportUnlessBug, runErrorOf } from '../run-bug.ts';
 import { refuseUnlessHeld } from '../run-locks.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
 import { workedSoFar } from '../watched-run.ts';
@@ -33,8 +33,7 @@ function statusOf(
   return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
 }
 
-function errorOf(failure: unknown, unsent: number, status: RunStatus): string | null {
-  if (failure !== null) return explainFailure(failure);
+function unsentError(unsent: number, status: RunStatus): string | null {
   return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
 }
 
@@ -76,8 +75,9 @@ async function endRun(
   const unsent = before.totals.unsent + before.unsentDeletes;
   const status = statusOf(before, failure);
   if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
+  const error = failure === null ? unsentError(unsent, status) : runErrorOf(failure, run, context);
   const end = {
-    ...{ status, error: errorOf(failure, unsent, status) },
+    ...{ status, error },
     // The watch of the run may have written its progress once more.
     ...{ finishedAt: context.clock(), totals: before.totals, progress: null },
     ...workedSoFar(context),

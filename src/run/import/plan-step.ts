@@ -1,5 +1,6 @@
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
-import type { Plan } from '../../model/plan.ts';
+import type { Plan, PlanSource } from '../../model/plan.ts';
+import type { DeferredRecord, Mapped } from '../../model/record.ts';
 import { COMPLETED, type Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
@@ -36,8 +37,8 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   return await planImport({
     run: run.id,
     job,
-    openMapped: reading.open,
-    describeSource: reading.describe,
+    openMapped: () => withRedactedReasons(reading.open(), context.redact),
+    describeSource: () => redactedSource(reading.describe(), context.redact),
     ledger: context.state.ledger(targetOf(run, job.import)),
     folder,
     resend: run.resend,
@@ -48,6 +49,32 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** Reasons and notes may quote cells, and cells may hold anything. */
+async function* withRedactedReasons(
+  batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
+  redact: RunContext['redact'],
+): AsyncGenerator<readonly (Mapped | DeferredRecord)[]> {
+  for await (const batch of batches) {
+    yield batch.map((mapped) => {
+      if (redact === undefined) return mapped;
+      if (mapped.kind === 'rejected') {
+        return { ...mapped, reason: { ...mapped.reason, message: redact(mapped.reason.message) } };
+      }
+      if (mapped.kind === 'record' && mapped.notes !== undefined) {
+        return { ...mapped, notes: mapped.notes.map(redact) };
+      }
+      return mapped;
+    });
+  }
+}
+
+function redactedSource(source: PlanSource, redact: RunContext['redact'] = (text) => text): PlanSource {
+  return {
+    files: source.files.map((file) => ({ ...file, name: redact(file.name) })),
+    columnsNotUsed: source.columnsNotUsed.map(redact),
+  };
 }
 
 async function lastCompleted(

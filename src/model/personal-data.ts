@@ -1,0 +1,89 @@
+/** What an e-mail address looks like, wherever a store quotes one. */
+const ADDRESS = /[^\s@<>()[\]"'`“”‘’,;:]+@[^\s@<>()[\]"'`“”‘’,;:]+/gu;
+/** Digits as many as a telephone number has, with what people write between them. */
+const PHONE = /\+?\d(?:[ ()./-]{0,2}\d){6,}/g;
+/** What stands in quotes, which is what somebody has typed; an apostrophe within a word is none. */
+const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
+/** A word that begins with a capital letter, as those of names do. */
+const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.-]*$/u;
+/** Between the parts of a name. */
+const PARTICLES = new Set(
+  'van von de der den da di do du dos la le del della bin al ter zu zur of y e'.split(' '),
+);
+/** Capitalised words of messages that are no names. */
+const ORDINARY = new Set(
+  `a an the this that these no not is are was be must may cannot can field fields value values invalid unknown missing required error errors
+  contact contacts email e-mail mail address name names first last full phone note city state zip country company property properties tag tags
+  list lists subscriber subscribers subscribed member id api key token json http https html url uri crm sku
+  unauthorized forbidden bad request conflict unprocessable entity content too many large long short gateway timeout service unavailable
+  internal server resource found another other already exists taken used by for with in on to duplicate record records validation failed
+  please contact try again use check access denied permission rate limit exceeded message code status only at most least
+  monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december`
+    .split(/\s+/)
+    .filter((word) => word !== ''),
+);
+/** Shorter ones are in every word. */
+const SHORTEST_VALUE = 2;
+const SHORTEST_WORD = 3;
+
+/** Keeps the shape of addresses and telephone numbers in a sentence, and hides whose they are. */
+export function masked(sentence: string): string {
+  return sentence.replaceAll(ADDRESS, hidden).replaceAll(PHONE, hidden);
+}
+
+/**
+ * The words of a store about a contact, with nobody in them: not the contact's own values, which are given, nor what looks
+ * like somebody else's name, address or number. Names of fields and the sense stay.
+ */
+export function withoutPeople(sentence: string, values: Iterable<string>): string {
+  const own = patternOf(values);
+  const unnamed = own === null ? sentence : sentence.replaceAll(own, hidden);
+  return hideNames(masked(unnamed).replaceAll(QUOTED, hideUnlessField));
+}
+
+/** The texts of a value of JSON, however deep. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
+
+function patternOf(values: Iterable<string>): RegExp | null {
+  const whole = [...values].map((value) => value.trim()).filter(({ length }) => length >= SHORTEST_VALUE);
+  const words = whole
+    .flatMap((value) => value.split(/[^\p{L}\p{N}\p{M}]+/u))
+    .filter((word) => word.length >= SHORTEST_WORD && !ORDINARY.has(word.toLowerCase()));
+  const forms = [...new Set([...whole, ...words])].sort((one, other) => other.length - one.length);
+  if (forms.length === 0) return null;
+  const either = forms.map((form) => RegExp.escape(form).replaceAll(/\\x20|\s+/g, '\\s+')).join('|');
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${either})(?![\\p{L}\\p{N}])`, 'giu');
+}
+
+function hideUnlessField(quoted: string): string {
+  const words = quoted.slice(1, -1).split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u);
+  return words.every((word) => word === '' || ORDINARY.has(word.toLowerCase())) ? quoted : hidden(quoted);
+}
+
+/** Hides two or more words in a row that are written as names are. */
+function hideNames(sentence: string): string {
+  const parts = sentence.split(/([^\S\n]+)/);
+  const isName = (at: number) => {
+    const word = (parts[at] ?? '').replace(/^[("'“‘«]+|[)"'”’»,;:.!?]+$/gu, '');
+    return CAPITALISED.test(word) && !ORDINARY.has(word.toLowerCase());
+  };
+  for (let from = 0; from < parts.length; from += 2) {
+    if (!isName(from)) continue;
+    let last = from;
+    for (let at = from + 2; at < parts.length; at += 2) {
+      if (isName(at)) last = at;
+      else if (!PARTICLES.has(parts[at] ?? '')) break;
+    }
+    if (last > from) for (let at = from; at <= last; at += 2) parts[at] = hidden(parts[at] ?? '');
+    from = last;
+  }
+  return parts.join('');
+}
+
+function hidden(found: string): string {
+  return found.replaceAll(/(?<=[\p{L}\p{N}\p{M}])[\p{L}\p{N}\p{M}]/gu, '•');
+}

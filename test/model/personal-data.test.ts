@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { textsIn, withoutPeople } from '../../src/model/personal-data.ts';
+
+const ANNA = {
+  name: 'Anna Müller-Smith',
+  email: 'anna@mail.example',
+  phone: '+44 20 7946 0958',
+  address: '5 Long Road',
+  city: 'Oslo',
+  properties: [{ name: 'Kids', value: 'Bo' }],
+  tags: ['vip'],
+};
+
+describe('the words of a store about a contact', () => {
+  it.each([
+    ['Anna Müller-Smith exists already', /anna|ller|smith/i],
+    ['The name "ANNA MÜLLER-SMITH" is taken', /anna|ller|smith/i],
+    ['Dear Anna, 5 Long Road in Oslo is no address', /anna|long road|oslo/i],
+    ['anna@mail.example belongs to peter@other.example', /anna|peter|other/i],
+    ['Call +44 20 7946 0958 or 030 1234567', /7946|1234567/],
+    ['Email already used by Peter van der Miller (id 7)', /peter|miller/i],
+    ['Email already used by Zoë Ní Bhriain.', /zoë|bhriain/i],
+    ["Contact 'peter miller' has it", /peter|miller/i],
+    ['Duplicate of “Li”, «Bo»', /“Li”|Bo/],
+  ])('name nobody: %s', (sentence, people) => {
+    expect(withoutPeople(sentence, textsIn(ANNA))).not.toMatch(people);
+  });
+
+  it.each([
+    'Invalid API key',
+    'Email is required',
+    "Field 'email' is invalid",
+    'The field "Company Name" is too long: at most 255 characters (422)',
+    'Contact not found',
+    'Internal Server Error',
+    'Resource not found',
+    'Too many requests. Try again on Monday',
+    'subscriberLists: unknown list id 12',
+  ])('keep their sense: %s', (sentence) => {
+    expect(withoutPeople(sentence, textsIn(ANNA))).toBe(sentence);
+  });
+
+  it('hold no value of the contact, whatever it is', () => {
+    const value = fc
+      .string({ unit: 'grapheme', minLength: 4, maxLength: 20 })
+      .filter((text) => /^[\p{L}\p{N}]{4,}$/u.test(text));
+    fc.assert(
+      fc.property(value, value, (name, city) => {
+        const found = withoutPeople(`Contact ${name} of ${city} exists`, [name, city]);
+        expect(found.toLowerCase()).not.toContain(name.toLowerCase());
+        expect(found.toLowerCase()).not.toContain(city.toLowerCase());
+      }),
+    );
+  });
+});
