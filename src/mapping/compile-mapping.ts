@@ -8,6 +8,7 @@ import { Columns } from './columns/columns.ts';
 import { requiredColumns } from './columns/required-columns.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
+import { compileDamageCheck } from './damage.ts';
 import { compileExpectations, compileShifted, type Expectations } from './expectations.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
@@ -128,6 +129,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     params: context.params,
     lookups: context.lookups,
     used: new Set(),
+    reads: new Map(),
     notes: [],
     eachMember: false,
     contacts,
@@ -143,8 +145,9 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     reason,
   }));
   const watched = unnamedColumns(scope);
-  const expectations = compileExpectations(scope, spec.expect ?? {});
-  const shifted = compileShifted(scope, spec.misaligned);
+  const looking = { ...scope, field: 'expect' };
+  const expectations = compileExpectations(looking, spec.expect ?? {});
+  const shifted = compileShifted(looking, spec.misaligned);
   const required = requiredColumns(spec);
   checkUse(scope, spec);
   const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
@@ -162,7 +165,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     shifted,
     grouping,
     mapper: withHtmlPolicy(context.html ?? 'keep', {
-      ...{ key, keyField, skips, notes: scope.notes, clock, build },
+      ...{ key, keyField, skips, notes: scope.notes, clock, build, damage: compileDamageCheck(scope) },
     }),
   };
 }
@@ -202,7 +205,7 @@ function contactParts(
 function keyExpression(scope: Scope, spec: MappingSpec) {
   const value = spec.import === 'products' ? spec.product.url : (spec.contact.id ?? { const: '' });
   const plain = typeof value === 'object' && !Array.isArray(value) && 'value' in value ? value.value : value;
-  return compileAs({ ...scope, problems: new Problems() }, [], plain ?? '', 'text');
+  return compileAs({ ...scope, problems: new Problems(), field: 'key' }, [], plain ?? '', 'text');
 }
 
 const MOST_QUOTED = 40;

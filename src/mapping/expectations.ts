@@ -1,6 +1,7 @@
 import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
+import { isErrorValue } from './damage.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
 import { booleanWord, NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
@@ -46,7 +47,8 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
           continue;
         }
         const text = cleanCell(cells[slot]);
-        if (text !== undefined && !fits(text)) {
+        // The error of a spreadsheet stands where its value would: it spoils its record, and has shifted nothing.
+        if (text !== undefined && !fits(text) && !isErrorValue(text)) {
           const column = table.headers[slot];
           return {
             code: 'cell-unexpected',

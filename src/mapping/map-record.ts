@@ -1,6 +1,7 @@
 import type { Reason } from '../model/reason.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Clock } from './clock.ts';
+import type { DamageCheck } from './damage.ts';
 import { memoOf } from './memo.ts';
 import type { RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
@@ -20,6 +21,7 @@ export interface RecordMapper {
   /** What the key is called: `url` or `id`. */
   readonly keyField: string;
   readonly skips: readonly { readonly test: Test; readonly reason: string }[];
+  readonly damage: DamageCheck;
   /** Emptied before each record; what is noted while it is built goes with it. */
   readonly notes: string[];
   /** Told before each record that nobody has asked it yet. */
@@ -54,11 +56,15 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
       }
     }
   }
+  const sound = mapper.damage.check(rows);
+  if ('refused' in sound) {
+    return { kind: 'rejected', key: sound.keyIsKnown ? key : null, reason: sound.refused, ...from };
+  }
   if (key === null || typeof read !== 'string') {
     const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
     return reject(why.reason(mapper.keyField, head?.line));
   }
-  const built = mapper.build(rows, key);
+  const built = mapper.build(sound, key);
   if ('rejected' in built) {
     return reject(built.rejected);
   }
@@ -87,7 +93,12 @@ export function deferRecord(
 ): Mapped | DeferredRecord {
   const { head, fault, spans, counted, torn } = rows;
   const key = head === undefined || fault !== undefined || torn ? undefined : mapper.key(rows);
-  if (head === undefined || typeof key !== 'string' || mapper.skips.some(({ test }) => test(head, 0))) {
+  if (
+    head === undefined ||
+    typeof key !== 'string' ||
+    mapper.skips.some(({ test }) => test(head, 0)) ||
+    mapper.damage.keyIsDamaged(head)
+  ) {
     return mapRecord(mapper, rows);
   }
   const memo = memoOf(context, rows);

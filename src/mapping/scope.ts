@@ -20,6 +20,8 @@ export interface Scope {
   readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
   /** Columns, params and lookups that something uses, to tell those that nothing does. */
   readonly used: Set<string>;
+  /** Which fields take something from a column, by the first word of their path (`sku`, `title`). */
+  readonly reads: Map<string, Set<string>>;
   /** Sentences that are counted with the record being mapped. */
   readonly notes: string[];
   /** Whether families are gone through member by member, so that their name stands for one cell. */
@@ -43,6 +45,8 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
   const column = scope.columns.declared.get(name);
   if (column !== undefined) {
     scope.used.add(name);
+    const fields = scope.reads.get(name) ?? new Set();
+    scope.reads.set(name, fields.add(baseField(scope.field)));
     return column.family === undefined
       ? { kind: 'column', slot: column.slot ?? -1 }
       : { kind: 'family', family: column.family };
@@ -58,6 +62,12 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
     return { kind: 'param', value };
   }
   return undefined;
+}
+
+/** `variants.sku` is `sku`, `properties.fields.Birthday` is `properties`. */
+function baseField(field: string): string {
+  const [first = '', second] = field.split('.');
+  return first === 'variants' ? (second ?? first) : first;
 }
 
 /** Says that a name stands for nothing, with the nearest that would. */

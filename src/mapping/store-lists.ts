@@ -72,6 +72,7 @@ export function lookupsOfStoreLists(
     params: paramsOf(spec, params, problems),
     lookups: new Map(),
     used: new Set<string>(),
+    reads: new Map<string, Set<string>>(),
     notes: [],
     eachMember: false,
     contacts: spec.import === 'contacts',

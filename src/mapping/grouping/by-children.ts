@@ -15,12 +15,13 @@ export function byChildren(
   head: Test | undefined,
 ): Grouping {
   const { children } = spec;
-  const slot = slotOf(scope, ['group', 'children', 'cell'], children.cell);
+  const referring = { ...scope, field: 'group' };
+  const slot = slotOf(referring, ['group', 'children', 'cell'], children.cell);
   const labelSlot =
     children.labels === undefined
       ? undefined
-      : slotOf(scope, ['group', 'children', 'labels'], children.labels);
-  const namesOf = compileNames(scope, spec.names ?? []);
+      : slotOf(referring, ['group', 'children', 'labels'], children.labels);
+  const namesOf = compileNames(referring, spec.names ?? []);
   const alone =
     spec.alone === undefined ? undefined : compileCondition(scope, ['group', 'alone'], spec.alone);
   const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);

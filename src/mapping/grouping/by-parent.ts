@@ -7,7 +7,8 @@ import { UNLINKED } from './row-scratch.ts';
 import { finishReferred, ScratchGrouper } from './scratch-grouper.ts';
 
 /** A row that names a parent belongs to the row of that name; one that names none is a record. */
-export function byParent(scope: Scope, parent: string, names: readonly Value[]): Grouping {
+export function byParent(outer: Scope, parent: string, names: readonly Value[]): Grouping {
+  const scope = { ...outer, field: 'group' };
   const reference = compileAs(scope, ['group', 'parent'], parent, 'text');
   const namesOf = compileNames(scope, names);
   return {

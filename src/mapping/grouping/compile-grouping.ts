@@ -16,7 +16,7 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
     spec?.[name] === undefined ? undefined : compileCondition(scope, ['group', name], spec[name]);
   const head = test('head');
   if (spec?.by !== undefined) {
-    const by = compileAs(scope, ['group', 'by'], spec.by, 'text');
+    const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
     return spec.rows === 'anywhere'
       ? byKeyAnywhere(scope, by, key, { head, alone: test('alone') })
       : byKeyAdjacent(scope, by, head);

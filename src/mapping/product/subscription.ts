@@ -22,11 +22,12 @@ export type SubscriptionOf = (
  * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a
  * subscription is rejected where its billing is not known: it would be charged once.
  */
-export function compileSubscription(scope: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
+export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
   if (spec === undefined) {
     return () => undefined;
   }
   const path = ['product', 'subscription'];
+  const scope = { ...outer, field: 'subscription' };
   const billingOf = compileBilling(scope, path, spec);
   const isOne = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
   return ({ head }, variantRows) => {

@@ -46,6 +46,7 @@ interface VariantFields {
   readonly quantity: RowField | undefined;
   readonly sku: RowField | undefined;
   readonly weight: RowField | undefined;
+  readonly notes: string[];
 }
 
 /** Compiles the options and variants of a product. */
@@ -65,6 +66,7 @@ export function compileVariants(
   };
   const fields: VariantFields = {
     pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
+    notes: scope.notes,
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
     weight:
@@ -75,12 +77,12 @@ export function compileVariants(
   const byReference = group?.parent !== undefined || group?.children !== undefined;
   const reader =
     options?.names !== undefined || options?.columns !== undefined
-      ? compileOptionReader(scope, ['options'], options, byReference)
+      ? compileOptionReader({ ...scope, field: 'options' }, ['options'], options, byReference)
       : group?.children?.reference === undefined
         ? noOptions
         : childOptionReader;
   const rowsOf = compileVariantRows(scope, spec);
-  const inherit = inheriting(scope, [...path, 'inherit'], variants.inherit ?? []);
+  const inherit = inheriting({ ...scope, field: 'inherit' }, [...path, 'inherit'], variants.inherit ?? []);
   const rules = optionRules(scope, spec);
   const combines = options?.combine === true;
   const choosesNone = combines && options.values === undefined;
@@ -157,10 +159,16 @@ function withOptions(options: Variant['options'], part: VariantParts): Variant {
 
 type VariantParts = Omit<Variant, 'options'>;
 
-function readParts({ pricing, quantity, sku, weight }: VariantFields, row: SourceRow): VariantParts | Reason {
+function readParts(
+  { pricing, quantity, sku, weight, notes }: VariantFields,
+  row: SourceRow,
+): VariantParts | Reason {
   const prices = pricing.read(row);
   if (prices instanceof Unreadable) {
     return prices.reason('variants.price', row.line);
+  }
+  if (prices.price === 0) {
+    notes.push('variants.price: 0, sent as a price');
   }
   const stock = quantity?.(row, 0);
   if (stock instanceof Unreadable) {

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { compileMapping } from '../../src/mapping/compile-mapping.ts';
+import { deferTables } from '../../src/mapping/map-tables.ts';
+import { brief, CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
+
+const PRODUCTS = mappingOf(`
+import: products
+columns: { handle: Handle, title: Title, body: Body, sku: Sku, size: Size, image: Image, price: Price, shown: Shown, other: Other }
+expect: { shown: [yes, no], other: '^[a-z]*$' }
+product: { url: handle, title: title, description: body, images: { all: [image] }, hidden: { shown: no } }
+options: { columns: { Size: size } }
+variants: { sku: sku, pricing: { price: price } }
+`);
+const PRODUCT = {
+  Handle: 'mug',
+  Title: 'Mug',
+  Body: 'Red',
+  Sku: 'M-1',
+  Size: 'S',
+  Image: '',
+  Price: '9',
+  Shown: 'yes',
+  Other: '',
+};
+
+async function product(cells: Partial<typeof PRODUCT>) {
+  const row = { ...PRODUCT, ...cells };
+  const rows = [Object.values(row), Object.values({ ...PRODUCT, Handle: 'cup' })];
+  const { mapped } = await mapAll(PRODUCTS, [table(Object.keys(PRODUCT), rows)]);
+  const [first, second] = mapped;
+  // Whatever is wrong with one row, the next is not in doubt.
+  expect(second?.kind).toBe('record');
+  return first;
+}
+
+const CONTACTS = mappingOf(`
+import: contacts
+columns: { id: Id, email: Email, name: Name, phone: Phone, note: Note, born: Born }
+contact: { id: id, email: email, name: name, phone: phone, note: note, properties: { fields: { Born: born } } }
+`);
+const CONTACT = {
+  Id: '7',
+  Email: 'ann@mail.example',
+  Name: 'Ann',
+  Phone: '+44 117',
+  Note: 'x',
+  Born: '1980',
+};
+
+async function contact(cells: Partial<typeof CONTACT>) {
+  const { mapped } = await mapAll(CONTACTS, [
+    table(Object.keys(CONTACT), [Object.values({ ...CONTACT, ...cells })]),
+  ]);
+  return mapped[0];
+}
+
+describe('a cell that a spreadsheet has spoilt', () => {
+  it.each([
+    ['Title', '#N/A'],
+    ['Body', '#REF!'],
+    ['Sku', '#WERT!'],
+    ['Size', '#NOM?'],
+    ['Price', '#DIV/0!'],
+    ['Price', 'NaN'],
+    ['Shown', '#NV'],
+    ['Body', '########'],
+  ] as const)('refuses the product: %s %s', async (column, text) => {
+    expect(await product({ [column]: text })).toMatchObject({
+      kind: 'rejected',
+      key: 'mug',
+      reason: { code: 'spreadsheet-error', line: 2, column, message: expect.stringContaining(text) },
+    });
+  });
+
+  it.each([
+    ['Sku', '1.23E+12'],
+    ['Sku', '4,00639E+12'],
+  ] as const)('refuses a code whose digits are lost: %s %s', async (column, text) => {
+    expect(await product({ [column]: text })).toMatchObject({
+      kind: 'rejected',
+      reason: { code: 'digits-lost', column },
+    });
+  });
+
+  it.each([
+    { Sku: '5E10' },
+    { Sku: 'E+12' },
+    { Title: 'Vitamin 1.5E+12' },
+    { Title: '#1 mug!' },
+    { Body: '#N/A is what you see' },
+    { Other: '#N/A' },
+  ])('is not seen in %j', async (cells) => {
+    expect((await product(cells))?.kind).toBe('record');
+  });
+
+  it('leaves an image out as what is no address', async () => {
+    const found = await product({ Image: '#N/A' });
+    expect(found).toMatchObject({ kind: 'record', notes: ['images: not an http address, left out'] });
+  });
+
+  it('makes the key one that nobody knows', async () => {
+    for (const handle of ['#N/A', '1.23E+12', 'mug\ufffd']) {
+      expect(await product({ Handle: handle })).toMatchObject({ kind: 'rejected', key: null });
+      const rows = [Object.values({ ...PRODUCT, Handle: handle })];
+      const tables = [table(Object.keys(PRODUCT), rows)];
+      for await (const batch of deferTables(compileMapping(PRODUCTS, CONTEXT), tables, { context: 'x' })) {
+        expect(batch).toMatchObject([{ kind: 'rejected', key: null }]);
+      }
+    }
+  });
+
+  it('refuses a contact without quoting it', async () => {
+    for (const cells of [
+      { Phone: '4.47911E+11' },
+      { Name: '#NAME?' },
+      { Born: '#N/A' },
+      { Email: '#REF!' },
+    ]) {
+      const found = await contact(cells);
+      expect(found).toMatchObject({
+        kind: 'rejected',
+        reason: { message: expect.stringMatching(/^the cell /) },
+      });
+    }
+  });
+});
+
+describe('characters that were lost, or that no text has', () => {
+  it.each(['Title', 'Sku', 'Size'] as const)('refuse the product in %s', async (column) => {
+    expect(await product({ [column]: 'M\ufffdg' })).toMatchObject({
+      kind: 'rejected',
+      reason: { code: 'characters-lost', column },
+    });
+  });
+
+  it('are noted in long texts, and control characters taken out of prose', async () => {
+    const found = await product({
+      Title: 'Bl\u0092ue \u000bmug',
+      Body: 'caf\ufffd \u0007cr\u00e8me\nnew line',
+    });
+    expect(found).toMatchObject({
+      kind: 'record',
+      body: { title: 'Blue mug', description: 'caf\ufffd cr\u00e8me\nnew line' },
+      notes: [
+        'title: control characters, taken out',
+        'description: characters were lost when the file was converted (U+FFFD), sent as it is',
+        'description: control characters, taken out',
+      ],
+    });
+    expect(await contact({ Note: 'a\u0001b', Name: 'A\u0001nn' })).toMatchObject({
+      kind: 'record',
+      body: { note: 'ab', name: 'Ann' },
+    });
+  });
+
+  it.each(['Handle', 'Sku', 'Size'] as const)(
+    'refuse the product with a control character in %s',
+    async (column) => {
+      expect(await product({ [column]: 'M\u0001' })).toMatchObject({
+        kind: 'rejected',
+        reason: { code: 'control-characters', column, message: expect.not.stringContaining('\u0001') },
+      });
+    },
+  );
+});
+
+describe('what is sent and counted', () => {
+  it.each([
+    'https://img.example/1.jpg,https://img.example/2.jpg',
+    'https://img.example/1.jpg https://img.example/2.jpg',
+    'https://img.example/1.jpg | https://img.example/2.jpg',
+    'https://img.example/1.jpg\nhttps://img.example/2.jpg',
+  ])('are two addresses in one cell, taken apart: %j', async (image) => {
+    expect(await product({ Image: image })).toMatchObject({
+      body: { images: ['https://img.example/1.jpg', 'https://img.example/2.jpg'] },
+      notes: ['images: several addresses in one cell, taken apart'],
+    });
+  });
+
+  it.each([
+    'https://img.example/fetch/https://other.example/1.jpg',
+    'https://img.example/?u=https://other.example/1.jpg',
+  ])('is one address that holds another: %s', async (image) => {
+    const { mapped } = await mapAll(PRODUCTS, [
+      table(Object.keys(PRODUCT), [Object.values({ ...PRODUCT, Image: image })]),
+    ]);
+    expect(products(mapped)[0]?.images).toEqual([image]);
+  });
+
+  it('is a price of 0', async () => {
+    const found = await product({ Price: '0' });
+    expect(found === undefined ? '' : brief(found)).toBe('record mug (1 row)');
+    expect(found).toMatchObject({ notes: ['variants.price: 0, sent as a price'] });
+  });
+});
