@@ -44,11 +44,9 @@ export class ReasonTally {
     const group = this.#groupFor(reason);
     group.records += refused.records ?? 1;
     group.rows += refused.rows;
-    if (group.lines.length < LINES_KEPT) {
-      const span = refused.spans[0];
-      const line = reason.line ?? span?.from;
-      if (line !== undefined) group.lines.push({ file: span?.file ?? 0, line });
-    }
+    const span = refused.spans[0];
+    const line = reason.line ?? span?.from;
+    if (line !== undefined) addLine(group, { file: span?.file ?? 0, line }, reason.message);
   }
 
   /** Most frequent first. */
@@ -73,4 +71,15 @@ export class ReasonTally {
     this.#groups.set(key, group);
     return group;
   }
+}
+
+/** Keeps the first lines of the source, in its order, and the sentence of the very first, in whatever order they come. */
+function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: string): void {
+  const { lines } = group;
+  const after = lines.findIndex(
+    ({ file, line }) => file > added.file || (file === added.file && line > added.line),
+  );
+  lines.splice(after < 0 ? lines.length : after, 0, added);
+  if (lines.length > LINES_KEPT) lines.pop();
+  if (lines[0] === added) group.message = message;
 }
