@@ -9,7 +9,7 @@ import type { Lock } from '../state/state.ts';
 import { begunRun } from './begun-run.ts';
 import type { RunContext } from './context.ts';
 import { type RunReport, readRunReport } from './report/run-report.ts';
-import { reportUnlessBug, runErrorOf } from './run-bug.ts';
+import { recordingEnd, reportUnlessBug, runErrorOf } from './run-bug.ts';
 import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts';
 import { resendSample } from './verify/resend-sample.ts';
 import { type LedgerSample, sampleLedger } from './verify/sample-ledger.ts';
@@ -79,14 +79,18 @@ interface Ending {
   readonly found: Verification;
 }
 
-async function endVerification(
-  context: RunContext,
-  { run, lock, found }: Ending,
-  failure: unknown,
-): Promise<RunReport> {
+async function endVerification(context: RunContext, ending: Ending, failure: unknown): Promise<RunReport> {
   // Another process may be at work on the job: the run is not ours to end.
   if (failure instanceof LockedError) throw failure;
-  refuseUnlessHeld(lock);
+  refuseUnlessHeld(ending.lock);
+  return await recordingEnd(failure, () => recordVerification(context, ending, failure));
+}
+
+async function recordVerification(
+  context: RunContext,
+  { run, found }: Ending,
+  failure: unknown,
+): Promise<RunReport> {
   const { requests } = await context.state.runs.tally(run.id);
   const status = statusOf(found, failure);
   const ended = await context.state.runs.update(run.id, {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { LockedError, StateError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
 import type { Artifacts } from './artifacts.ts';
 import { folderArtifacts } from './artifacts-folder.ts';
 import { importTarget } from './import-target.ts';
@@ -11,7 +12,10 @@ import type { Expected, KeyPage } from './sqlite/ledger.ts';
 import { proofOf, SAME } from './sqlite/ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
 import { type OutcomeColumns, outcomeColumns } from './sqlite/outcome-columns.ts';
+import type { UncheckedRun } from './sqlite/runs.ts';
+import { damagedDatabase } from './sqlite/sqlite-error.ts';
 import type { Fence, Ledger, LedgerMark, LedgerTarget, Runs, State } from './state.ts';
+import { checkStoredRefusal, checkStoredRun, parseStoredReason, UnreadableRecord } from './stored-records.ts';
 import { type WitnessFile, witnessFiles } from './witness.ts';
 
 export interface SqliteStateOptions {
@@ -38,7 +42,8 @@ export async function openSqliteState(
       cause: error,
     });
   }
-  const [thread] = await Promise.all([startDatabaseThread(join(folder, 'state.db')), meanwhile?.()]);
+  const path = join(folder, 'state.db');
+  const [thread] = await Promise.all([startDatabaseThread(path), meanwhile?.()]);
   const locks = createSqliteLocks(folder, {
     lockRow: (...args) => thread.call('lockRow', ...args),
     takeLock: (...args) => thread.call('takeLock', ...args),
@@ -49,7 +54,7 @@ export async function openSqliteState(
   let senders = 0;
   return {
     ledger: (target) => ledger(thread, target, witnesses.of(target)),
-    runs: runs(thread, locks),
+    runs: runs(thread, locks, path),
     locks,
     sending(options) {
       const target = importTarget(options.run);
@@ -147,17 +152,28 @@ function sendingStore(thread: DatabaseThread, target: LedgerTarget, refuse: () =
   };
 }
 
-function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {
+function runs(thread: DatabaseThread, locks: SqliteLocks, path: string): Runs {
   const record = recordInGroups(thread);
+  const checked = <Value>(check: () => Value): Value => {
+    try {
+      return check();
+    } catch (error) {
+      throw error instanceof UnreadableRecord ? damagedDatabase(path, error) : error;
+    }
+  };
+  const run = (found: UncheckedRun): Run => checked(() => checkStoredRun(found, found.id));
   return {
     create: (run) => thread.call('create', run),
-    update: (id, changes) => thread.call('update', id, changes),
-    get: (id) => thread.call('get', id),
-    list: (filter) => thread.call('list', filter),
+    update: async (id, changes) => run(await thread.call('update', id, changes)),
+    async get(id) {
+      const found = await thread.call('get', id);
+      return found === undefined ? undefined : run(found);
+    },
+    list: async (filter) => (await thread.call('list', filter)).map(run),
     remove: (id) => thread.call('remove', id),
-    async record(run, shard, results, requests, fence) {
+    async record(owner, shard, results, requests, fence) {
       if (fence !== undefined) refuseWithout(fence, locks);
-      await record(outcomeColumns(run, shard, results, requests));
+      await record(outcomeColumns(owner, shard, results, requests));
     },
     outcomes: (id, shard) => thread.call('outcomes', id, shard),
     tally: (id) => thread.call('tally', id),
@@ -168,14 +184,17 @@ function runs(thread: DatabaseThread, locks: SqliteLocks): Runs {
         const page = await thread.call('refusalsAfter', id, shard, operation);
         const end = page.at(-1);
         if (end === undefined) return;
-        yield page;
+        yield page.map((found) => checked(() => checkStoredRefusal(found, `of run ${id}`)));
         shard = end.shard;
         operation = end.index;
       }
     },
     async unsentReasons(id) {
       const counted = await thread.call('unsentReasons', id);
-      return counted.map(({ reason, count }) => ({ reason: JSON.parse(reason), count }));
+      return counted.map(({ reason, count }) => ({
+        reason: checked(() => parseStoredReason(reason, `of run ${id}`)),
+        count,
+      }));
     },
     changedIds: (id, limit) => thread.call('changedIds', id, limit),
     changedIdCount: (id) => thread.call('changedIdCount', id),

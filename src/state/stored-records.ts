@@ -161,8 +161,14 @@ export const parseStoredReason = reader('reason', reason);
 /** A changed id, from its JSON text. StateError. */
 export const parseStoredChangedId = reader('changed id', changed);
 
+/** A run that is JSON no more. StateError that names what is wrong with it. */
+export const checkStoredRun = checker('run', storedRun);
+/** The same for a refusal of the store. */
+export const checkStoredRefusal = checker('refused record', refusal);
+
 /** `name` says which one it is, in the message. */
 function reader<Type>(what: string, schema: z.ZodType<Type>): (json: string, name: string) => Type {
+  const check = checker(what, schema);
   return (json, name) => {
     let value: unknown;
     try {
@@ -170,6 +176,12 @@ function reader<Type>(what: string, schema: z.ZodType<Type>): (json: string, nam
     } catch {
       throw new UnreadableRecord(what, name, 'it is not JSON');
     }
+    return check(value, name);
+  };
+}
+
+function checker<Type>(what: string, schema: z.ZodType<Type>): (value: unknown, name: string) => Type {
+  return (value, name) => {
     const { data, error } = schema.safeParse(value);
     if (error === undefined) return data;
     // Neither values nor the names within them are quoted: nobody knows what is in them.

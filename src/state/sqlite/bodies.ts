@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { StateError } from '../../model/errors.ts';
 import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../body-codec.ts';
 
 /**
@@ -36,8 +37,13 @@ export function createBodies(database: DatabaseSync): Bodies {
     return content instanceof Uint8Array ? decodeBodies(content) : [];
   };
   const packAnew = (block: number, living: number): void => {
-    const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
-    repack.run(encodeBodies(kept), block);
+    try {
+      const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
+      repack.run(encodeBodies(kept), block);
+    } catch (error) {
+      // A damaged block stays as it is: whoever wants a body of it hears of it, and records go on being written.
+      if (!(error instanceof StateError)) throw error;
+    }
   };
 
   return {

@@ -6,6 +6,7 @@ import { LEASE_MS, presentBeat, remainingMs } from '../sender-time.ts';
 import type { OperationGroup } from '../sending.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { lossOf, type Serial, type Witness } from '../witness.ts';
+import { DamagedValue, integer, integerOrNull, refuseDisorder, text } from './columns.ts';
 import type { Journal } from './journal.ts';
 import { keysJson } from './keys-json.ts';
 import type { Names } from './names.ts';
@@ -39,6 +40,8 @@ export interface SqliteDoubts {
 export type EndDoubts = (target: number, keys: readonly string[], left: (position: number) => number) => void;
 
 const PAGE_SIZE = 1_000;
+/** No request lasts so long. */
+const LONGEST_MS = 24 * 60 * 60 * 1_000;
 /** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
 const NO_JOB = 0;
 
@@ -101,7 +104,7 @@ export function createDoubts(
 
   const lineage = (): string => {
     const known = selectLineage.get()?.['id'];
-    if (known !== undefined) return String(known);
+    if (known !== undefined) return text(known, 'lineage.id');
     const made = randomUUID();
     insertLineage.run(made);
     return made;
@@ -111,11 +114,17 @@ export function createDoubts(
     const now = presentBeat();
     const remaining = new Map<string, number>();
     for (const row of selectSenders.all(target)) {
-      const from = { wallMs: Number(row['wall_ms']), bootMs: Number(row['boot_ms']) };
-      const ms = remainingMs(from, Number(row['lasts_ms']), now);
-      const name = row['everything'] === 1 ? '' : String(row['sender']);
+      const sender = text(row['sender'], 'senders.sender');
+      const from = {
+        wallMs: integer(row['wall_ms'], 'senders.wall_ms'),
+        bootMs: integer(row['boot_ms'], 'senders.boot_ms'),
+      };
+      const lastsMs = integer(row['lasts_ms'], 'senders.lasts_ms');
+      if (lastsMs > LONGEST_MS) throw new DamagedValue('senders.lasts_ms');
+      const ms = remainingMs(from, lastsMs, now);
+      const name = row['everything'] === 1 ? '' : sender;
       remaining.set(name, Math.max(remaining.get(name) ?? 0, ms));
-      if (ms === 0) removeSender.run(target, String(row['sender']));
+      if (ms === 0) removeSender.run(target, sender);
     }
     return remaining;
   };
@@ -123,9 +132,12 @@ export function createDoubts(
     const remaining = remainingOf(target);
     const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
     for (const row of selectAtWork.all(keysJson(keys), target)) {
-      const position = Number(row['position']);
+      const position = integer(row['position'], 'doubts.key');
       if (row['sender'] === sender) continue;
-      waitMs[position] = Math.max(waitMs[position] ?? 0, remaining.get(String(row['sender'])) ?? 0);
+      waitMs[position] = Math.max(
+        waitMs[position] ?? 0,
+        remaining.get(text(row['sender'], 'doubts.sender')) ?? 0,
+      );
     }
     return waitMs;
   };
@@ -137,7 +149,7 @@ export function createDoubts(
   ): boolean => {
     const owner = selectOwner.get(target, keys[position] ?? '');
     if (id === null) return owner !== undefined && owner['job'] !== job;
-    return owner === undefined || owner['job'] !== job || Number(owner['id']) !== id;
+    return owner === undefined || owner['job'] !== job || integerOrNull(owner['id'], 'marks.id') !== id;
   };
   /** Commits of this transaction outlive a power cut; others outlive the process. */
   const durably = <Result>(work: () => Result): Result => {
@@ -161,7 +173,7 @@ export function createDoubts(
         const waitMs = waits(target, group);
         const sent = group.keys.filter((_, position) => !overtaken[position]);
         insert.run(target, names.job(group.job), group.sender, keysJson(sent));
-        const value = Number(grow.get(target)?.['serial']);
+        const value = integer(grow.get(target)?.['serial'], 'targets.serial');
         return { waitMs, overtaken, serial: { lineage: lineage(), value } };
       });
     },
@@ -184,7 +196,10 @@ export function createDoubts(
     },
     unconfirmedAfter(target, job, after) {
       journal.merge();
-      return unconfirmed.all(names.findTarget(target) ?? 0, job, after).map(({ key }) => String(key));
+      const rows = unconfirmed.all(names.findTarget(target) ?? 0, job, after);
+      const keys = rows.map(({ key }) => text(key, 'doubts.key'));
+      refuseDisorder(after, keys, 'doubts.key');
+      return keys;
     },
     hasDoubts(target, sinceRun) {
       const number = names.findTarget(target) ?? 0;
@@ -194,9 +209,12 @@ export function createDoubts(
       journal.merge();
       return durably(() => {
         const number = names.target(target);
-        const own = Number(selectSerial.get(number)?.['serial']);
+        const own = integer(selectSerial.get(number)?.['serial'], 'targets.serial');
         const known = selectLineage.get()?.['id'];
-        const kind = lossOf(witnesses, known === undefined ? null : { lineage: String(known), value: own });
+        const kind = lossOf(
+          witnesses,
+          known === undefined ? null : { lineage: text(known, 'lineage.id'), value: own },
+        );
         if (kind === null) return null;
         for (const [place, { wallMs, bootMs, lastsMs }] of witnesses.entries()) {
           replaceSender.run(number, `witness ${place}`, 1, wallMs, bootMs, lastsMs);

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies } from './bodies.ts';
+import { integer, integerOrNull, refuseDisorder, text, textOrNull } from './columns.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
 import { ID_PROOFS } from './outcome-columns.ts';
@@ -98,21 +99,21 @@ export function createSqliteLedger(
       const number = readable(target);
       const doubted = new Set<number>();
       if (anyDoubt.get(number) !== undefined) {
-        for (const row of selectDoubted.all(keys, number)) doubted.add(Number(row[0]));
+        for (const row of selectDoubted.all(keys, number)) doubted.add(integer(row[0], 'doubts.key'));
       }
       // Rows are arrays here: half the cost of objects with names.
       for (const row of selectMarks.all(keys, number)) {
-        const position = Number(row[0]);
-        const job = names.jobName(Number(row[3]));
+        const position = integer(row[0], 'marks.key');
+        const job = names.jobName(integer(row[3], 'marks.job'));
         const inDoubt = doubted.has(position);
-        const memo = row[4] === null || inDoubt ? null : String(row[4]);
+        const memo = inDoubt ? null : textOrNull(row[4], 'marks.memo');
         if (memo !== null && memo === expected?.memos[position] && job === expected.job) {
           fingerprints[position] = SAME;
           continue;
         }
-        fingerprints[position] = inDoubt ? IN_DOUBT : String(row[1]);
-        ids[position] = row[2] === null ? null : Number(row[2]);
-        idProofs[position] = Number(row[5]);
+        fingerprints[position] = inDoubt ? IN_DOUBT : text(row[1], 'marks.fingerprint');
+        ids[position] = integerOrNull(row[2], 'marks.id');
+        idProofs[position] = integer(row[5], 'marks.id_proof');
         jobs[position] = job;
         memos[position] = memo;
       }
@@ -128,19 +129,25 @@ export function createSqliteLedger(
       const found = new Array<string | null>(count).fill(null);
       const read = bodies.reader();
       for (const { position, body } of selectBodies.all(keys, readable(target))) {
-        found[Number(position)] = read(Number(body));
+        found[integer(position, 'marks.key')] = read(integer(body, 'marks.body'));
       }
       return found;
     },
-    count: (target, job) => Number(countKeys.get(readable(target), job)?.['count']),
+    count: (target, job) => integer(countKeys.get(readable(target), job)?.['count'], 'marks'),
     keysAfter(target, job, after) {
       const number = readable(target);
       const rows = after === null ? firstKeys.all(number, job) : nextKeys.all(number, job, after);
-      return rows.map(({ key, id, id_proof: proof }) => ({
-        key: String(key),
-        id: id === null ? null : Number(id),
-        ...proofOf(Number(proof)),
+      const page = rows.map(({ key, id, id_proof: proof }) => ({
+        key: text(key, 'marks.key'),
+        id: integerOrNull(id, 'marks.id'),
+        ...proofOf(integer(proof, 'marks.id_proof')),
       }));
+      refuseDisorder(
+        after,
+        page.map(({ key }) => key),
+        'marks.key',
+      );
+      return page;
     },
   };
 }

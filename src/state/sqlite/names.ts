@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerTarget } from '../state.ts';
+import { integer, text } from './columns.ts';
 
 /** The numbers under which targets and jobs stand in the large tables. */
 export interface Names {
@@ -21,7 +22,7 @@ export function createNames(database: DatabaseSync): Names {
 
   const findTarget = ({ storeId, resource }: LedgerTarget) => {
     const number = selectTarget.get(storeId, resource)?.['number'];
-    return number === undefined ? undefined : Number(number);
+    return number === undefined ? undefined : integer(number, 'targets.number');
   };
   return {
     findTarget,
@@ -32,12 +33,14 @@ export function createNames(database: DatabaseSync): Names {
     },
     job(name) {
       const known = selectJob.get(name)?.['number'];
-      return Number(known ?? insertJob.run(name).lastInsertRowid);
+      return known === undefined
+        ? Number(insertJob.run(name).lastInsertRowid)
+        : integer(known, 'jobs.number');
     },
     jobName(number) {
       const known = jobNames.get(number);
       if (known !== undefined) return known;
-      const name = String(selectJobName.get(number)?.['name']);
+      const name = text(selectJobName.get(number)?.['name'], 'jobs.name');
       jobNames.set(number, name);
       return name;
     },

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../model/errors.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
+import { DamagedValue } from './columns.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { asStateError, isBusy } from './sqlite-error.ts';
 import { inTransaction } from './transaction.ts';
@@ -70,8 +71,13 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
+/** No version is so far ahead of this one: then the number is damaged. */
+const MOST_VERSIONS_AHEAD = 500;
+
 function refuseNewer(database: DatabaseSync, path: string): void {
   const version = versionOf(database);
+  if (version < 0 || version > MIGRATIONS.length + MOST_VERSIONS_AHEAD)
+    throw new DamagedValue('user_version');
   if (version > MIGRATIONS.length) {
     throw new StateError(
       `The state database ${path} has version ${version}; this Storeferry knows versions up to ${MIGRATIONS.length}.`,

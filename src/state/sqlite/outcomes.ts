@@ -2,8 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
 import { MAY_BE_AT_WORK, NOTHING_THERE } from '../doubt-after.ts';
-import type { ChangedId, OutcomeTally, Refusal } from '../state.ts';
+import type { ChangedId, OutcomeTally } from '../state.ts';
 import type { Bodies } from './bodies.ts';
+import { integer, jsonObject, text } from './columns.ts';
 import type { EndDoubts } from './doubts.ts';
 import type { Journal } from './journal.ts';
 import type { Names } from './names.ts';
@@ -14,12 +15,14 @@ import {
   type OutcomeColumns,
   outcomeKind,
   REJECTED,
-  type RejectionDetail,
   UNSENT,
 } from './outcome-columns.ts';
 import { inTransaction } from './transaction.ts';
 
 const PAGE_SIZE = 500;
+
+/** A Refusal whose key, spans and reason are still to be checked. */
+export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
 
 /** What became of the operations of runs. */
 export interface SqliteOutcomes {
@@ -28,7 +31,7 @@ export interface SqliteOutcomes {
   outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']>;
   tally(run: string): OutcomeTally;
   /** Behind the given one, in order; empty at the end. */
-  refusalsAfter(run: string, shard: number, operation: number): Refusal[];
+  refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[];
   /** Reasons as JSON. */
   unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
   changedIds(run: string, limit: number): ChangedId[];
@@ -76,11 +79,15 @@ export function createSqliteOutcomes(
   const countChangedIds = database.prepare('SELECT count(*) AS count FROM changed_ids WHERE run = ?');
 
   /** No run has number 0. */
-  const numberOf = (run: string) => Number(selectRun.get(run)?.['number'] ?? 0);
+  const numberOf = (run: string) => integer(selectRun.get(run)?.['number'] ?? 0, 'runs.number');
 
   const write = (batch: OutcomeColumns) => {
     const run = numberOf(batch.run);
-    if (run === 0) throw new StateError(`There is no run ${batch.run} to record outcomes for.`);
+    if (run === 0) {
+      throw new StateError(`There is no run ${batch.run} to record outcomes for.`, {
+        hint: '`storeferry runs` lists them.',
+      });
+    }
     const target = names.target(batch.target);
     const job = names.job(batch.job);
     const { shard, kinds, rows, keys, fingerprints, ids, idProofs, memos, details, doubts } = batch;
@@ -118,13 +125,20 @@ export function createSqliteOutcomes(
       }),
     outcomes(run, shard) {
       const rows = selectOutcomes.all(numberOf(run), shard);
-      return new Map(rows.map(({ operation, kind }) => [Number(operation), outcomeKind(Number(kind))]));
+      return new Map(
+        rows.map(({ operation, kind }) => [
+          integer(operation, 'outcomes.operation'),
+          outcomeKind(integer(kind, 'outcomes.kind')),
+        ]),
+      );
     },
     tally(run) {
       const number = numberOf(run);
-      const sums = new Map(sumOutcomes.all(number).map((row) => [Number(row['kind']), row]));
-      const records = (kind: number) => Number(sums.get(kind)?.['records'] ?? 0);
-      const rows = (kind: number) => Number(sums.get(kind)?.['rows'] ?? 0);
+      const sums = new Map(
+        sumOutcomes.all(number).map((row) => [integer(row['kind'], 'outcomes.kind'), row]),
+      );
+      const records = (kind: number) => integer(sums.get(kind)?.['records'] ?? 0, 'outcomes');
+      const rows = (kind: number) => integer(sums.get(kind)?.['rows'] ?? 0, 'outcomes.rows');
       return {
         applied: records(APPLIED),
         appliedRows: rows(APPLIED),
@@ -132,29 +146,30 @@ export function createSqliteOutcomes(
         rejectedRows: rows(REJECTED),
         deleted: records(DELETED),
         left: records(LEFT),
-        requests: Number(selectRequests.get(number)?.['count'] ?? 0),
+        requests: integer(selectRequests.get(number)?.['count'] ?? 0, 'requests.count'),
       };
     },
     refusalsAfter(run, shard, operation) {
       return selectRefusals.all(numberOf(run), shard, operation).map((row) => {
-        const detail: RejectionDetail = JSON.parse(String(row['detail']));
+        const detail = jsonObject(row['detail'], 'outcomes.detail');
         return {
-          shard: Number(row['shard']),
-          index: Number(row['operation']),
-          rows: Number(row['rows']),
+          shard: integer(row['shard'], 'outcomes.shard'),
+          index: integer(row['operation'], 'outcomes.operation'),
+          rows: integer(row['rows'], 'outcomes.rows'),
           ...detail,
         };
       });
     },
     unsentReasons: (run) =>
-      countReasons
-        .all(numberOf(run))
-        .map(({ detail, count }) => ({ reason: String(detail), count: Number(count) })),
+      countReasons.all(numberOf(run)).map(({ detail, count }) => ({
+        reason: text(detail, 'outcomes.detail'),
+        count: integer(count, 'outcomes'),
+      })),
     changedIds: (run, limit) =>
       selectChangedIds.all(numberOf(run), limit).map((row) => ({
-        key: String(row['key']),
-        knownId: Number(row['known_id']),
-        answeredId: Number(row['answered_id']),
+        key: text(row['key'], 'changed_ids.key'),
+        knownId: integer(row['known_id'], 'changed_ids.known_id'),
+        answeredId: integer(row['answered_id'], 'changed_ids.answered_id'),
       })),
     changedIdCount: (run) => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
   };

@@ -10,7 +10,7 @@ import { createNames } from './names.ts';
 import { openDatabase } from './open-database.ts';
 import { createSqliteOutcomes } from './outcomes.ts';
 import { createSqliteRuns } from './runs.ts';
-import { asStateError } from './sqlite-error.ts';
+import { asStateError, damageBehind } from './sqlite-error.ts';
 
 /** The thread that owns the connection to the database; database-thread.ts starts it and speaks to it. */
 async function main(path: string, port: NonNullable<typeof parentPort>): Promise<void> {
@@ -37,12 +37,13 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
       try {
         answer({ number: call.number, value: perform(calls, call) });
       } catch (error) {
-        answer({ number: call.number, error: plainError(asStateError(error, path)) });
+        const known = asStateError(error, path);
+        answer({ number: call.number, error: plainError(damageBehind(known, database, path)) });
       }
     });
     answer({ number: 0, value: undefined });
   } catch (error) {
-    answer({ number: 0, error: plainError(error) });
+    answer({ number: 0, error: plainError(asStateError(error, path)) });
     port.close();
   }
 }
