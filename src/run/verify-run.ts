@@ -8,6 +8,7 @@ import { pruneRuns } from '../state/prune-runs.ts';
 import type { Lock } from '../state/state.ts';
 import { begunRun } from './begun-run.ts';
 import type { RunContext } from './context.ts';
+import { reconcileState } from './reconcile-state.ts';
 import { type RunReport, readRunReport } from './report/run-report.ts';
 import { recordingEnd, reportUnlessBug, runErrorOf } from './run-bug.ts';
 import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts';
@@ -46,7 +47,9 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
   let sample = EMPTY;
   let failure: unknown = null;
   try {
-    await context.state.runs.create(run);
+    // Before anything is sent: new groups would let the serial of an older state catch up with its witness.
+    const stateLoss = await reconcileState(context, store, job.import);
+    await context.state.runs.create({ ...run, ...(stateLoss === undefined ? {} : { stateLoss }) });
     context.onEvent({ type: 'begun', run, continued: false });
 
     await using lock = await lockTarget(context, run, job.import);
@@ -68,6 +71,12 @@ async function drawSample(
   const ledger = state.ledger(targetOf(run, job.import));
   const sample = await sampleLedger(ledger, { job: job.name, resource: job.import, size, random, signal });
   if (sample.keys.length > 0) return sample;
+  if (sample.notComparable > 0) {
+    throw new StateError(
+      `Nothing of the job ${job.name} can be verified: what it has sent is in doubt, or has no id.`,
+      { hint: `The next run sends what is in doubt again: storeferry run ${job.name}` },
+    );
+  }
   throw new StateError(`The ledger holds nothing that the store acknowledged for the job ${job.name}.`, {
     hint: `There is nothing to verify before its first run: storeferry run ${job.name}`,
   });

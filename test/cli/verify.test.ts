@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupCrm } from '../support/contacts.ts';
@@ -121,6 +123,21 @@ describe('verify', () => {
     expect(stdout).toContain('2 contacts not found');
     expect(stdout).toContain('2 records: Resource not found');
     expect(stdout + stderr).not.toMatch(/Leeds|contact-\d+@/);
+
+    // They are not acknowledged any more: the next run does not take them for unchanged.
+    const next = await crm.workspace.storeferry('run', 'crm', '--json');
+    expect(next.json()).toMatchObject({ applied: 0, unchanged: 10, rejected: 2 });
+    expect(next.json()['rejectsFile']).toEqual(expect.stringContaining('rejects.csv'));
+  });
+
+  it('takes no 404 of something before the store for proof that a contact is gone', async () => {
+    await using crm = await setupCrm({ rows: [{ number: 1 }, { number: 2 }] });
+    await crm.workspace.storeferry('run', 'crm');
+    const body = '<html><h1>404 Not Found</h1></html>';
+    crm.store.misbehave({ does: { kind: 'answer', status: 404, body, applied: false }, keys: ['1001'] });
+    const { code, stdout } = await crm.workspace.storeferry('verify', 'crm', '--json');
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ asKnown: 1, rejected: 1, forgottenShare: { estimate: 0 } });
   });
 
   it('ends as interrupted by SIGINT, with the figures of what was answered', async () => {
@@ -169,6 +186,51 @@ describe('verify', () => {
     expect((await night.workspace.storeferry('verify', 'lists')).code).toBe(2);
     expect((await night.workspace.storeferry('verify', 'nigthly')).code).toBe(2);
     expect((await night.workspace.storeferry('verify', 'nightly', '--sample', '0')).code).toBe(2);
+  });
+
+  it('leaves what was on its way in doubt when it is killed, and the next run waits for it', async () => {
+    await using night = await setupNightly(40, {}, { latencyMs: 1_500 });
+    const { store, workspace } = night;
+    const stores = `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 8, timeoutSeconds: 3 }\n`;
+    await workspace.write('stores.yaml', stores);
+    expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+    store.forget();
+    const verifying = workspace.start('verify', 'nightly', '--sample', '40');
+    while (store.requests.length === 0) await sleep(5);
+    verifying.process.kill('SIGKILL');
+    await verifying.ended;
+    const next = await workspace.storeferry('run', 'nightly', '--json');
+    expect(next.json()).toMatchObject({ status: 'done', records: 40 });
+    // What was on its way, and no more than the groups begun beside it.
+    expect(Number(next.json()['applied'])).toBeGreaterThan(0);
+    expect(Number(next.json()['unchanged'])).toBeGreaterThan(0);
+    expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
+  });
+
+  it('finds that the state is older than what was sent before it sends anything', async () => {
+    await using night = await setupNightly(30);
+    const { workspace } = night;
+    await workspace.storeferry('run', 'nightly');
+    const database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
+    database.exec(`VACUUM INTO '${join(workspace.dir, 'older.db')}'`);
+    database.close();
+    const dear = manyProducts(30).map((product) => ({ ...product, price: '99.00' }));
+    await workspace.write('catalog.csv', shopifyCatalog(dear));
+    await workspace.storeferry('run', 'nightly');
+    for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])
+      await rm(join(workspace.dir, '.storeferry', name), { force: true });
+    await rename(join(workspace.dir, 'older.db'), join(workspace.dir, '.storeferry', 'state.db'));
+
+    night.store.forget();
+    const { code, stdout, stderr } = await workspace.storeferry('verify', 'nightly', '--json');
+    expect(code).toBe(1);
+    expect(stderr).toContain('The state is older than what was sent to this store');
+    expect(JSON.parse(stdout)).toMatchObject({ sampled: 0, error: expect.stringContaining('is in doubt') });
+    expect(night.store.requests).toHaveLength(0);
+
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(30)));
+    const next = await workspace.storeferry('run', 'nightly', '--json');
+    expect(next.json()).toMatchObject({ status: 'done', applied: 30, unchanged: 0 });
   });
 
   it('is listed among the runs, and is neither continued nor taken for the last run of the job', async () => {

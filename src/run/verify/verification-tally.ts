@@ -4,9 +4,6 @@ import { forgotten, type Verification } from '../../model/verification.ts';
 import { forgottenShare } from './forgotten-share.ts';
 import type { LedgerSample } from './sample-ledger.ts';
 
-/** How the API says that there is no contact of an id (storefront-api.md, section 4.2). */
-const NOT_FOUND = 'store-404';
-
 /** Counts what the answers to a re-sent sample say. */
 export class VerificationTally {
   #asKnown = 0;
@@ -26,7 +23,7 @@ export class VerificationTally {
         return;
       case 'rejected':
         this.#rejected++;
-        if (isMissing(operation, outcome)) this.#missing++;
+        if (outcome.absent) this.#missing++;
         return;
       case 'unsent':
       case 'left':
@@ -66,13 +63,6 @@ export class VerificationTally {
     this.#altered++;
     for (const field of fields) this.#alteredFields.set(field, (this.#alteredFields.get(field) ?? 0) + 1);
   }
-}
-
-/** Whether the store says that it has no record of this id. */
-export function isMissing(operation: Operation, outcome: Outcome): boolean {
-  return (
-    operation.kind === 'update-contact' && outcome.kind === 'rejected' && outcome.reason.code === NOT_FOUND
-  );
 }
 
 function isOtherId(operation: Operation, answered: number | null): boolean {
