@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import type { Interpretation } from './interpret.ts';
@@ -44,6 +44,7 @@ export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
+      ...openToOthers(workspace),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
     unset: [...new Set(unset.map(({ name }) => name))].sort(),
@@ -98,6 +99,22 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
     }),
   );
 }
+
+/** What holds keys and customers' data is for its owner. Windows has no such rights. */
+function openToOthers({ path }: Workspace): ConfigurationProblem[] {
+  if (process.platform === 'win32') return [];
+  return PRIVATE.flatMap(({ file, mode }) => {
+    const rights = statSync(path(file), { throwIfNoEntry: false })?.mode ?? 0;
+    if ((rights & 0o077) === 0) return [];
+    const others = (rights & 0o007) === 0 ? 'its group' : 'every user of this machine';
+    return [{ place: { file }, message: `it is open to ${others}; close it: chmod ${mode} ${file}` }];
+  });
+}
+
+const PRIVATE = [
+  { file: '.env', mode: '600' },
+  { file: '.storeferry', mode: '700' },
+] as const;
 
 /** A file that is not there may come before the night; more often it is misspelt. */
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {

@@ -29,7 +29,7 @@ export function openDatabase(
 ): DatabaseSync {
   const path = dataDir === undefined ? ':memory:' : join(dataDir, 'sandbox.db');
   try {
-    if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
+    if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const database = new DatabaseSync(path);
     try {
       prepareDatabase(database, seed);

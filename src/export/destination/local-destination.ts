@@ -15,7 +15,7 @@ const RIGHTS = 0o7777n;
 
 /**
  * A file of this machine, as a job writes its path; symbolic links are followed, so that the file they lead to is the one
- * that is replaced and locked. Folders of the path are created when it is written. DestinationError where jobs may not
+ * that is replaced and locked. A new file, and folders made for it, are for their owner only. DestinationError where jobs may not
  * write it.
  */
 export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
@@ -43,7 +43,7 @@ export async function localDestination(path: string, access: FileAccess): Promis
     async write(content, options) {
       const before = await told(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw noFile(location, before);
-      await told(location, 'written', makeFolders(dirname(location)));
+      await told(location, 'written', makeFolders(dirname(location), 0o700));
       await sweepTemporaries(location);
       const temporary = temporaryBeside(location);
       try {
@@ -84,7 +84,7 @@ async function writeNew(
   before: BigIntStats | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const file = await told(path, 'written', open(temporary, 'wx'));
+  const file = await told(path, 'written', open(temporary, 'wx', 0o600));
   try {
     // Whoever could read the old file can read the new one, and nobody else.
     if (before !== undefined) await told(path, 'written', file.chmod(Number(before.mode & RIGHTS)));

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../model/errors.ts';
@@ -31,6 +32,7 @@ export async function openDatabase(path: string): Promise<DatabaseSync> {
   try {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     refuseNewer(database, path);
+    closeToOthers(path);
     await useWal(database);
     database.exec(SETTINGS);
     migrate(database, path);
@@ -38,6 +40,18 @@ export async function openDatabase(path: string): Promise<DatabaseSync> {
   } catch (error) {
     if (database?.isOpen) database.close();
     throw asStateError(error, path);
+  }
+}
+
+/**
+ * Leaves the file to its owner: SQLite would let everybody read it, and gives what it puts beside it the same rights. Never
+ * opens it, since closing a file frees the locks that SQLite holds on it in this process.
+ */
+function closeToOthers(path: string): void {
+  try {
+    chmodSync(path, 0o600);
+  } catch {
+    // Another user's file, or a disk without rights: its folder decides.
   }
 }
 
