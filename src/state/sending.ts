@@ -15,11 +15,11 @@ export interface OperationGroup {
 export interface SendingStore {
   begin(group: OperationGroup): Promise<Begun & { readonly serial: Serial }>;
   beat(sender: string, attemptMs: number): Promise<void>;
-  withdraw(keys: readonly string[]): Promise<void>;
+  withdraw(sender: string, keys: readonly string[]): Promise<void>;
   end(sender: string): Promise<void>;
 }
 
-/** Opens a sending: the first beat is written when it resolves. `sender` is a name that nobody else has. */
+/** Opens a sending: the first beat is written when it resolves. `sender` is a name that nobody else has, without blanks. */
 export async function openSending(
   { run, attemptMs }: SendingOptions,
   store: SendingStore,
@@ -63,7 +63,11 @@ export async function openSending(
       return begun;
     },
     permit: () => (isFresh() ? undefined : untilFresh()),
-    withdraw: (operations) => store.withdraw(operations.map(({ key }) => key)),
+    withdraw: (operations) =>
+      store.withdraw(
+        sender,
+        operations.map(({ key }) => key),
+      ),
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       await beating?.catch(() => {});

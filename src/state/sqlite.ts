@@ -144,9 +144,9 @@ function sendingStore(thread: DatabaseThread, target: LedgerTarget, refuse: () =
       refuse();
       await thread.call('beat', target, sender, attemptMs);
     },
-    async withdraw(keys) {
+    async withdraw(sender, keys) {
       refuse();
-      await thread.call('withdraw', target, keysJson(keys));
+      await thread.call('withdraw', target, sender, keysJson(keys));
     },
     end: (sender) => thread.call('endSender', target, sender),
   };

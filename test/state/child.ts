@@ -1,15 +1,23 @@
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { openRedisState } from '../../src/state/redis.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import type { State } from '../../src/state/state.ts';
 import { applied, range, sampleRun, upsert } from './samples.ts';
 
 /** How a process comes to the state under test. */
-export type Opening =
+export type Opening = (
   | { readonly kind: 'sqlite'; readonly folder: string }
-  | { readonly kind: 'redis'; readonly url: string; readonly prefix: string; readonly leaseMs: number };
+  | { readonly kind: 'redis'; readonly url: string; readonly prefix: string; readonly leaseMs: number }
+) & {
+  /** The folder of the artifacts; beside the embedded state, and none for the shared one, when left out. */
+  readonly artifacts?: string;
+};
 
 export function openAs(opening: Opening): Promise<State> {
-  return opening.kind === 'sqlite' ? openSqliteState(opening.folder) : openRedisState(opening);
+  const artifacts = opening.artifacts === undefined ? undefined : folderArtifacts(opening.artifacts);
+  return opening.kind === 'sqlite'
+    ? openSqliteState(opening.folder, { artifacts })
+    : openRedisState({ ...opening, artifacts });
 }
 
 export const CHILD_BATCH = 5;

@@ -1,4 +1,5 @@
 import type { Opening } from './child.ts';
+import { describeDoubts } from './doubts-suite.ts';
 import { describeLedger } from './ledger-suite.ts';
 import { describeLocks } from './locks-suite.ts';
 import { describeRuns } from './runs-suite.ts';
@@ -6,6 +7,7 @@ import { describeRuns } from './runs-suite.ts';
 /** What holds for every implementation. `fresh` gives the opening of an empty state. */
 export function describeState(fresh: () => Promise<Opening>): void {
   describeLedger(fresh);
+  describeDoubts(fresh);
   describeRuns(fresh);
   describeLocks(fresh);
 }

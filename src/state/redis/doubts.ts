@@ -35,8 +35,9 @@ for at = 1, #senders, 2 do
 end`;
 
 /**
- * Puts keys in doubt before they are sent. A doubt is kept as `prior at-work`, a digit each, then sender and job, a line
- * each; `*` is no job.
+ * Puts keys in doubt before they are sent. A doubt is kept as `prior at-work`, a digit each, then senders and job, a line
+ * each; `*` is no job. Senders are several, with blanks between, where one has taken the key over from another whose
+ * requests it still waits for.
  *
  * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, a lineage to begin with,
  * then key and id of the delete (`-`: none is deleted, empty: not known) again and again. Gives lineage and value, then of
@@ -66,9 +67,15 @@ for at = 5, #ARGV, 2 do
   else
     local wait = everything
     local prior, atWork, before, owner = string.match(redis.call('HGET', KEYS[1], key) or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
-    if prior and atWork == '1' and before ~= sender then wait = math.max(wait, remaining[before] or 0) end
+    local atWorkBy = sender
+    for other in string.gmatch(atWork == '1' and before or '', '[^ ]+') do
+      if other ~= sender and remaining[other] then
+        wait = math.max(wait, remaining[other])
+        atWorkBy = atWorkBy .. ' ' .. other
+      end
+    end
     local whose = (not owner or owner == job) and job or '*'
-    redis.call('HSET', KEYS[1], key, (prior and '1' or '0') .. '1\\n' .. sender .. '\\n' .. whose)
+    redis.call('HSET', KEYS[1], key, (prior and '1' or '0') .. '1\\n' .. atWorkBy .. '\\n' .. whose)
     answer[#answer + 1] = wait
   end
 end
@@ -81,12 +88,19 @@ ${NOW}
 redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[3])
 return 'written'`;
 
-/** KEYS: doubts, and the lock if there is a fence. ARGV: token, then keys. */
+/** KEYS: doubts, and the lock if there is a fence. ARGV: token, sender, then keys. */
 const WITHDRAW_SCRIPT = `
 ${refuseWithout(2)}
-for at = 2, #ARGV do
-  local prior, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d)%d(.*)$')
-  if prior == '1' then redis.call('HSET', KEYS[1], ARGV[at], '10' .. rest) end
+for at = 3, #ARGV do
+  local prior, atWork, senders, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
+  if prior == '1' then
+    local others = {}
+    for other in string.gmatch(senders, '[^ ]+') do
+      if other ~= ARGV[2] then others[#others + 1] = other end
+    end
+    if #others == 0 then atWork = '0' end
+    redis.call('HSET', KEYS[1], ARGV[at], prior .. atWork .. '\\n' .. table.concat(others, ' ') .. '\\n' .. job)
+  end
   if prior == '0' then redis.call('HDEL', KEYS[1], ARGV[at]) end
 end
 return 'written'`;
@@ -94,8 +108,8 @@ return 'written'`;
 /** KEYS: doubts, senders. ARGV: sender. Its requests are over unless one of its keys may be at work. */
 const END_SCRIPT = `
 for _, doubt in ipairs(redis.call('HVALS', KEYS[1])) do
-  local atWork, sender = string.match(doubt, '^%d(%d)\\n([^\\n]*)')
-  if atWork == '1' and sender == ARGV[1] then return 'kept' end
+  local atWork, senders = string.match(doubt, '^%d(%d)\\n([^\\n]*)')
+  if atWork == '1' and string.find(' ' .. senders .. ' ', ' ' .. ARGV[1] .. ' ', 1, true) then return 'kept' end
 end
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
@@ -128,8 +142,8 @@ export function redisSendingStore(
     async beat(sender, attemptMs) {
       await run(BEAT_SCRIPT, [keys.senders(tag), ...lock], token, sender, LEASE_MS + attemptMs);
     },
-    async withdraw(withdrawn) {
-      await run(WITHDRAW_SCRIPT, [keys.doubts(tag), ...lock], token, ...withdrawn);
+    async withdraw(sender, withdrawn) {
+      await run(WITHDRAW_SCRIPT, [keys.doubts(tag), ...lock], token, sender, ...withdrawn);
     },
     async end(sender) {
       await run(END_SCRIPT, [keys.doubts(tag), keys.senders(tag)], sender);

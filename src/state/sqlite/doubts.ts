@@ -25,7 +25,7 @@ export interface SqliteDoubts {
   beat(target: LedgerTarget, sender: string, attemptMs: number): void;
   /** The sender sends no more. */
   endSender(target: LedgerTarget, sender: string): void;
-  withdraw(target: LedgerTarget, keys: string): void;
+  withdraw(target: LedgerTarget, sender: string, keys: string): void;
   /** Behind the key given, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
   hasDoubts(target: LedgerTarget, sinceRun: string): boolean;
@@ -45,10 +45,16 @@ const LONGEST_MS = 24 * 60 * 60 * 1_000;
 /** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
 const NO_JOB = 0;
 
+/** In a statement: whether this sender is among those of a row. */
+function hasSender(sender: string): string {
+  return `instr(' ' || sender || ' ', ' ' || ${sender} || ' ') > 0`;
+}
+
 /**
  * Keys in doubt, a row each while they are: `begin` writes them before they are sent, outcomes remove them. `prior` rows
- * were in doubt before the present attempt, and stay so unless that is acknowledged. `at_work`: the sender's last request may still
- * be at work at the store; when that ends is known by the sender's last beat.
+ * were in doubt before the present attempt, and stay so unless that is acknowledged. `at_work`: the last requests of the senders may
+ * still be at work at the store; when that ends is known by their last beats. They are several, with blanks between,
+ * where one has taken the key over from another whose requests it still waits for.
  */
 export function createDoubts(
   database: DatabaseSync,
@@ -59,7 +65,9 @@ export function createDoubts(
     `INSERT INTO doubts (target, key, job, sender, at_work, prior)
        SELECT ?, value, ?, ?, 1, 0 FROM json_each(?) WHERE TRUE
      ON CONFLICT DO UPDATE SET job = CASE WHEN job = excluded.job THEN job ELSE ${NO_JOB} END,
-       sender = excluded.sender, at_work = 1, prior = 1`,
+       sender = CASE WHEN at_work = 0 THEN excluded.sender WHEN ${hasSender('excluded.sender')} THEN sender
+         ELSE excluded.sender || ' ' || sender END,
+       at_work = 1, prior = 1`,
   );
   const selectAtWork = database.prepare(
     `SELECT wanted.key AS position, doubts.sender FROM json_each(?) AS wanted
@@ -80,12 +88,18 @@ export function createDoubts(
   );
   const removeSender = database.prepare('DELETE FROM senders WHERE target = ? AND sender = ?');
   const isAtWork = database.prepare(
-    'SELECT 1 FROM doubts WHERE target = ? AND sender = ? AND at_work = 1 LIMIT 1',
+    `SELECT 1 FROM doubts WHERE target = ? AND ${hasSender('?')} AND at_work = 1 LIMIT 1`,
   );
   const listed = 'key IN (SELECT value FROM json_each(?))';
   const remove = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
   const removeNew = database.prepare(`DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${listed}`);
   const notAtWork = database.prepare(`UPDATE doubts SET at_work = 0 WHERE target = ? AND ${listed}`);
+  const leave = database.prepare(
+    `UPDATE doubts SET sender = trim(replace(' ' || sender || ' ', ' ' || ? || ' ', ' ')) WHERE target = ? AND ${listed}`,
+  );
+  const nobodyAtWork = database.prepare(
+    `UPDATE doubts SET at_work = 0 WHERE target = ? AND sender = '' AND ${listed}`,
+  );
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
     `SELECT key FROM doubts WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
@@ -131,14 +145,17 @@ export function createDoubts(
   const waits = (target: number, { sender, keys }: BegunGroup): number[] => {
     const remaining = remainingOf(target);
     const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
+    const over: string[] = [];
     for (const row of selectAtWork.all(keysJson(keys), target)) {
       const position = integer(row['position'], 'doubts.key');
-      if (row['sender'] === sender) continue;
-      waitMs[position] = Math.max(
-        waitMs[position] ?? 0,
-        remaining.get(text(row['sender'], 'doubts.sender')) ?? 0,
-      );
+      const others = text(row['sender'], 'doubts.sender')
+        .split(' ')
+        .filter((other) => other !== sender);
+      const ms = Math.max(0, ...others.map((other) => remaining.get(other) ?? 0));
+      waitMs[position] = Math.max(waitMs[position] ?? 0, ms);
+      if (ms === 0) over.push(keys[position] ?? '');
     }
+    if (over.length > 0) notAtWork.run(target, keysJson(over));
     return waitMs;
   };
   const isOvertaken = (
@@ -187,11 +204,12 @@ export function createDoubts(
       const number = names.findTarget(target) ?? 0;
       if (isAtWork.get(number, sender) === undefined) removeSender.run(number, sender);
     },
-    withdraw(target, keys) {
+    withdraw(target, sender, keys) {
       const number = names.findTarget(target) ?? 0;
       inTransaction(database, () => {
         removeNew.run(number, keys);
-        notAtWork.run(number, keys);
+        leave.run(sender, number, keys);
+        nobodyAtWork.run(number, keys);
       });
     },
     unconfirmedAfter(target, job, after) {

@@ -1,0 +1,300 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/model/operation.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { IN_DOUBT, type OperationResult, type State } from '../../src/state/state.ts';
+import { type Opening, openAs } from './child.ts';
+import { applied, bodyOf, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
+import { collected, twoProcesses } from './two-processes.ts';
+
+/** Attempts that outlast any test: whoever has to wait for one sees that in every case. */
+const ATTEMPT_MS = 3_600_000;
+const NIGHTLY = sampleRun();
+const WEEKLY = sampleRun({ id: 'run-2', job: 'weekly' });
+const REASON = { code: 'connection-lost', message: 'the connection failed' };
+
+function ended(operation: Operation, outcome: Outcome): OperationResult {
+  return { operation, outcome };
+}
+
+function learned(index: number, key: string): Operation {
+  return {
+    kind: 'delete-product',
+    index,
+    key,
+    rows: 0,
+    spans: [],
+    id: null,
+    learn: bodyOf(key, 'hidden'),
+  };
+}
+
+/** What every state promises about keys that are in doubt, and about a state that has lost something. */
+export function describeDoubts(fresh: () => Promise<Opening>): void {
+  const root = mkdtempSync(join(tmpdir(), 'storeferry-doubts-'));
+  let made = 0;
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const artifacts = () => join(root, `${++made}`);
+  const withArtifacts = async (): Promise<Opening> => ({ ...(await fresh()), artifacts: artifacts() });
+
+  describe('keys in doubt', () => {
+    const processes = twoProcesses(withArtifacts);
+    const ledger = () => processes.other.ledger(TARGET);
+    const prints = async (...keys: string[]) =>
+      (await ledger().marks(keys)).map((mark) => mark?.fingerprint ?? null);
+    const begin = async (state: State, run: typeof NIGHTLY, ...operations: Operation[]) => {
+      await using sending = await state.sending({ run, attemptMs: ATTEMPT_MS });
+      return await sending.begin(operations);
+    };
+    const record = (run: typeof NIGHTLY, ...results: OperationResult[]) =>
+      processes.state.runs.record(run, 1, results, results.length);
+    const createRuns = async () => {
+      for (const run of [NIGHTLY, WEEKLY]) await processes.state.runs.create(run);
+    };
+
+    it('are seen by every process and job until the store has acknowledged them', async () => {
+      await createRuns();
+      const shirt = upsert(0, 'shirt');
+      await record(NIGHTLY, applied(shirt, 7));
+      expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
+      const begun = await begin(processes.state, NIGHTLY, shirt, upsert(1, 'hat'));
+      expect(begun).toEqual({ waitMs: [0, 0], overtaken: [false, false] });
+      expect(await prints('shirt', 'hat')).toEqual([IN_DOUBT, null]);
+      expect(await ledger().hasDoubts(WEEKLY)).toBe(true);
+      await record(WEEKLY, applied(shirt, 7), applied(upsert(1, 'hat'), 8));
+      expect(await prints('shirt', 'hat')).toEqual(['print-of-shirt', 'print-of-hat']);
+      expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
+    });
+
+    it('end with what certainly did not arrive, but only as far as this attempt caused the doubt', async () => {
+      await createRuns();
+      const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];
+      await record(NIGHTLY, applied(shirt, 7), applied(hat, 8));
+      await begin(processes.state, NIGHTLY, shirt, hat);
+      await record(NIGHTLY, rejected(shirt), ended(hat, { kind: 'unsent', reason: REASON, inDoubt: true }));
+      expect(await prints('shirt', 'hat')).toEqual(['print-of-shirt', IN_DOUBT]);
+      await begin(processes.state, NIGHTLY, hat);
+      await record(NIGHTLY, rejected(hat));
+      expect(await prints('hat')).toEqual([IN_DOUBT]);
+      await begin(processes.state, NIGHTLY, hat);
+      await record(NIGHTLY, unsent(hat));
+      expect(await prints('hat')).toEqual([IN_DOUBT]);
+      await begin(processes.state, NIGHTLY, hat);
+      await record(NIGHTLY, applied(hat, 8));
+      expect(await prints('hat')).toEqual(['print-of-hat']);
+    });
+
+    it.each<Outcome>([
+      { kind: 'rejected', reason: REASON, inDoubt: true },
+      { kind: 'unsent', reason: REASON, inDoubt: true },
+      { kind: 'unsent', reason: REASON, inDoubt: true, atWork: true },
+    ])('stay where an attempt may have arrived (%j)', async (outcome) => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
+      await begin(processes.state, NIGHTLY, upsert(0, 'shirt'));
+      await record(NIGHTLY, ended(upsert(0, 'shirt'), outcome));
+      expect(await prints('shirt')).toEqual([IN_DOUBT]);
+    });
+
+    it('end, with the mark, when the store says that it holds nothing', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
+      await begin(processes.state, NIGHTLY, upsert(0, 'shirt'));
+      await record(
+        NIGHTLY,
+        ended(upsert(0, 'shirt'), { kind: 'rejected', reason: REASON, inDoubt: true, absent: true }),
+      );
+      expect(await prints('shirt')).toEqual([null]);
+      expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
+      expect(await collected(ledger().keysOf('nightly'))).toEqual([]);
+    });
+
+    it('end with a delete', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
+      await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7));
+      expect(await prints('shirt')).toEqual([IN_DOUBT]);
+      await record(NIGHTLY, applied(deletion(0, 'shirt', 7), null));
+      expect(await prints('shirt')).toEqual([null]);
+      expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
+    });
+
+    it('end when they are withdrawn, except those that were in doubt before', async () => {
+      await createRuns();
+      const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];
+      await record(NIGHTLY, applied(shirt, 7), applied(hat, 8));
+      await begin(processes.other, WEEKLY, hat);
+      await record(WEEKLY, ended(hat, { kind: 'unsent', reason: REASON, inDoubt: true }));
+      await using sending = await processes.state.sending({ run: NIGHTLY, attemptMs: ATTEMPT_MS });
+      await sending.begin([shirt, hat, upsert(2, 'coat')]);
+      await sending.withdraw([shirt, hat, upsert(2, 'coat')]);
+      expect(await prints('shirt', 'hat', 'coat')).toEqual(['print-of-shirt', IN_DOUBT, null]);
+      expect(await collected(ledger().unconfirmed('nightly'))).toEqual([]);
+      await sending.begin([hat]);
+      await record(NIGHTLY, applied(hat, 8));
+      expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
+    });
+
+    it('wait for the requests of a process that is gone, and for those only that may be at work', async () => {
+      await createRuns();
+      const keys = ['at-work', 'answered', 'arrived', 'withdrawn'];
+      const operations = keys.map((key, index) => upsert(index, key));
+      const [atWork, answered, arrived, withdrawn] = operations;
+      if (!atWork || !answered || !arrived || !withdrawn) throw new Error('four operations');
+      {
+        await using gone = await processes.other.sending({ run: NIGHTLY, attemptMs: ATTEMPT_MS });
+        await gone.begin(operations);
+        await record(
+          NIGHTLY,
+          ended(answered, { kind: 'applied', id: 1 }),
+          ended(arrived, { kind: 'unsent', reason: REASON, inDoubt: true }),
+        );
+        await gone.withdraw([withdrawn]);
+      }
+      const { waitMs } = await begin(processes.state, WEEKLY, ...operations, upsert(4, 'new'));
+      expect(waitMs.map((ms) => ms > 0)).toEqual([true, false, false, false, false]);
+      expect(Math.max(...waitMs)).toBeLessThanOrEqual(ATTEMPT_MS + 2_000);
+    });
+
+    it('wait as long when the one who took over is withdrawn or gone as well', async () => {
+      await createRuns();
+      await begin(processes.other, NIGHTLY, upsert(0, 'shirt'));
+      {
+        await using interrupted = await processes.state.sending({ run: NIGHTLY, attemptMs: 1 });
+        await interrupted.begin([upsert(0, 'shirt')]);
+        await interrupted.withdraw([upsert(0, 'shirt')]);
+      }
+      {
+        await using died = await processes.state.sending({ run: NIGHTLY, attemptMs: 1 });
+        const { waitMs } = await died.begin([upsert(0, 'shirt')]);
+        expect(waitMs[0]).toBeGreaterThan(ATTEMPT_MS / 2);
+      }
+      const { waitMs } = await begin(processes.other, WEEKLY, upsert(0, 'shirt'));
+      expect(waitMs[0]).toBeGreaterThan(ATTEMPT_MS / 2);
+    });
+
+    it('do not wait for what the same process has sent itself, and awaits the answer of', async () => {
+      await createRuns();
+      await using sending = await processes.state.sending({ run: NIGHTLY, attemptMs: ATTEMPT_MS });
+      await sending.begin([upsert(0, 'shirt')]);
+      expect(await sending.begin([upsert(0, 'shirt')])).toEqual({ waitMs: [0], overtaken: [false] });
+    });
+
+    it('are not begun for deletes that another job, or another id, has overtaken', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), 8));
+      await record(WEEKLY, applied(upsert(2, 'coat'), 9));
+      const { overtaken } = await begin(
+        ...([processes.state, NIGHTLY] as const),
+        ...[deletion(0, 'shirt', 7), deletion(1, 'hat', 80), deletion(2, 'coat', 9)],
+        ...[deletion(3, 'gone', 10), learned(4, 'coat'), learned(5, 'unheard-of')],
+      );
+      expect(overtaken).toEqual([false, true, true, true, true, false]);
+      expect(await prints('shirt', 'hat', 'coat')).toEqual([IN_DOUBT, 'print-of-hat', 'print-of-coat']);
+    });
+
+    it('are unconfirmed while nothing of them is known but the one job that sent them', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
+      const orphans = range(1_200).map((index) => upsert(index, `orphan-${index}`));
+      await begin(processes.state, NIGHTLY, upsert(0, 'shirt'), ...orphans);
+      await begin(processes.state, WEEKLY, upsert(0, 'of-weekly'), upsert(5, 'orphan-5'));
+      const found = await collected(ledger().unconfirmed('nightly'));
+      expect(found.sort()).toEqual(
+        orphans
+          .map(({ key }) => key)
+          .filter((key) => key !== 'orphan-5')
+          .sort(),
+      );
+      expect(await collected(ledger().unconfirmed('weekly'))).toEqual(['of-weekly']);
+      expect(await collected(ledger().unconfirmed('another'))).toEqual([]);
+      await record(WEEKLY, applied(upsert(0, 'of-weekly'), 9));
+      expect(await collected(ledger().unconfirmed('weekly'))).toEqual([]);
+    });
+  });
+
+  describe('a state and its witness', () => {
+    const open = (opening: Opening, folder: string) => openAs({ ...opening, artifacts: folder });
+    const send = async (state: State, key: string) => {
+      await state.runs.create(NIGHTLY).catch(() => {});
+      await using sending = await state.sending({ run: NIGHTLY, attemptMs: ATTEMPT_MS });
+      const operation = upsert(0, key, { memo: `memo-of-${key}` });
+      await sending.begin([operation]);
+      await state.runs.record(NIGHTLY, 1, [applied(operation, 7)], 1);
+    };
+
+    it('agree as long as nothing is lost, whoever asks', async () => {
+      const opening = await withArtifacts();
+      await using state = await openAs(opening);
+      await using other = await openAs(opening);
+      expect(await state.ledger(TARGET).reconcile()).toBeNull();
+      await send(state, 'shirt');
+      await send(other, 'hat');
+      for (const asked of [state, other]) expect(await asked.ledger(TARGET).reconcile()).toBeNull();
+      expect(await state.ledger({ ...TARGET, storeId: '//other.example' }).reconcile()).toBeNull();
+      expect((await state.ledger(TARGET).marks(['shirt']))[0]?.fingerprint).toBe('print-of-shirt');
+    });
+
+    it('differ when the witness has seen more: all is in doubt, said once, and waits', async () => {
+      const opening = await fresh();
+      const folder = artifacts();
+      await using state = await open(opening, folder);
+      await send(state, 'shirt');
+      await advanceWitness(folder);
+      await using later = await open(opening, folder);
+      const ledger = later.ledger(TARGET);
+      expect(await ledger.reconcile()).toEqual({ kind: 'behind', keys: 1 });
+      expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: IN_DOUBT, id: 7, job: 'nightly' }]);
+      expect(await ledger.hasDoubts(NIGHTLY)).toBe(true);
+      expect(await ledger.reconcile()).toBeNull();
+      expect(await state.ledger(TARGET).reconcile()).toBeNull();
+      await later.runs.create(WEEKLY);
+      await using sending = await later.sending({ run: WEEKLY, attemptMs: ATTEMPT_MS });
+      const { waitMs } = await sending.begin([upsert(0, 'shirt'), upsert(1, 'unheard-of')]);
+      expect(waitMs.every((ms) => ms > 0)).toBe(true);
+      await later.runs.record(WEEKLY, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+      expect((await ledger.marks(['shirt']))[0]?.fingerprint).toBe('print-of-shirt');
+      expect(await ledger.reconcile()).toBeNull();
+    });
+
+    it('differ when the state is another one', async () => {
+      const folder = artifacts();
+      {
+        await using lost = await open(await fresh(), folder);
+        await send(lost, 'shirt');
+      }
+      await using state = await open(await fresh(), folder);
+      expect(await state.ledger(TARGET).reconcile()).toEqual({ kind: 'lost', keys: 0 });
+      expect(await state.ledger(TARGET).reconcile()).toBeNull();
+      await send(state, 'hat');
+      expect(await state.ledger(TARGET).reconcile()).toBeNull();
+    });
+
+    it('differ when the witness is gone', async () => {
+      const opening = await fresh();
+      {
+        await using state = await open(opening, artifacts());
+        await send(state, 'shirt');
+      }
+      await using state = await open(opening, artifacts());
+      const ledger = state.ledger(TARGET);
+      expect(await ledger.reconcile()).toEqual({ kind: 'unwitnessed', keys: 1 });
+      expect((await ledger.marks(['shirt']))[0]?.fingerprint).toBe(IN_DOUBT);
+      expect(await ledger.reconcile()).toBeNull();
+    });
+  });
+}
+
+/** As if a group had been sent that the state knows nothing of. */
+async function advanceWitness(folder: string): Promise<void> {
+  const sent = folderArtifacts(folder).run('sent');
+  for (const name of await sent.list()) {
+    const witness: { serial: { value: number } } = JSON.parse(await text(await sent.read(name)));
+    witness.serial.value += 1;
+    await sent.write(name, [JSON.stringify(witness)]);
+  }
+}
