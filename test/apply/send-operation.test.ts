@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { sendOperation, type WritingStorefront } from '../../src/apply/send-operation.ts';
+import type { DeleteProduct } from '../../src/model/operation.ts';
+import type { Outcome } from '../../src/model/outcome.ts';
+import { contact, deletion, product } from './setup.ts';
+
+const OPTIONS = { signal: new AbortController().signal };
+const DONE: Outcome = { kind: 'applied', id: null };
+
+/** A store that answers upserts so, and notes what it was sent. */
+function storefront(upserted: Outcome = { kind: 'applied', id: 7 }) {
+  const sent: string[] = [];
+  const writing: WritingStorefront = {
+    async upsertProduct({ url, body }) {
+      sent.push(`upsert ${url} ${body}`);
+      return upserted;
+    },
+    async updateContact(id) {
+      sent.push(`contact ${id}`);
+      return { kind: 'applied', id: 3 };
+    },
+    async deleteProduct(id) {
+      sent.push(`delete ${id}`);
+      return DONE;
+    },
+  };
+  return { sent, writing };
+}
+
+const learning = (more: Partial<DeleteProduct> = {}): DeleteProduct => ({
+  ...deletion(7),
+  key: 'mug',
+  id: null,
+  learn: '{"url":"mug"}',
+  ...more,
+});
+
+describe('sending an operation', () => {
+  it('is one request for an upsert, a contact and a delete by a proven id', async () => {
+    const { sent, writing } = storefront();
+    const mug = product(1, { key: 'mug', body: '{}' });
+    expect(await sendOperation(writing, mug, OPTIONS)).toEqual({ kind: 'applied', id: 7 });
+    expect(await sendOperation(writing, contact(3), OPTIONS)).toEqual({ kind: 'applied', id: 3 });
+    expect(await sendOperation(writing, deletion(9), OPTIONS)).toEqual(DONE);
+    expect(sent).toEqual(['upsert mug {}', 'contact 3', 'delete 9']);
+  });
+
+  it('learns the id that is not known, then deletes by it', async () => {
+    const { sent, writing } = storefront();
+    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(DONE);
+    expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 7']);
+  });
+
+  it('deletes by an id that was answered once only when it is answered again', async () => {
+    const { sent, writing } = storefront();
+    expect(await sendOperation(writing, learning({ id: 7 }), OPTIONS)).toEqual(DONE);
+    expect(sent).toContain('delete 7');
+  });
+
+  it.each<[string, Outcome, Partial<DeleteProduct>]>([
+    ['the store answers another id than before', { kind: 'applied', id: 8 }, { id: 7 }],
+    ['the store answers no id', { kind: 'applied', id: null }, {}],
+  ])('deletes nothing, and says so, when %s', async (_, answer, more) => {
+    const { sent, writing } = storefront(answer);
+    const outcome = await sendOperation(writing, learning(more), OPTIONS);
+    expect(outcome).toMatchObject({ kind: 'rejected', reason: { code: 'unknown-id' }, inDoubt: true });
+    expect(sent).toEqual(['upsert mug {"url":"mug"}']);
+  });
+
+  it.each<Outcome>([
+    { kind: 'rejected', reason: { code: 'store-422', message: 'no' } },
+    { kind: 'unsent', reason: { code: 'timeout', message: 'no answer' }, inDoubt: true, atWork: true },
+  ])('deletes nothing when the request to learn the id has failed (%j)', async (answer) => {
+    const { sent, writing } = storefront(answer);
+    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(answer);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('deletes nothing without an id and a way to learn it', async () => {
+    const { sent, writing } = storefront();
+    const outcome = await sendOperation(writing, { ...deletion(1), id: null }, OPTIONS);
+    expect(outcome).toMatchObject({ kind: 'rejected', reason: { code: 'unknown-id' } });
+    expect(sent).toEqual([]);
+  });
+});

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LEASE_MS } from '../../src/state/sender-time.ts';
+import { openSending, type SendingStore } from '../../src/state/sending.ts';
+import { WitnessFile } from '../../src/state/witness.ts';
+import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
+import { deletion, sampleRun, upsert } from './samples.ts';
+
+const SERIAL = { lineage: 'l', value: 3 };
+
+/** A store of doubts that notes what it was asked; beats fail while `broken`. */
+function noting() {
+  const asked: string[] = [];
+  let broken = false;
+  const store: SendingStore = {
+    async begin({ keys, deletes }) {
+      asked.push(`begin ${keys} ${JSON.stringify(deletes)}`);
+      return { waitMs: keys.map(() => 0), overtaken: keys.map(() => false), serial: SERIAL };
+    },
+    async beat() {
+      asked.push('beat');
+      if (broken) throw new Error('the disk is full');
+    },
+    async withdraw(_, keys) {
+      asked.push(`withdraw ${keys}`);
+    },
+    async end() {
+      asked.push('end');
+    },
+  };
+  return {
+    asked,
+    store,
+    break: (now: boolean) => {
+      broken = now;
+    },
+  };
+}
+
+describe('sending', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const open = (store: SendingStore, witness?: WitnessFile) =>
+    openSending({ run: sampleRun(), attemptMs: 1_000 }, store, witness, 'sender');
+
+  it('is permitted at once while the last written beat is young', async () => {
+    const { asked, store } = noting();
+    await using sending = await open(store);
+    expect(asked).toEqual(['beat']);
+    expect(sending.permit()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+    expect(sending.permit()).toBeUndefined();
+  });
+
+  it('waits for a beat after the process was stopped', async () => {
+    const { asked, store } = noting();
+    await using sending = await open(store);
+    vi.setSystemTime(Date.now());
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + LEASE_MS);
+    const permit = sending.permit();
+    expect(permit).toBeInstanceOf(Promise);
+    await permit;
+    expect(asked).toEqual(['beat', 'beat']);
+    vi.restoreAllMocks();
+  });
+
+  it('is refused when the beat cannot be written', async () => {
+    const noted = noting();
+    await using sending = await open(noted.store);
+    noted.break(true);
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
+    expect(sending.permit()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(sending.permit()).rejects.toThrow('the disk is full');
+    noted.break(false);
+    await sending.permit();
+    expect(sending.permit()).toBeUndefined();
+  });
+
+  it('puts keys in doubt in the state before the witness, and says which deletes are among them', async () => {
+    const noted = noting();
+    const folder = new MemoryRunFolder();
+    const write = folder.write.bind(folder);
+    folder.write = async (...args) => {
+      noted.asked.push('witness');
+      return await write(...args);
+    };
+    {
+      await using sending = await open(noted.store, new WitnessFile(folder, 'tag', 'process'));
+      const operations = [upsert(0, 'shirt'), deletion(1, 'hat', 7)];
+      const begun = await sending.begin(operations);
+      expect(begun).toEqual({ waitMs: [0, 0], overtaken: [false, false] });
+      await sending.withdraw(operations);
+    }
+    expect(noted.asked).toEqual([
+      'beat',
+      'begin shirt,hat [{"position":1,"id":7}]',
+      'witness',
+      'withdraw shirt,hat',
+      'end',
+    ]);
+    const [witness] = await new WitnessFile(folder, 'tag', 'another').all();
+    expect(witness).toMatchObject({ serial: SERIAL, lastsMs: LEASE_MS + 1_000 });
+  });
+});
