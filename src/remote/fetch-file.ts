@@ -1,4 +1,5 @@
 import { connectionFailure } from './connection-failure.ts';
+import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './deadlines.ts';
 import type { FoundFile, RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
 import { type Patience, retrying } from './retrying.ts';
@@ -12,6 +13,8 @@ export interface FetchOptions {
   readonly limitBytes?: number;
   readonly patience?: Patience | undefined;
   readonly onProgress?: (bytes: number) => void;
+  /** How slowly it may come. */
+  readonly deadlines?: RemoteDeadlines;
 }
 
 /** A remote file, whole, on this machine until it is disposed of. */
@@ -34,15 +37,29 @@ export class TooLarge extends RemoteFailure {
 export async function fetchFile(
   client: RemoteClient,
   file: FoundFile,
-  { signal, unless = null, limitBytes = Number.POSITIVE_INFINITY, patience, onProgress }: FetchOptions,
+  {
+    signal,
+    unless = null,
+    limitBytes = Number.POSITIVE_INFINITY,
+    patience,
+    onProgress,
+    deadlines = REMOTE_DEADLINES,
+  }: FetchOptions,
 ): Promise<Fetched | undefined> {
   const spool = await openSpool();
   const attempt = async (): Promise<Fetched | undefined> => {
-    const got = await client.get(file, { signal, unless });
+    const slow = new AbortController();
+    const got = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
+    using pace = watchPace(deadlines, (failure) => {
+      // What waits for a request over SFTP is ended by the signal only.
+      slow.abort(failure);
+      content.destroy(failure);
+    });
     const inspect = (bytes: number) => {
       if (bytes > limitBytes || (size ?? 0) > limitBytes) throw new TooLarge();
+      pace.came(bytes);
       onProgress?.(bytes);
     };
     try {
@@ -50,6 +67,7 @@ export async function fetchFile(
     } catch (error) {
       content.destroy();
       signal.throwIfAborted();
+      slow.signal.throwIfAborted();
       throw connectionFailure(error);
     }
     if (size !== null && size !== spool.size) {

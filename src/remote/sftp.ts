@@ -20,6 +20,8 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     try {
       return await action(sftpCalls(sftp, AbortSignal.any([signal, closed])));
     } catch (error) {
+      // A connection on which an answer is missing is not used again.
+      if (signal.aborted) connection.drop();
       signal.throwIfAborted();
       if (closed.aborted) throw new RemoteFailure('passing', 'the connection was lost', { cause: error });
       throw sftpFailure(error);
@@ -46,6 +48,8 @@ export function sftpClient(at: SftpAddress): RemoteClient {
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
+        // What is called off while it is read has requests on their way that nobody waits for.
+        signal.addEventListener('abort', () => connection?.drop(), { once: true });
         const content = sftpReadable({ calls, path, before: attributes });
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
       }),

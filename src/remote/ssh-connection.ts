@@ -9,13 +9,18 @@ import { errorCode, RemoteFailure } from './remote-failure.ts';
 const CONNECT_MS = 10_000;
 const READY_MS = 20_000;
 const KEEP_ALIVE_MS = 10_000;
+/** How long a server may take to close its side. */
+const GOODBYE_MS = 1_000;
 
 /** A connection to an SSH server whose key was checked, with SFTP spoken on it. */
 export interface SshConnection {
   readonly sftp: SFTPWrapper;
   /** Whether it can no longer be used. */
   readonly closed: AbortSignal;
+  /** Says goodbye, and closes it whether or not the server does. */
   close(): void;
+  /** Closes it at once. */
+  drop(): void;
 }
 
 /** Connects, checks the server's key and logs in. RemoteFailure, or the signal's reason. */
@@ -53,7 +58,19 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
         },
       });
     });
-    return { sftp, closed: lost.signal, close: () => client.end() };
+    return {
+      sftp,
+      closed: lost.signal,
+      close() {
+        client.end();
+        const timer = setTimeout(() => client.destroy(), GOODBYE_MS);
+        client.once('close', () => clearTimeout(timer));
+      },
+      drop() {
+        lost.abort();
+        client.destroy();
+      },
+    };
   } catch (error) {
     client.destroy();
     // The client has not taken it over when it cannot read the private key.

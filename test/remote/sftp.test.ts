@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Server, utils } from 'ssh2';
+import { Server } from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SftpAddress } from '../../src/model/remote-address.ts';
 import { sftpClient } from '../../src/remote/sftp.ts';
+import { makeHostKey } from '../support/host-key.ts';
 import { describeWithSshd, type Sshd, startSshd } from '../support/sshd.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
 
@@ -187,7 +188,7 @@ describeWithSshd('a file on an SSH server', () => {
   });
 
   it.each(['password', 'keyboard-interactive'])('lets in by %s', async (method) => {
-    const { private: key, public: publicKey } = utils.generateKeyPairSync('ed25519');
+    const { key, fingerprint } = makeHostKey();
     const server = new Server({ hostKeys: [key] }, (client) => {
       client.on('error', () => undefined);
       client.on('authentication', (context) => {
@@ -205,12 +206,9 @@ describeWithSshd('a file on an SSH server', () => {
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     const { port } = address;
-    const parsed = utils.parseKey(publicKey);
-    if (parsed instanceof Error) throw parsed;
-    const { fingerprintOf } = await import('../../src/remote/ssh-connection.ts');
     const at = addressOf('a.csv', {
       port,
-      hostKeys: [fingerprintOf(parsed.getPublicSSH())],
+      hostKeys: [fingerprint],
       privateKey: null,
     });
     expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/gives no SFTP/);

@@ -1,0 +1,114 @@
+import type { Got, RemoteClient } from './remote-client.ts';
+import { RemoteFailure } from './remote-failure.ts';
+
+/** How long a server may take. */
+export interface RemoteDeadlines {
+  /** Until it has listed files, or begins to give one, redirects and interim answers included. */
+  readonly answerMs: number;
+  /** In each such span of a download at least `windowBytes` must come. */
+  readonly windowMs: number;
+  readonly windowBytes: number;
+  /** For one file, however fast it comes. */
+  readonly wholeMs: number;
+}
+
+export const REMOTE_DEADLINES: RemoteDeadlines = {
+  answerMs: 120_000,
+  windowMs: 60_000,
+  windowBytes: 60 * 1024,
+  wholeMs: 6 * 60 * 60_000,
+};
+
+/** The same client with a deadline on every call; a call that is late fails in a way that may pass. */
+export function withDeadlines(
+  client: RemoteClient,
+  deadlines: RemoteDeadlines = REMOTE_DEADLINES,
+): RemoteClient {
+  const { answerMs, windowMs, windowBytes } = deadlines;
+  return {
+    find: (signal) => within(answerMs, signal, (bounded) => client.find(bounded)),
+    get(file, options) {
+      const get = (bounded: AbortSignal) => client.get(file, { ...options, signal: bounded });
+      return within(answerMs, options.signal, get, discard);
+    },
+    put(upload, options) {
+      const sendingMs = (upload.size / windowBytes) * windowMs;
+      const put = (bounded: AbortSignal) => client.put(upload, { ...options, signal: bounded });
+      return within(answerMs + sendingMs, options.signal, put);
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * What the action gives within the time, whether or not it minds the signal that it is given. `discard` gets what comes too
+ * late. Rejects with the signal's reason, or a RemoteFailure.
+ */
+async function within<T>(
+  ms: number,
+  signal: AbortSignal,
+  action: (signal: AbortSignal) => Promise<T>,
+  discard: (late: T) => void = () => undefined,
+): Promise<T> {
+  signal.throwIfAborted();
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ms);
+  const over = Promise.withResolvers<never>();
+  const bounded = AbortSignal.any([signal, late.signal]);
+  const end = () => over.reject(signal.aborted ? signal.reason : tooLate());
+  bounded.addEventListener('abort', end, { once: true });
+  const acting = action(bounded);
+  try {
+    return await Promise.race([acting, over.promise]);
+  } catch (error) {
+    acting.then(discard, () => undefined);
+    signal.throwIfAborted();
+    throw late.signal.aborted ? tooLate() : error;
+  } finally {
+    clearTimeout(timer);
+    bounded.removeEventListener('abort', end);
+  }
+}
+
+function discard(got: Got): void {
+  if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
+}
+
+function tooLate(): RemoteFailure {
+  return new RemoteFailure('passing', 'the server does not answer in time');
+}
+
+/** A download that is under way. */
+export interface PaceWatch extends Disposable {
+  /** So many bytes have come in all. */
+  came(bytes: number): void;
+}
+
+/** Calls `onSlow`, once, when too little of a download comes in a while, or it takes too long. */
+export function watchPace(
+  { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
+  onSlow: (failure: RemoteFailure) => void,
+): PaceWatch {
+  let now = 0;
+  let before = 0;
+  const slow = (message: string) => {
+    stop();
+    onSlow(new RemoteFailure('passing', message));
+  };
+  const window = setInterval(() => {
+    const came = now - before;
+    before = now;
+    if (came < windowBytes) slow(`it comes too slowly: ${came} bytes in ${windowMs / 1000} s`);
+  }, windowMs);
+  const whole = setTimeout(() => slow(`it has not come within ${wholeMs / 3_600_000} hours`), wholeMs);
+  const stop = () => {
+    clearInterval(window);
+    clearTimeout(whole);
+  };
+  return {
+    came(bytes) {
+      now = bytes;
+    },
+    [Symbol.dispose]: stop,
+  };
+}
