@@ -1,6 +1,7 @@
 import type { Plan } from '../model/plan.ts';
 import type { RunFacts } from './summary-text.ts';
 import { unsentWord } from './wording/totals-words.ts';
+import { newWord } from './wording/words.ts';
 
 /** What becomes of a record, one way or another. */
 export type OutcomeKind =
@@ -73,7 +74,7 @@ function toCome({ counts, resource }: Plan): OutcomeFigures[] {
   return [
     {
       kind: 'new',
-      label: isProducts ? 'new' : 'not sent before',
+      label: newWord(resource),
       ...counts.new,
       meaning: isProducts ? 'not sent before: would be created' : 'would be updated',
     },

@@ -12,7 +12,7 @@ import { formatChange } from './wording/changes.ts';
 import { formatNumber, moveFieldWords } from './wording/move-words.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable, shortened } from './wording/printable.ts';
-import { counted, grouped } from './wording/words.ts';
+import { counted, grouped, newWord } from './wording/words.ts';
 
 /** What a plan's text needs to know besides the plan. */
 export interface PlanTextOptions extends PageOptions {
@@ -62,12 +62,8 @@ function sayCounts(page: Page, { counts, resource, examples, mode }: Plan): void
       : [];
   const removed: [string, string, string][] =
     mode === 'mirror' ? [['removed', grouped(counts.removed), firstOf(examples.removed)]] : [];
-  const firstNew =
-    resource === 'contacts' && examples.new.length > 0
-      ? `not sent before; ${firstOf(examples.new)}`
-      : firstOf(examples.new);
   page.figures([
-    ['new', grouped(counts.new.records), firstNew],
+    [newWord(resource), grouped(counts.new.records), firstOf(examples.new)],
     ['changed', grouped(counts.changed.records), firstOf(examples.changed)],
     ...resent,
     ['unchanged', grouped(counts.unchanged.records), ''],

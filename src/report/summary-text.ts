@@ -18,7 +18,7 @@ import { Page, type PageOptions } from './wording/page.ts';
 import { printable } from './wording/printable.ts';
 import { statusTone, statusWords } from './wording/status-words.ts';
 import { unsentWord } from './wording/totals-words.ts';
-import { counted, grouped, listed } from './wording/words.ts';
+import { counted, grouped, listed, newWord } from './wording/words.ts';
 
 /** Everything that is told about a run that has ended, or is under way. */
 export interface RunFacts {
@@ -113,10 +113,10 @@ function figuresOf({ run, totals }: RunFacts, plan: Plan): [string, string, stri
   ];
 }
 
-function plannedNote({ counts }: Plan): string {
+function plannedNote({ counts, resource }: Plan): string {
   const resent = counts.resent.records > 0 ? [`${grouped(counts.resent.records)} resent`] : [];
   const parts = [
-    `${grouped(counts.new.records)} new`,
+    `${grouped(counts.new.records)} ${newWord(resource)}`,
     `${grouped(counts.changed.records)} changed`,
     ...resent,
   ];

@@ -172,6 +172,74 @@ describe('init by flags', () => {
     expect(job).toMatch(/^ {2}id: Contact no /m);
   });
 
+  it.each([
+    [
+      'Customer ID,E-mail,Name\n4711,ada@example.com,Ada\n',
+      [],
+      /^ {2}match: E-mail .*\n {2}id: Customer ID /m,
+    ],
+    [
+      'Nr;Kontakt;Kunde\n4711;ada@example.com;Ada\n',
+      [],
+      /^ {2}match: Kontakt .*\n {2}field: email .*\n {2}id: Nr /m,
+    ],
+    [
+      'id,E-Mail,Second e-mail\n4711,ada@example.com,a@example.com\n',
+      [],
+      /^ {2}match: E-Mail .*\n {2}id: id /m,
+    ],
+    ['id,E-mail,Name\n4711,ada@example.com,Ada\n', ['--crosswalk-match', 'E-mail'], /^ {2}match: E-mail /m],
+    ['id,E-mail,Name\n4711,ada@example.com,Ada\n', ['--crosswalk-match', 'email'], /^ {2}match: E-mail /m],
+    [
+      'id,Mail address,Name\n4711,ada@example.com,Ada\n',
+      ['--crosswalk-match', 'mail address'],
+      /^ {2}match: Mail address .*\n {2}field: email /m,
+    ],
+    ['id,Name\n4711,Ada Byron\n', ['--crosswalk-match', 'Name'], /^ {2}match: name /m],
+  ] as const)(
+    'finds the columns of the crosswalk %j, and its contact by them',
+    async (ids, flags, expected) => {
+      await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });
+      const made = await crm.storeferry(
+        ...[
+          'init',
+          '--sandbox',
+          '--source',
+          join(crm.dir, 'crm.csv'),
+          '--yes',
+          '--mapping',
+          'hubspot-contacts',
+        ],
+        ...['--crosswalk', join(crm.dir, 'ids.csv'), ...flags],
+      );
+      expect(made.stdout).toMatch(/not sent before +1 /);
+      expect(made.code).toBe(0);
+      expect(await readFile(join(crm.dir, 'jobs/hubspot-contacts.yaml'), 'utf8')).toMatch(expected);
+      expect((await crm.storeferry('check')).stdout).toContain('All is well.');
+    },
+  );
+
+  it.each([
+    ['id,Name\n4711,Ada Byron\n', [], 'Give --crosswalk-match with one of Name'],
+    ['id,Email,Name\n4711,yes,Ada Byron\n', ['--crosswalk-match', 'Telephone'], 'it has id, Email, Name'],
+    ['id,A,B\n4711,ada@example.com,b@example.com\n', [], 'Give --crosswalk-match with one of A, B'],
+    ['Age,Shoe size,E-mail\n36,41,ada@example.com\n', [], 'Give --crosswalk-id with one of Age, Shoe size'],
+    ['id,Newsletter,Town\n4711,yes,Ely\n', [], 'it needs a column of e-mail addresses'],
+  ] as const)('refuses to guess from the crosswalk %j', async (ids, flags, expected) => {
+    await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });
+    const { terminal, err } = memoryTerminal();
+    const code = await runCommandLine(
+      [
+        ...['-C', crm.dir, 'init', '--sandbox', '--source', join(crm.dir, 'crm.csv'), '--yes'],
+        ...['--mapping', 'hubspot-contacts', '--crosswalk', join(crm.dir, 'ids.csv'), ...flags],
+      ],
+      terminal,
+    );
+    expect(err()).toContain(expected);
+    expect(code).toBe(2);
+    expect(existsSync(join(crm.dir, 'jobs'))).toBe(false);
+  });
+
   it('begins a mapping of one’s own that plans as soon as its columns are known', async () => {
     await using shop = await folder({ 'list.csv': 'Article,Name,Price,Colour of it\nA-1,Mug,9.90,blue\n' });
     const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];

@@ -100,7 +100,7 @@ describe('an import job', () => {
       "1:1 contacts are updated by id, and the mapping 'people' maps none; give a crosswalk",
     ]);
     expect(problems(`${CONTACT_JOB}crosswalk: { path: ids.csv, match: phone }\n`)).toEqual([
-      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name); the crosswalk's column has to bear the name of the field",
+      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name); where the crosswalk's column is called otherwise than the field, say field: email beside match",
     ]);
   });
 

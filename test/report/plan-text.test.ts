@@ -21,7 +21,7 @@ describe('a plan for people', () => {
     expect(lines).toContain('511 products');
     expect(lines).toContain('new 10 first: aurora (line 12)');
     const contacts = linesOf(textOf({ resource: 'contacts' }));
-    expect(contacts).toContain('new 10 not sent before; first: aurora (line 12)');
+    expect(contacts).toContain('not sent before 10 first: aurora (line 12)');
     expect(lines).toContain('changed 2 first: lamp (line 3)');
     expect(lines).toContain('unchanged 498');
     expect(lines).toContain('rejected 1 in 2 rows');

@@ -1,22 +1,39 @@
 import { isAbsolute, relative, sep } from 'node:path';
+import { matchableFields } from '../../config/job/crosswalk-field.ts';
 import type { ContactMappingSpec } from '../../config/mapping/mapping-spec.ts';
-import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
-import { lookAtSource, type SourceLook } from '../../run/look/look-at-source.ts';
+import { loosened } from '../../model/loosened.ts';
+import { lookAtSource } from '../../run/look/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
+import {
+  type CrosswalkColumn,
+  columnCalled,
+  columnsOf,
+  emailColumn,
+  idColumn,
+  isEmailColumn,
+} from './crosswalk-columns.ts';
 import type { Asking } from './init-options.ts';
 
 /** The file that joins the ids of the store with what the source knows; undefined when there is none yet. */
 export interface CrosswalkAnswer {
   readonly path: string;
   readonly match: string;
+  /** The field that the column is compared with, where it is called otherwise. */
+  readonly field: string | undefined;
   readonly id: string;
   /** Whether the file is there. */
   readonly there: boolean;
 }
 
 /** The name of a crosswalk that is yet to be made. */
-const TO_COME: CrosswalkAnswer = { path: 'contact-ids.csv', match: 'email', id: 'id', there: false };
+const TO_COME: CrosswalkAnswer = {
+  path: 'contact-ids.csv',
+  match: 'email',
+  field: undefined,
+  id: 'id',
+  there: false,
+};
 
 /**
  * Asks for the crosswalk of contacts, and for its columns. Undefined where the mapping takes the store's ids from the
@@ -27,7 +44,7 @@ export async function askCrosswalk(
   contact: ContactMappingSpec['contact'] | undefined,
 ): Promise<CrosswalkAnswer | undefined> {
   const { options, prompter } = asking;
-  const fields = contact === undefined ? ['email'] : fieldsOf(contact);
+  const fields = contact === undefined ? ['email'] : matchableFields(contact);
   const idMapped = contact?.id !== undefined;
   if (options.crosswalk === undefined) {
     const has = await prompter?.choose(
@@ -72,76 +89,96 @@ async function readCrosswalk(asking: Asking, fields: readonly string[]): Promise
   const file = await askPath(asking, asking.options.crosswalk, 'The crosswalk (CSV):');
   const look = await lookAtSource(file);
   asking.say(describeLook(look, file));
-  const match = await askMatch(asking, look, fields);
-  const id = await askId(asking, look, match);
+  const columns = columnsOf(look);
+  const { match, field } = await askMatch(asking, columns, fields);
+  const id = await askId(asking, columns, match);
   const inside = relative(asking.dir, file);
   const path = inside.startsWith('..') || isAbsolute(inside) ? file : inside;
-  return { path: path.split(sep).join('/'), match, id, there: true };
-}
-
-function fieldsOf(contact: ContactMappingSpec['contact']): string[] {
-  const fields = CONTACT_TEXT_FIELDS.filter((field) => contact[field] !== undefined);
-  return [...fields, ...Object.keys(contact.match ?? {})];
+  return { path: path.split(sep).join('/'), match, field, id, there: true };
 }
 
 function preferred(fields: readonly string[]): string {
   return fields.includes('email') ? 'email' : (fields[0] ?? 'email');
 }
 
-/** A column that is called as a field of the contact, since it is compared with that. */
-async function askMatch({ options, prompter }: Asking, look: SourceLook, fields: readonly string[]) {
-  const shared = fields.filter((field) => columnOf(look, field) !== undefined);
-  const [only] = shared;
+/** The column that finds a contact, and the field it is compared with. A column of names is never chosen unasked. */
+async function askMatch(
+  { options, prompter }: Asking,
+  columns: readonly CrosswalkColumn[],
+  fields: readonly string[],
+): Promise<Match> {
+  const emails = fields.includes('email') ? emailColumn(columns) : undefined;
   if (options.crosswalkMatch !== undefined) {
-    if (shared.includes(options.crosswalkMatch)) return options.crosswalkMatch;
-    throw new UsageError(`--crosswalk-match ${options.crosswalkMatch}: ${whyNotShared(look, fields)}`);
-  }
-  if (only === undefined) {
-    throw new UsageError(`The crosswalk cannot be matched: ${whyNotShared(look, fields)}`, {
-      hint: `Name the column to match ${preferred(fields)} in its first line.`,
-    });
-  }
-  if (shared.length === 1 || prompter === null) return preferred(shared);
-  return await prompter.choose(
-    'Which of its columns finds a contact?',
-    shared.map((value) => ({ value, name: value })),
-    preferred(shared),
-  );
-}
-
-function whyNotShared({ header }: SourceLook, fields: readonly string[]): string {
-  return `it needs a column called as one of the fields that the mapping fills (${fields.join(', ')}), and has ${header.join(', ')}.`;
-}
-
-function columnOf({ header }: SourceLook, name: string): string | undefined {
-  return header.find((text) => text.trim().toLowerCase() === name.toLowerCase());
-}
-
-/** The column with the ids: the one of that name, or one that holds whole numbers only. */
-async function askId({ options, prompter }: Asking, look: SourceLook, match: string): Promise<string> {
-  if (options.crosswalkId !== undefined) {
-    const found = columnOf(look, options.crosswalkId);
-    if (found !== undefined) return found.trim();
+    const found =
+      columnCalled(columns, options.crosswalkMatch) ??
+      (loosened(options.crosswalkMatch) === 'email' ? emails : undefined);
+    const match = found && matchBy(found, fields);
+    if (match !== undefined) return match;
     throw new UsageError(
-      `The crosswalk has no column '${options.crosswalkId}'; it has ${look.header.join(', ')}.`,
+      found === undefined
+        ? `--crosswalk-match: the crosswalk has no column '${options.crosswalkMatch}'; it has ${named(columns)}.`
+        : `--crosswalk-match: the column '${found.header}' holds no e-mail addresses, and is called as none of the fields that the mapping fills (${fields.join(', ')}).`,
     );
   }
-  const numbers = look.header.filter(
-    (text, column) =>
-      text.trim().toLowerCase() !== match.toLowerCase() &&
-      look.rows.length > 0 &&
-      look.rows.every(({ cells }) => /^\d*$/.test((cells[column] ?? '').trim())),
+  const match = emails && matchBy(emails, fields);
+  if (match !== undefined) return match;
+  const usable = columns.filter((column) => matchBy(column, fields) !== undefined);
+  if (usable.length === 0) {
+    throw new UsageError(
+      `The crosswalk cannot be matched: it needs a column of e-mail addresses, or one called as a field that the mapping fills (${fields.join(', ')}), and has ${named(columns)}.`,
+      { hint: `Name the column to match ${preferred(fields)} in its first line.` },
+    );
+  }
+  if (prompter === null) {
+    throw new UsageError('No column of the crosswalk surely holds the e-mail that finds a contact.', {
+      hint: `Give --crosswalk-match with one of ${named(usable)}; a name is no good match, since two people may share it.`,
+    });
+  }
+  const chosen = await prompter.choose(
+    'Which of its columns finds a contact? (two people may share a name)',
+    usable.map(({ header }) => ({ value: header, name: header })),
   );
-  const likely = columnOf(look, 'id') ?? numbers[0];
-  if (likely !== undefined && (prompter === null || numbers.length <= 1)) return likely.trim();
+  const column = columnCalled(columns, chosen);
+  return (column && matchBy(column, fields)) ?? { match: chosen, field: undefined };
+}
+
+type Match = Pick<CrosswalkAnswer, 'match' | 'field'>;
+
+/** A column as what finds contacts; undefined where no field goes with it. */
+function matchBy(column: CrosswalkColumn, fields: readonly string[]): Match | undefined {
+  const { header } = column;
+  const alike = fields.find((field) => loosened(field) === loosened(header));
+  if (alike !== undefined) {
+    return { match: header.toLowerCase() === alike.toLowerCase() ? alike : header, field: undefined };
+  }
+  return fields.includes('email') && isEmailColumn(column) ? { match: header, field: 'email' } : undefined;
+}
+
+function named(columns: readonly CrosswalkColumn[]): string {
+  return columns.map(({ header }) => header).join(', ');
+}
+
+/** The column with the ids of the store. */
+async function askId(
+  { options, prompter }: Asking,
+  all: readonly CrosswalkColumn[],
+  match: string,
+): Promise<string> {
+  if (options.crosswalkId !== undefined) {
+    const found = columnCalled(all, options.crosswalkId);
+    if (found !== undefined) return found.header;
+    throw new UsageError(`The crosswalk has no column '${options.crosswalkId}'; it has ${named(all)}.`);
+  }
+  const columns = all.filter(({ header }) => loosened(header) !== loosened(match));
+  const likely = idColumn(columns);
+  if (likely !== undefined) return likely.header;
   if (prompter === null) {
     throw new UsageError('Which column of the crosswalk holds the ids of the store is not said.', {
-      hint: `Give --crosswalk-id with one of ${look.header.join(', ')}.`,
+      hint: `Give --crosswalk-id with one of ${named(columns)}.`,
     });
   }
   return await prompter.choose(
     'Which of its columns holds the id of the store?',
-    look.header.map((text) => ({ value: text.trim(), name: text.trim() })),
-    likely?.trim(),
+    columns.map(({ header }) => ({ value: header, name: header })),
   );
 }

@@ -14,7 +14,15 @@ const crosswalkSchema = z.strictObject({
     .min(1)
     .meta({
       description:
-        "The crosswalk's column to match, compared trimmed and lower-cased with the record's field of that name.",
+        "The crosswalk's column to match, as its header writes it or loosely; its values are compared trimmed and lower-cased with a field of the record: the one called alike, or `field`.",
+      examples: ['email', 'E-mail'],
+    }),
+  field: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .meta({
+      description: 'The field that is compared, where the column is called otherwise.',
       examples: ['email'],
     }),
   id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
@@ -40,7 +48,7 @@ const fields = z.strictObject({
     .enum(['upsert', 'mirror'])
     .default('upsert')
     .describe(
-      '`upsert` creates and changes. `mirror` (products only) also deletes what this job last sent and the source no longer has.',
+      '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has.',
     ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])

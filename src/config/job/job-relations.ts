@@ -1,7 +1,7 @@
-import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { ContactMappingSpec, MappingSpec } from '../mapping/mapping-spec.ts';
 import type { Path } from '../yaml/yaml-place.ts';
+import { crosswalkField, matchableFields } from './crosswalk-field.ts';
 import type { ImportJob } from './import-job.ts';
 
 /** Something that does not fit between a job and what it names. */
@@ -83,10 +83,9 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
     const message = `contacts are updated by id, and the mapping '${job.mapping}' maps none; give a crosswalk`;
     return [{ path: ['crosswalk'], part: 'value', message }];
   }
-  const fields: string[] = CONTACT_TEXT_FIELDS.filter((field) => contact[field] !== undefined);
-  const known = [...fields, ...Object.keys(contact.match ?? {})];
-  const { match } = job.crosswalk;
-  if (known.includes(match)) return [];
-  const message = `the mapping '${job.mapping}' gives no field ${quote(['crosswalk', 'match'], match)} to match by${unlisted(match, known)}; the crosswalk's column has to bear the name of the field`;
-  return [{ path: ['crosswalk', 'match'], part: 'value', message }];
+  if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
+  const { match, field = match } = job.crosswalk;
+  const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];
+  const message = `the mapping '${job.mapping}' gives no field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; where the crosswalk's column is called otherwise than the field, say field: email beside match`;
+  return [{ path, part: 'value', message }];
 }

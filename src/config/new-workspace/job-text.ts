@@ -17,7 +17,14 @@ export interface NewJob {
   /** What the mapping lets a job set, for the comments. */
   readonly params: NonNullable<MappingSpec['params']>;
   readonly paramValues: Readonly<Record<string, string>>;
-  readonly crosswalk?: { readonly path: string; readonly match: string; readonly id: string } | undefined;
+  readonly crosswalk?:
+    | {
+        readonly path: string;
+        readonly match: string;
+        readonly field?: string | undefined;
+        readonly id: string;
+      }
+    | undefined;
   readonly schedule?: { readonly cron: string; readonly timezone: string } | undefined;
   /** For the example of a schedule. */
   readonly timezone: string;
@@ -85,7 +92,10 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
     '# The store updates contacts by id only: this file joins its ids with what the source knows.',
     'crosswalk:',
     `  path: ${yamlText(crosswalk.path)}`,
-    `  match: ${yamlText(crosswalk.match)} # its column to match, and the contact's field of that name`,
+    crosswalk.field === undefined
+      ? `  match: ${yamlText(crosswalk.match)} # its column to match, and the contact's field that is called alike`
+      : `  match: ${yamlText(crosswalk.match)} # its column to match`,
+    ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,
   ];
 }

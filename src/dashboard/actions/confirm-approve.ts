@@ -3,7 +3,7 @@ import type { Run } from '../../model/run.ts';
 import { html } from '../../report/html/markup.ts';
 import { safetyFound } from '../../report/safety-words.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
-import { counted, grouped, listed } from '../../report/wording/words.ts';
+import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
 import type { RunReport } from '../../run/report/run-report.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type Reading, relative } from '../pages/moment.ts';
@@ -32,7 +32,7 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
   const thing = resource === 'products' ? 'product' : 'contact';
   const upserts = totals.unsent;
   const parts = [
-    [counts.new.records, 'new'],
+    [counts.new.records, newWord(resource)],
     [counts.changed.records, 'changed'],
     [counts.resent.records, 'sent again'],
   ] as const;

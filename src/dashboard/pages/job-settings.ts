@@ -61,7 +61,8 @@ function paramsWords({ params }: ImportJob): Markup | false {
   return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
 }
 
-function modeWords({ mode }: ImportJob): string {
+function modeWords({ mode, import: imports }: ImportJob): string {
+  if (imports === 'contacts') return 'upsert: updates contacts; the API creates and deletes none';
   return mode === 'mirror'
     ? 'mirror: creates and changes, and deletes what this job last sent and the source no longer has'
     : 'upsert: creates and changes, deletes nothing';

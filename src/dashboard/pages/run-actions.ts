@@ -3,7 +3,7 @@ import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { section } from '../../report/html/section.ts';
 import type { RunFacts } from '../../report/summary-text.ts';
-import { counted, grouped, listed } from '../../report/wording/words.ts';
+import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
 import { jobHref } from './job-card.ts';
 
 /** What decides which actions fit. */
@@ -135,9 +135,9 @@ function anew(kind: Run['kind']): string {
 }
 
 /** What approving a plan would send. */
-function wouldSend({ counts }: Plan): string {
+function wouldSend({ counts, resource }: Plan): string {
   const parts = [
-    [counts.new.records, 'new'],
+    [counts.new.records, newWord(resource)],
     [counts.changed.records, 'changed'],
     [counts.resent.records, 'sent again'],
     [counts.deletes, 'to delete'],

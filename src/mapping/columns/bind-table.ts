@@ -1,9 +1,10 @@
 import { MappingError } from '../../model/errors.ts';
+import { loosened } from '../../model/loosened.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { memoDigest } from '../memo.ts';
 import type { BoundTable } from '../source-row.ts';
 import type { Column, Columns } from './columns.ts';
-import { type Captured, loosened, matchHeader } from './header-pattern.ts';
+import { type Captured, matchHeader } from './header-pattern.ts';
 
 /** What a mapping makes of a header line. */
 export interface ColumnReport {

@@ -1,8 +1,8 @@
 import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { MappingError } from '../../model/errors.ts';
+import { loosened } from '../../model/loosened.ts';
 import { bindTable, type ColumnReport } from './bind-table.ts';
 import { Columns } from './columns.ts';
-import { loosened } from './header-pattern.ts';
 import { requiredColumns } from './required-columns.ts';
 
 /** How a mapping and a header line go together. */

@@ -1,3 +1,5 @@
+import { loosened } from '../../model/loosened.ts';
+
 /** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for what is captured. */
 export interface HeaderPattern {
   readonly written: string;
@@ -25,15 +27,6 @@ export function parseHeaderPattern(written: string): HeaderPattern {
     parts.push(written.slice(from));
   }
   return { written, parts, captures };
-}
-
-/** A header without what differs loosely: case, and white space, hyphens and underscores anywhere. */
-export function loosened(header: string): string {
-  return header
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .replaceAll(/[\s_\-\u200b\ufeff]+/g, '');
 }
 
 /** What the header captures; undefined when it does not fit. Both sides loosened when `loose`. */

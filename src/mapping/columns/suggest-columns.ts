@@ -1,5 +1,5 @@
 import type { ColumnSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
-import { loosened } from './header-pattern.ts';
+import { loosened } from '../../model/loosened.ts';
 
 /** A field that a mapping of one's own begins with, and the column of the file that likely holds it. */
 export interface SuggestedColumn {

@@ -1,3 +1,5 @@
+import type { Resource } from '../../model/record.ts';
+
 /** `12,345`: thousands grouped, alike on every machine. */
 export function grouped(figure: number): string {
   return figure.toLocaleString('en');
@@ -17,4 +19,9 @@ export function listed(parts: readonly string[]): string {
 /** The same with a capital letter first. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What a record is called that the ledger does not know: the API creates products, and no contacts. */
+export function newWord(resource: Resource): string {
+  return resource === 'products' ? 'new' : 'not sent before';
 }

@@ -1,3 +1,4 @@
+import { crosswalkField } from '../../config/job/crosswalk-field.ts';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingFile } from '../../config/mapping/mapping-file.ts';
 import type { ContactMappingSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
@@ -46,7 +47,8 @@ export async function openMapping(
     lookups.set(name, table);
     digests.push(file.digest());
   }
-  const crosswalk = job.crosswalk && (await readCrosswalk(job.crosswalk, access, job.limits));
+  const crosswalk =
+    job.crosswalk && (await readCrosswalk(withField(job.crosswalk, spec), access, job.limits));
   const { tests: _, ...maps } = spec;
   // As text: the order of a mapping's options and columns decides, too, and `digestOf` knows none.
   const written = JSON.stringify(maps);
@@ -61,12 +63,18 @@ export async function openMapping(
   };
 }
 
+/** The crosswalk with the field that its column is compared with; a mapping without that field says so itself. */
+function withField(crosswalk: NonNullable<ImportJob['crosswalk']>, spec: MappingSpec) {
+  const field = spec.import === 'contacts' ? crosswalkField(crosswalk, spec.contact) : undefined;
+  return field === undefined ? crosswalk : { ...crosswalk, field };
+}
+
 /** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
 function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): unknown {
   if (crosswalk === undefined) return contact.id;
   const { match, id } = crosswalk;
   const fields: Readonly<Record<string, unknown>> = { ...contact.match, ...contact };
-  return [match, id, fields[match]];
+  return [match, id, fields[crosswalkField(crosswalk, contact) ?? match]];
 }
 
 /** What decides the key: its expression, the columns and params it names, and how rows are grouped. */

@@ -4,6 +4,7 @@ import { lookupKey } from '../../mapping/lookup-table.ts';
 import { blankCellsBeyond } from '../../mapping/read-row.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
+import { loosened } from '../../model/loosened.ts';
 import type { FileAccess } from '../../state/allowed-path.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';
 import { readSideTable } from './side-table.ts';
@@ -14,13 +15,13 @@ import { readSideTable } from './side-table.ts';
  * or one value has two ids.
  */
 export async function readCrosswalk(
-  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
+  { path, match, field = match, id }: NonNullable<ImportJob['crosswalk']>,
   access: FileAccess,
   limits: InputLimits,
 ): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
   const file = await readSideTable(path, { limits, rows: 'crosswalkRows', access });
-  const matchAt = columnAt(file.header, match, path, match);
-  const idAt = columnAt(file.header, id, path, match);
+  const matchAt = columnAt(file.header, match, path);
+  const idAt = columnAt(file.header, id, path);
   let width: number | undefined;
   const index = new CrosswalkIndex();
   for await (const batch of file.rows()) {
@@ -48,7 +49,7 @@ export async function readCrosswalk(
     }
   }
   return {
-    crosswalk: { match, file: path, find: (value) => index.get(lookupKey(value)) },
+    crosswalk: { match: field, file: path, find: (value) => index.get(lookupKey(value)) },
     digest: file.digest(),
   };
 }
@@ -63,14 +64,20 @@ function shown(id: number): string {
   return Number.isNaN(id) ? 'one that is no whole number' : String(id);
 }
 
-/** What to do where a crosswalk lacks a column: `match` is also the name of a field, so a job cannot name just any. */
-export function crosswalkColumnHint(match: string): string {
-  return `Rename the column to match to '${match}', which is also the field of the contact; the column of the ids may have any name: the job gives it as \`id\` of the crosswalk.`;
+/** What to do where a crosswalk lacks a column that the job names. */
+export const CROSSWALK_COLUMN_HINT =
+  'Both columns may have any name: the job gives them as `match` and `id` of the crosswalk, and as `field` the field of the contact where the column is called otherwise.';
+
+/** Where the columns of that name stand in a header: written so but for case, or else loosely. */
+export function columnsNamed(header: readonly string[], name: string): readonly number[] {
+  const called = (key: (text: string) => string) =>
+    header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));
+  const exact = called(lookupKey);
+  return exact.length > 0 ? exact : called(loosened);
 }
 
-function columnAt(header: readonly string[], name: string, file: string, match: string): number {
-  const wanted = lookupKey(name);
-  const found = header.flatMap((text, index) => (lookupKey(text) === wanted ? [index] : []));
+function columnAt(header: readonly string[], name: string, file: string): number {
+  const found = columnsNamed(header, name);
   const [at] = found;
   if (at !== undefined && found.length === 1) return at;
   const message =
@@ -79,6 +86,6 @@ function columnAt(header: readonly string[], name: string, file: string, match: 
       : `The column '${name}' is there more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
   throw new MappingError(message, {
     place: { file, line: 1 },
-    hint: at === undefined ? crosswalkColumnHint(match) : 'Rename or remove all but one of them.',
+    hint: at === undefined ? CROSSWALK_COLUMN_HINT : 'Rename or remove all but one of them.',
   });
 }

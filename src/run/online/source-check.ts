@@ -7,7 +7,7 @@ import { findFiles } from '../../source/find-files.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
 import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 import { lookAtSource } from '../look/look-at-source.ts';
-import { crosswalkColumnHint } from '../mapping/read-crosswalk.ts';
+import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../mapping/read-crosswalk.ts';
 import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
@@ -98,15 +98,13 @@ async function judgeCrosswalk(
       return { verdict: 'error', message: `its crosswalk ${path} ${allowed.refused}`, hint: allowed.hint };
     }
     const { header } = await lookAtSource(allowed.real, { sampleBytes: SAMPLE_BYTES });
-    const has = (name: string) =>
-      header.some((text) => text.trim().toLowerCase() === name.trim().toLowerCase());
-    const lacking = [match, id].filter((name) => !has(name));
+    const lacking = [match, id].filter((name) => columnsNamed(header, name).length === 0);
     return lacking.length === 0
       ? { verdict: 'ok', message: `its crosswalk ${path} is there, with ${match} and ${id}` }
       : {
           verdict: 'error',
           message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
-          hint: `It has ${header.join(', ')}. ${crosswalkColumnHint(match)}`,
+          hint: `It has ${header.join(', ')}. ${CROSSWALK_COLUMN_HINT}`,
         };
   };
   return await look().catch((error: unknown) => unreadable('crosswalk', error));
