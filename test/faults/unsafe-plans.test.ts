@@ -8,12 +8,12 @@ import { openScene } from './scene.ts';
 const PRODUCTS = 100;
 const GOOD = shopifyCatalog(manyProducts(PRODUCTS));
 
-/** Another price column, so that every price of the plan is missing. */
+/** Another column for the price, whose cells are none. A column of blank cells skips every row instead, and sends nothing. */
 const WRONG_MAPPING = `
 import: products
-columns: { handle: Handle, title: Title, was: Variant Compare At Price }
+columns: { handle: Handle, title: Title, sku: Variant SKU }
 product: { url: handle, title: title }
-variants: { pricing: { price: was } }
+variants: { pricing: { price: sku } }
 `;
 /** The same products under other addresses: the catalog would be created a second time. */
 const OTHER_URL = `
