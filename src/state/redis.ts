@@ -64,9 +64,12 @@ export async function openRedisState({
     },
     sending(options) {
       const target = importTarget(options.run);
-      const store = redisSendingStore(connection, keys, target, options.fence, randomUUID);
+      const witness = witnesses?.of(target);
+      const store = redisSendingStore(connection, keys, target, options.fence, randomUUID, async () => {
+        await witness?.noteLoss();
+      });
       senders += 1;
-      return openSending(options, store, witnesses?.of(target), `${process}-${senders}`);
+      return openSending(options, store, witness, `${process}-${senders}`);
     },
     runs: redisRuns(connection, keys, onUnreadable),
     locks,

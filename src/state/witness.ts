@@ -19,6 +19,8 @@ export interface Witness extends BeatMoment {
   readonly serial: Serial;
   /** From the moment on: until its last request must be over. */
   readonly lastsMs: number;
+  /** The process has noticed that the state lost something of what it had written. */
+  readonly lossSeen?: boolean | undefined;
 }
 
 /** Where witnesses lie: a folder of the artifacts that is no run's. */
@@ -29,6 +31,7 @@ const schema: z.ZodType<Witness> = z.object({
   wallMs: z.number(),
   bootMs: z.number(),
   lastsMs: z.number().nonnegative(),
+  lossSeen: z.boolean().optional(),
 });
 
 /**
@@ -40,6 +43,7 @@ export class WitnessFile {
   readonly #folder: RunFolder;
   readonly #prefix: string;
   readonly #name: string;
+  readonly #lossName: string;
   #serial: Serial | null = null;
   #lastsMs = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -50,6 +54,7 @@ export class WitnessFile {
     this.#folder = folder;
     this.#prefix = `${tag}.`;
     this.#name = `${this.#prefix}${process}.json`;
+    this.#lossName = `${this.#prefix}${process}-loss.json`;
   }
 
   /** What all processes have left about the target; a damaged file says nothing. StateError when none can be read. */
@@ -77,6 +82,16 @@ export class WitnessFile {
   beat(attemptMs: number): Promise<void> {
     this.#lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
     return this.#serial === null ? Promise.resolve() : this.#write();
+  }
+
+  /**
+   * Writes down that the state has lost something while it was at work, in a file that is not written over: by its serial
+   * alone the state may have caught up when it is next compared.
+   */
+  async noteLoss(): Promise<void> {
+    if (this.#serial === null) return;
+    const content = { serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs, lossSeen: true };
+    await this.#folder.write(this.#lossName, [JSON.stringify(content)]);
   }
 
   /** Removes the others' files: the state knows what they say. */
@@ -136,5 +151,6 @@ function parsed(json: string): Witness | undefined {
 export function lossOf(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
   if (witnesses.length === 0) return known === null || known.value === 0 ? null : 'unwitnessed';
   if (witnesses.some(({ serial }) => serial.lineage !== known?.lineage)) return 'lost';
-  return witnesses.some(({ serial }) => serial.value > (known?.value ?? 0)) ? 'behind' : null;
+  const isBehind = ({ serial, lossSeen }: Witness) => lossSeen === true || serial.value > (known?.value ?? 0);
+  return witnesses.some(isBehind) ? 'behind' : null;
 }

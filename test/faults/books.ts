@@ -98,6 +98,11 @@ export async function audit(
   return { missing, left, unaccounted: Math.abs(Number(summary['records']) - sum), rejectionsLost };
 }
 
+/** How many of the products the store does not hold as they are given. */
+export function wrongIn(store: Store, products: readonly CatalogProduct[]): number {
+  return products.filter((product) => !isStored(product, store)).length;
+}
+
 function isStored({ handle, title, price, sizes = 1 }: CatalogProduct, store: Store): boolean {
   const stored = store.shop.byUrl(handle);
   const variants = stored?.variants ?? [];

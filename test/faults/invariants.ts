@@ -28,5 +28,7 @@ export const INVARIANTS: Readonly<Record<number, string>> = {
   26: 'defaults are closed',
   27: 'a plan over its safety limit writes nothing',
   28: 'two runs never write to the same store and resource at once',
+  29: 'the ledger says acknowledged only of what the store’s own answer proved',
+  30: 'no request deletes a product that this job does not own by proof',
   31: 'an attempt ends by its deadline',
 };

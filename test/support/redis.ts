@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ export interface RedisServer extends AsyncDisposable {
   pause(): void;
   /** SIGCONT. */
   resume(): void;
+  /** Copies its data as they are at this moment; what it gives replaces the data by the copy and starts it again. */
+  keepCopy(): Promise<() => Promise<void>>;
   /** Kills it and removes its data. */
   stop(): Promise<void>;
 }
@@ -77,6 +79,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     ...options.settings,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const copies: string[] = [];
   let server: ChildProcess | undefined;
 
   const start = async () => {
@@ -92,7 +95,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const stop = async () => {
     process.off('exit', killAtExit);
     await kill();
-    await rm(folder, { recursive: true, force: true });
+    for (const dir of [folder, ...copies]) await rm(dir, { recursive: true, force: true });
   };
   const killAtExit = () => server?.kill('SIGKILL');
   process.on('exit', killAtExit);
@@ -108,6 +111,17 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     },
     pause: () => void server?.kill('SIGSTOP'),
     resume: () => void server?.kill('SIGCONT'),
+    async keepCopy() {
+      const copy = `${folder}-copy-${copies.length}`;
+      copies.push(copy);
+      await cp(folder, copy, { recursive: true });
+      return async () => {
+        await kill();
+        await rm(folder, { recursive: true });
+        await cp(copy, folder, { recursive: true });
+        await start();
+      };
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   };

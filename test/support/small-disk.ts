@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A file system of our own that can be full. */
 export interface SmallDisk extends AsyncDisposable {
   readonly dir: string;
-  /** Takes all the room that is left. */
-  fill(): Promise<void>;
+  /** Takes all the room that is left, but so many bytes. */
+  fill(leave?: number): Promise<void>;
   /** Gives it back. */
   free(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
   process.on('exit', unmount);
   return {
     dir,
-    async fill() {
+    async fill(leave = 0) {
       const file = await open(filler, 'a');
       for (const size of [64 * 1024, 4 * 1024, 1]) {
         const bytes = Buffer.alloc(size);
@@ -42,6 +42,7 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
         );
       }
       await file.close();
+      if (leave > 0) await truncate(filler, Math.max(0, (await stat(filler)).size - leave));
     },
     free: () => rm(filler, { force: true }),
     async [Symbol.asyncDispose]() {

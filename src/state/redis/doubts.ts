@@ -1,7 +1,7 @@
-import { LockedError } from '../../model/errors.ts';
+import { LockedError, StateError } from '../../model/errors.ts';
 import type { StateLoss } from '../../model/run.ts';
 import { targetTag } from '../lock-names.ts';
-import { LEASE_MS } from '../sender-time.ts';
+import { LEASE_MS, presentBeat, remainingMs } from '../sender-time.ts';
 import type { OperationGroup, SendingStore } from '../sending.ts';
 import { type Fence, IN_DOUBT, type Ledger, type LedgerTarget } from '../state.ts';
 import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
@@ -18,7 +18,7 @@ const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** A sender as Redis keeps it: `beat lasts`, and ` *` where it may have sent anything. */
+/** A sender as Redis keeps it: `beat lasts value`, the serial of its last group; `*` instead where it may have sent anything. */
 const REMAINING = `
 local remaining, everything = {}, 0
 local senders = redis.call('HGETALL', KEYS[4])
@@ -35,22 +35,34 @@ for at = 1, #senders, 2 do
 end`;
 
 /**
+ * In a script: gives up where Redis does not know the last group that this sender was given a serial for. It has lost its
+ * last moments, or an older copy was put back, while the sender was at work.
+ */
+const refuseBehind = (senders: string, sender: string, last: string) => `
+local row = redis.call('HGET', ${senders}, ${sender})
+local value = string.match(row or '', ' (%d+)$')
+if tonumber(value or 0) < tonumber(${last}) then return 'behind' end`;
+
+/**
  * Puts keys in doubt before they are sent. A doubt is kept as `prior at-work`, a digit each, then senders and job, a line
  * each; `*` is no job. Senders are several, with blanks between, where one has taken the key over from another whose
  * requests it still waits for.
  *
- * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, a lineage to begin with,
- * then key and id of the delete (`-`: none is deleted, empty: not known) again and again. Gives lineage and value, then of
+ * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, its last serial, a lineage to
+ * begin with, then key and id of the delete (`-`: none is deleted, empty: not known) again and again. Gives lineage and value, then of
  * each key how many milliseconds to wait, or -1 when its delete is overtaken.
  */
 const BEGIN_SCRIPT = `
 ${refuseWithout(5)}
 local job, sender = ARGV[2], ARGV[3]
+${refuseBehind('KEYS[4]', 'sender', 'ARGV[4]')}
 ${NOW}
 ${REMAINING}
-redis.call('HSETNX', KEYS[3], 'lineage', ARGV[4])
+redis.call('HSETNX', KEYS[3], 'lineage', ARGV[5])
 local answer = { redis.call('HGET', KEYS[3], 'lineage'), redis.call('HINCRBY', KEYS[3], 'value', 1) }
-for at = 5, #ARGV, 2 do
+local beat = string.match(row or '', '^%d+ %d+') or string.format('%.0f 0', now)
+redis.call('HSET', KEYS[4], sender, beat .. ' ' .. answer[2])
+for at = 6, #ARGV, 2 do
   local key, id = ARGV[at], ARGV[at + 1]
   local overtaken = false
   if id ~= '-' then
@@ -81,11 +93,12 @@ for at = 5, #ARGV, 2 do
 end
 return answer`;
 
-/** KEYS: senders, unused, unused, unused, lock. ARGV: token, sender, how long its requests last. */
+/** KEYS: senders, and the lock if there is a fence. ARGV: token, sender, its last serial, how long its requests last. */
 const BEAT_SCRIPT = `
 ${refuseWithout(2)}
+${refuseBehind('KEYS[1]', 'ARGV[2]', 'ARGV[3]')}
 ${NOW}
-redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[3])
+redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[4] .. ' ' .. (value or 0))
 return 'written'`;
 
 /** KEYS: doubts, and the lock if there is a fence. ARGV: token, sender, then keys. */
@@ -113,15 +126,19 @@ for _, doubt in ipairs(redis.call('HVALS', KEYS[1])) do
 end
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
-/** What a state on Redis does for those that send. */
+/** What a state on Redis does for those that send; `onBehind` is awaited when Redis has lost what one of them wrote. */
 export function redisSendingStore(
   { client, ask }: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
   fence: Fence | undefined,
   newLineage: () => string,
+  onBehind: () => Promise<void>,
 ): SendingStore {
   const tag = targetTag(target);
+  let last = 0;
+  let lastsMs = 0;
+  let heardAt = Number.NEGATIVE_INFINITY;
   const lock = fence === undefined ? [] : [keys.lock(fence.name)];
   const token = fence?.token ?? '';
   const run = async (script: string, written: readonly string[], ...args: readonly (string | number)[]) => {
@@ -131,16 +148,34 @@ export function redisSendingStore(
         hint: 'Another process may have taken over; run again to continue.',
       });
     }
+    if (answer === 'behind') {
+      await onBehind();
+      throw new StateError('Redis has lost what was written to it last: nothing more is sent.', {
+        hint: 'It was restarted without its last moments, or an older copy was put back. Run the job again: it sends everything that may be affected.',
+      });
+    }
     return answer;
+  };
+  /** Once its requests must be over others remove a sender: then its row says nothing about what was lost. */
+  const lastKnown = (): number => {
+    if (performance.now() - heardAt >= lastsMs) last = 0;
+    return last;
   };
   return {
     async begin(group) {
       const written = [keys.doubts(tag), keys.marks(tag), keys.serial(tag), keys.senders(tag), ...lock];
       const { job, sender } = group;
-      return readBegun(await run(BEGIN_SCRIPT, written, token, job, sender, newLineage(), ...idsOf(group)));
+      const of = [token, job, sender, lastKnown(), newLineage(), ...idsOf(group)];
+      const begun = readBegun(await run(BEGIN_SCRIPT, written, ...of));
+      last = begun.serial.value;
+      return begun;
     },
     async beat(sender, attemptMs) {
-      await run(BEAT_SCRIPT, [keys.senders(tag), ...lock], token, sender, LEASE_MS + attemptMs);
+      const asked = performance.now();
+      const known = lastKnown();
+      lastsMs = LEASE_MS + attemptMs;
+      await run(BEAT_SCRIPT, [keys.senders(tag), ...lock], token, sender, known, lastsMs);
+      heardAt = asked;
     },
     async withdraw(sender, withdrawn) {
       await run(WITHDRAW_SCRIPT, [keys.doubts(tag), ...lock], token, sender, ...withdrawn);
@@ -203,8 +238,8 @@ export function redisDoubts(
   const noteSenders = async (witnesses: readonly Witness[]): Promise<void> => {
     const [seconds] = await ask(client.time());
     const redisMs = Number(seconds) * 1_000;
-    for (const [place, { wallMs, lastsMs }] of witnesses.entries()) {
-      const agoMs = Math.max(0, Date.now() - wallMs);
+    for (const [place, { lastsMs, ...from }] of witnesses.entries()) {
+      const agoMs = lastsMs - remainingMs(from, lastsMs, presentBeat());
       await ask(client.hset(keys.senders(tag), `witness ${place}`, `${redisMs - agoMs} ${lastsMs} *`));
     }
   };

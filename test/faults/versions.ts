@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CatalogProduct, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import type { Misbehaviour } from '../support/store/faults.ts';
+import type { CommandResult } from '../support/workspace.ts';
+import { wrongIn } from './books.ts';
+import { SCALE } from './scale.ts';
+import { kill, type Scene } from './scene.ts';
+
+/** Of `SceneOptions`: state in Redis whose locks outlive a killed process for as long as a busy machine needs. */
+export const ON_REDIS = { redis: true, env: { STOREFERRY_LEASE_MS: '5000' } } as const;
+
+/** The same products at other prices. */
+export function versionOf(count: number, version: number): CatalogProduct[] {
+  return manyProducts(count).map((product) => ({ ...product, price: `${100 * version + 10}.00` }));
+}
+
+/**
+ * Has the job `nightly`, or another, read these products and waits until the run has ended; begins again while the lock
+ * of a killed process lasts.
+ */
+export async function runWith(
+  scene: Scene,
+  products: readonly CatalogProduct[],
+  ...args: readonly string[]
+): Promise<CommandResult> {
+  await scene.workspace.write('catalog.csv', shopifyCatalog(products));
+  const command = args.length === 0 ? ['run', 'nightly'] : args;
+  for (;;) {
+    const ended = await scene.start(...command, '--json').ended;
+    if (!ended.stderr.includes('is already running')) return ended;
+    await sleep(500);
+  }
+}
+
+/** The store takes what it is sent, and its answer never comes. */
+const answerWithheld: Misbehaviour = { kind: 'hang', applied: true };
+
+/** Starts a run with these products and kills it when the store holds some of them, before any answer. */
+export async function killWithProductsOnTheWay(
+  scene: Scene,
+  products: readonly CatalogProduct[],
+): Promise<void> {
+  const { store, workspace } = scene;
+  await workspace.write('catalog.csv', shopifyCatalog(products));
+  store.misbehave({ name: 'answer withheld', does: answerWithheld });
+  const running = scene.start('run', 'nightly', '--json');
+  const least = wrongIn(store, products);
+  await eventually(() => wrongIn(store, products) < least);
+  await kill(running);
+  store.behave();
+  scene.count('SIGKILL while answers were on their way');
+}
+
+/** Resolves when the condition holds; rejects when it does not within the patience of a test. */
+export async function eventually(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + SCALE.patienceMs / 2;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('did not come about in time');
+    await sleep(2);
+  }
+}
