@@ -16,7 +16,7 @@ export async function followRun(
 ): Promise<string | null> {
   const show = showProgress(context);
   while (!context.signal.aborted) {
-    const queued = await queues.runs.getJob(queuedId);
+    const queued = await queues.ask(queues.runs.getJob(queuedId));
     if (queued === undefined) {
       throw new StateError('The queue has lost the run.', {
         hint: 'Redis was emptied or evicts keys; `storeferry runs` shows what the state knows.',

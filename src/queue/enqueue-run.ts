@@ -10,10 +10,14 @@ export interface Enqueued {
   readonly workers: boolean;
 }
 
-/** Adds a run of a job, at most one of each job at a time. */
-export async function enqueueRun({ runs }: Queues, data: RunJobData, newId: () => string): Promise<Enqueued> {
+/** Adds a run of a job, at most one of each job at a time. StateError when Redis does not take it. */
+export async function enqueueRun(
+  { runs, ask }: Queues,
+  data: RunJobData,
+  newId: () => string,
+): Promise<Enqueued> {
   const jobId = `run-${newId()}`;
-  const added = await runs.add(data.job, data, { jobId, deduplication: { id: data.job } });
+  const added = await ask(runs.add(data.job, data, { jobId, deduplication: { id: data.job } }));
   const id = added.id ?? jobId;
-  return { id, added: id === jobId, workers: (await runs.getWorkersCount()) > 0 };
+  return { id, added: id === jobId, workers: (await ask(runs.getWorkersCount())) > 0 };
 }

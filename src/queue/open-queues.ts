@@ -1,5 +1,6 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
 import { clusterClient } from '../state/redis/cluster-client.ts';
+import { redisFailure } from '../state/redis/connect.ts';
 import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult, TickData } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
@@ -13,8 +14,12 @@ export function shardQueueName(store: string): string {
   return `shards-${store}`;
 }
 
-/** Results are kept for whoever follows a run; both bounds are needed, or finished jobs stay for ever. */
-const KEPT = { age: 24 * 60 * 60, count: 10_000 };
+/**
+ * Results are kept for whoever follows a run, who looks four times a second; what became of it is in the state. Both
+ * bounds are needed, or finished jobs stay for ever.
+ */
+const KEPT_SECONDS = 24 * 60 * 60;
+const MOST_KEPT = 1_000;
 const EVENTS_KEPT = 1_000;
 const PATIENCE_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
@@ -55,6 +60,8 @@ export interface Queues extends AsyncDisposable {
   readonly runs: Queue<RunJobData, RunJobResult>;
   ticks(): Queue<TickData, null>;
   shards(store: string): Queue<ShardJobData, ShardJobResult>;
+  /** Awaits an answer of BullMQ: what goes wrong with Redis is a StateError, as where the state asks it. */
+  ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
 }
 
 export interface QueuesOptions {
@@ -62,15 +69,23 @@ export interface QueuesOptions {
   /** Whether commands wait for Redis for as long as it takes, as workers do, instead of failing after 10 seconds. */
   readonly patient: boolean;
   readonly onError: (error: Error) => void;
+  /** How many finished jobs of each queue stay in Redis, at most. */
+  readonly mostKept?: number;
 }
 
 /** Opens the queues for adding and looking. StateError when Redis does not answer. */
-export async function openQueues({ redisUrl, patient, onError }: QueuesOptions): Promise<Queues> {
+export async function openQueues({
+  redisUrl,
+  patient,
+  onError,
+  mostKept = MOST_KEPT,
+}: QueuesOptions): Promise<Queues> {
+  const kept = { age: KEPT_SECONDS, count: mostKept };
   const connected = await connectQueues(redisUrl, patient);
   const options: QueueOptions = {
     connection: connected.connection,
     prefix: QUEUE_PREFIX,
-    defaultJobOptions: { removeOnComplete: KEPT, removeOnFail: KEPT },
+    defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     streams: { events: { maxLen: EVENTS_KEPT } },
   };
   const opened: Queue[] = [];
@@ -85,6 +100,13 @@ export async function openQueues({ redisUrl, patient, onError }: QueuesOptions):
   const byStore = new Map<string, Queue<ShardJobData, ShardJobResult>>();
   return {
     runs,
+    async ask(answer) {
+      try {
+        return await answer;
+      } catch (error) {
+        throw redisFailure(error, redisUrl);
+      }
+    },
     ticks() {
       ticks ??= open<TickData, null>(TICK_QUEUE);
       return ticks;

@@ -113,4 +113,30 @@ describeWithRedis('--json prints its object when Redis', () => {
     expectFailure(ended, 1, 'cannot be reached');
     expect(ended.json()).toEqual(failed({ job: 'nightly', error: expect.any(String) }));
   });
+
+  it('does not answer `enqueue --follow` any more', { timeout: 60_000 }, async () => {
+    await using redis = await startRedis();
+    await using workspace = await makeWorkspace(
+      catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
+      { STORE_API_KEY: 'key', REDIS_URL: redis.url },
+    );
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await following.printed('No worker is there');
+    redis.pause();
+    expectFailure(await following.ended, 1, 'cannot be reached (Command timed out)');
+  });
+
+  it('is no more followed, with the status interrupted', async () => {
+    await using redis = await startRedis();
+    await using workspace = await makeWorkspace(
+      catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
+      { STORE_API_KEY: 'key', REDIS_URL: redis.url },
+    );
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await following.printed('No worker is there');
+    following.process.kill('SIGINT');
+    const ended = await following.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.json()).toMatchObject({ run: null, job: 'nightly', status: 'interrupted' });
+  });
 });

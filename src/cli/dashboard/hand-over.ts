@@ -27,13 +27,13 @@ export async function hasWorkers(queues: Queues): Promise<boolean> {
 }
 
 async function lookAfter(queues: Queues, id: string): Promise<ActionResult> {
-  const queued = await queues.runs.getJob(id);
+  const queued = await queues.ask(queues.runs.getJob(id));
   if (queued === undefined) return { kind: 'refused', message: 'The queue has lost the run.' };
   const { data, returnvalue: ended, failedReason } = queued;
   const run = data.run ?? ended?.run;
   if (run != null) return { kind: 'begun', run };
   if (queued.finishedOn === undefined) {
-    return { kind: 'enqueued', workers: (await queues.runs.getWorkersCount()) > 0 };
+    return { kind: 'enqueued', workers: await hasWorkers(queues) };
   }
   return { kind: 'refused', message: ended?.error ?? failedReason ?? 'The run could not begin.' };
 }

@@ -30,18 +30,19 @@ export async function checkArtifacts(
   await folder.write(own, ['Workers that find this share their artifacts.\n']);
   await text(await folder.read(own));
 
-  const client = await queues.runs.getBackend().client;
+  const { ask, runs } = queues;
+  const client = await ask(runs.getBackend().client);
   const compare = async () => {
-    const expected = await client.get(MARK_KEY);
+    const expected = await ask(client.get(MARK_KEY));
     return { expected, same: expected !== null && (await folder.exists(expected)) };
   };
   // The mark is there before its name is in Redis, so that workers which start together cannot miss one another.
   const leaveOwn = async (expected: string | null): Promise<boolean> => {
     client.defineCommand(REPLACE_COMMAND, { numberOfKeys: 1, lua: REPLACE_SCRIPT });
-    return (await client.runCommand(REPLACE_COMMAND, [MARK_KEY, expected ?? '', own])) === 1;
+    return (await ask(client.runCommand(REPLACE_COMMAND, [MARK_KEY, expected ?? '', own]))) === 1;
   };
   const { expected, same } = await compare();
-  const first = expected === null || (!same && (await queues.runs.getWorkersCount()) === 0);
+  const first = expected === null || (!same && (await ask(runs.getWorkersCount())) === 0);
   const left = first && (await leaveOwn(expected));
   if (!left) await folder.remove([own]);
   if (!left && !same && !(await compare()).same) {

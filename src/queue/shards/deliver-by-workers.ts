@@ -22,7 +22,12 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
     const { run, lock } = delivery;
     const signal = AbortSignal.any([context.signal, lock.lost]);
     const open = await unfinished(context, run.id, shards);
-    const round = await beginRound(queues.shards(delivery.store.name), run.id, open, context.newRunId());
+    const round = await beginRound(
+      queues,
+      { id: run.id, store: delivery.store.name },
+      open,
+      context.newRunId(),
+    );
     try {
       for (;;) {
         signal.throwIfAborted();

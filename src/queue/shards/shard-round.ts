@@ -1,6 +1,7 @@
-import type { Job, Queue } from 'bullmq';
+import type { Job } from 'bullmq';
 import { StateError } from '../../model/errors.ts';
 import type { ShardJobData, ShardJobResult } from '../job-types.ts';
+import type { Queues } from '../open-queues.ts';
 import { errorOf } from './shard-failure.ts';
 
 /** Shards are taken in order, so only the first of those that are out can have ended. */
@@ -22,23 +23,26 @@ export interface ShardRound {
  * no outcome yet. `round` tells them apart.
  */
 export async function beginRound(
-  queue: Queue<ShardJobData, ShardJobResult>,
-  run: string,
+  { shards: queueOf, ask }: Pick<Queues, 'shards' | 'ask'>,
+  { id: run, store }: { readonly id: string; readonly store: string },
   shards: readonly number[],
   round: string,
 ): Promise<ShardRound> {
+  const queue = queueOf(store);
   const ids = shards.map((shard) => `${run}-${shard}-${round}`);
-  await queue.addBulk(
-    shards.map((shard, index) => ({
-      name: 'shard',
-      data: { run, shard },
-      opts: { jobId: ids[index] ?? '' },
-    })),
+  await ask(
+    queue.addBulk(
+      shards.map((shard, index) => ({
+        name: 'shard',
+        data: { run, shard },
+        opts: { jobId: ids[index] ?? '' },
+      })),
+    ),
   );
   let out: readonly string[] = ids;
 
   const endedAmong = async (wanted: readonly string[]): Promise<readonly ShardJob[]> => {
-    const jobs = await Promise.all(wanted.map(async (id) => (await queue.getJob(id)) ?? vanished(id)));
+    const jobs = await Promise.all(wanted.map(async (id) => (await ask(queue.getJob(id))) ?? vanished(id)));
     return jobs.filter((job) => job.finishedOn !== undefined);
   };
 
@@ -49,12 +53,14 @@ export async function beginRound(
         if (ended.length === 0) return out.length;
         // One that was told to stop ended because of another, whichever is seen first.
         if (!ended.every(isDelivered)) throw causeAmong(await endedAmong(out));
+        // What became of a shard is in the state; a large run would fill Redis with jobs that nobody looks at again.
+        await Promise.allSettled(ended.map((job) => job.remove()));
         const gone = new Set(ended.map(({ id }) => id));
         out = out.filter((id) => !gone.has(id));
       }
     },
     async withdraw() {
-      const jobs = await Promise.all(out.map((id) => queue.getJob(id)));
+      const jobs = await ask(Promise.all(out.map((id) => queue.getJob(id))));
       const open = jobs.filter((job) => job !== undefined && job.finishedOn === undefined);
       const removed = await Promise.allSettled(open.map((job) => job?.remove()));
       out = open.flatMap((job, index) =>
