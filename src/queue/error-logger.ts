@@ -1,6 +1,8 @@
 import type { WorkerLog } from './worker-log.ts';
 
 const SAME_ERROR_EVERY_MS = 5_000;
+/** Messages may name jobs, of which there is no end. */
+const MOST_REMEMBERED = 100;
 
 /** Logs trouble with Redis, from every connection and attempt; work goes on. Said once in a while. */
 export function errorLogger(log: WorkerLog): (error: Error) => void {
@@ -8,6 +10,7 @@ export function errorLogger(log: WorkerLog): (error: Error) => void {
   return ({ message }) => {
     const now = performance.now();
     if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
+    if (saidAt.size >= MOST_REMEMBERED) saidAt.clear();
     saidAt.set(message, now);
     // The message alone: errors of Redis carry the command with its arguments.
     log.error({ reason: message }, 'trouble with Redis');

@@ -7,29 +7,38 @@ export interface AbortListeners {
   add(signal: AbortSignal, callback: () => void): () => void;
 }
 
+interface Listening {
+  readonly callbacks: Set<() => void>;
+  readonly stop: () => void;
+}
+
 /** Listeners for any number of signals. */
 export function abortListeners(): AbortListeners {
-  const bySignal = new WeakMap<AbortSignal, Set<() => void>>();
+  const bySignal = new WeakMap<AbortSignal, Listening>();
 
-  const listen = (signal: AbortSignal): Set<() => void> => {
+  const listen = (signal: AbortSignal): Listening => {
     const callbacks = new Set<() => void>();
-    bySignal.set(signal, callbacks);
-    signal.addEventListener(
-      'abort',
-      () => {
-        for (const callback of [...callbacks]) callback();
-        callbacks.clear();
-      },
-      { once: true },
-    );
-    return callbacks;
+    const onAbort = () => {
+      for (const callback of [...callbacks]) callback();
+      callbacks.clear();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    return { callbacks, stop: () => signal.removeEventListener('abort', onAbort) };
   };
 
   return {
     add(signal, callback) {
-      const callbacks = bySignal.get(signal) ?? listen(signal);
+      const listening = bySignal.get(signal) ?? listen(signal);
+      const { callbacks, stop } = listening;
+      bySignal.set(signal, listening);
       callbacks.add(callback);
-      return () => callbacks.delete(callback);
+      return () => {
+        callbacks.delete(callback);
+        if (callbacks.size > 0 || bySignal.get(signal) !== listening) return;
+        // A signal made by AbortSignal.any stays in memory for as long as it has a listener and its sources live.
+        stop();
+        bySignal.delete(signal);
+      };
     },
   };
 }

@@ -10,11 +10,15 @@ export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logge
   );
 }
 
+/** So many warnings are remembered as said. */
+const MOST_REMEMBERED = 100;
+
 /** What libraries print themselves would be no JSON; each thing is said once. */
 export function logWarningsOfLibraries(log: Pick<Logger, 'warn'>): void {
   const said = new Set<unknown>();
   console.warn = (message: unknown) => {
     if (said.has(message)) return;
+    if (said.size >= MOST_REMEMBERED) said.clear();
     said.add(message);
     log.warn({}, String(message));
   };

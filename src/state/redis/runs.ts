@@ -16,6 +16,8 @@ import { redisRecord } from './record.ts';
 import { OUTCOME_LETTERS } from './record-script.ts';
 
 const PAGE_SIZE = 500;
+/** Other processes forget runs without this one hearing of it. */
+const MOST_TAGS = 1_000;
 const UPDATE_SCRIPT = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV))
@@ -81,6 +83,7 @@ export function redisRuns(
     const run = await get(id);
     if (run === undefined) return undefined;
     const tag = targetTag(run);
+    if (tags.size >= MOST_TAGS) tags.clear();
     tags.set(id, tag);
     return tag;
   };
