@@ -22,10 +22,10 @@ export class Clock {
     return has;
   }
 
-  /** Between which moments every date would be judged as it was; undefined while none was. */
-  judged(): JudgedDates | undefined {
+  /** Between which moments every date would be judged as it was; null while none was. */
+  judged(): JudgedDates | null {
     const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
-    if (since == null && until == null) return undefined;
+    if (since == null && until == null) return null;
     return { since: since ?? null, until: until ?? null };
   }
 }

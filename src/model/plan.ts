@@ -156,8 +156,8 @@ export interface PlanSource {
   }[];
   /** Headers of columns that the mapping does not use. */
   readonly columnsNotUsed: readonly string[];
-  /** Absent where no record depends on the moment of staging. */
-  readonly dates?: JudgedDates;
+  /** Null where no record depends on the moment of staging. */
+  readonly dates: JudgedDates | null;
 }
 
 /** What applying a source would do, without having sent anything. */

@@ -98,7 +98,8 @@ const planSchema: z.ZodType<Plan> = z.object({
       }),
     ),
     columnsNotUsed: z.array(z.string()),
-    dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).exactOptional(),
+    // Plans of an earlier version have none.
+    dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).nullable().default(null),
   }),
 });
 

@@ -40,7 +40,7 @@ it('the dates that a mapping has judged say until when, and since when, it makes
       const holds = (since === null || later >= since) && (until === null || later < until);
       const then = await mapAt(later, rows);
       if (holds) expect(then.mapped).toBe(planned.mapped);
-      expect(planned.dates === undefined).toBe(sales.every(({ from, to }) => from === null && to === null));
+      expect(planned.dates === null).toBe(sales.every(({ from, to }) => from === null && to === null));
     }),
   );
 });

@@ -57,7 +57,7 @@ export async function planOf({
       passes++;
       for (let from = 0; from < mapped.length; from += batchSize) yield mapped.slice(from, from + batchSize);
     },
-    describeSource: () => ({ files: [], columnsNotUsed: [] }),
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     ledger,
     folder,
     resend: false,

@@ -49,7 +49,7 @@ async function night(id: string, mapped: readonly Mapped[]): Promise<{ plan: Pla
     async *openMapped() {
       yield mapped;
     },
-    describeSource: () => ({ files: [], columnsNotUsed: [] }),
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     ledger: state.ledger(TARGET),
     folder,
     resend: false,

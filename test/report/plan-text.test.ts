@@ -134,6 +134,7 @@ describe('a plan for people', () => {
         { ...file, name: 'b.csv' },
       ],
       columnsNotUsed: [],
+      dates: null,
     };
     const text = textOf({ source });
     expect(text).toContain('a.csv:14 · price-not-a-number');
@@ -157,6 +158,7 @@ describe('a plan for people', () => {
       source: {
         files: [{ name: evil, rows: 1, delimiter: '\u001b', encoding: 'utf-8', blankLines: 0 }],
         columnsNotUsed: [evil],
+        dates: null,
       },
       takeovers: [{ job: 'weekly', sent: 1, left: 0, examples: [evil] }],
       safety: [{ limit: 'maxDeletes', exceeded: true, figure: 1, base: 1, message: evil }],

@@ -100,6 +100,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     source: {
       files: [{ name: 'catalog.csv', rows: 520, delimiter: ';', encoding: 'utf-8', blankLines: 0 }],
       columnsNotUsed: ['Vendor', 'Tags'],
+      dates: null,
     },
     ...changes,
   };

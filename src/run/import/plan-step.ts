@@ -72,6 +72,7 @@ async function* withRedactedReasons(
 
 function redactedSource(source: PlanSource, redact: RunContext['redact'] = (text) => text): PlanSource {
   return {
+    ...source,
     files: source.files.map((file) => ({ ...file, name: redact(file.name) })),
     columnsNotUsed: source.columnsNotUsed.map(redact),
   };

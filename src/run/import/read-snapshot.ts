@@ -72,7 +72,6 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       });
     },
     describe: () => {
-      const dates = mapping?.mapper.clock.judged();
       const files = tables.map(({ dialect, counts }, index) => ({
         name: snapshot.files[index]?.name ?? '',
         rows: counts.rows,
@@ -80,7 +79,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         delimiter: dialect.delimiter,
         encoding: dialect.encoding,
       }));
-      return { files, columnsNotUsed: [...columnsNotUsed], ...(dates === undefined ? {} : { dates }) };
+      return { files, columnsNotUsed: [...columnsNotUsed], dates: mapping?.mapper.clock.judged() ?? null };
     },
   };
 }

@@ -183,6 +183,7 @@ describe('the report page', () => {
           blankLines: 1,
         })),
         columnsNotUsed: many.map(({ message }) => message),
+        dates: null,
       },
     });
     const traffic = {

@@ -149,6 +149,7 @@ export function fullPlan(changes: Partial<Plan> = {}): Plan {
         },
       ],
       columnsNotUsed: ['Vendor', 'Tags', 'Google Shopping / Condition', 'Variant Weight Unit'],
+      dates: null,
     },
     ...changes,
   });
@@ -212,6 +213,7 @@ export function halfGone(): Plan {
     source: {
       files: [{ name: 'catalog.csv', rows: 48, delimiter: ',', encoding: 'utf-8', blankLines: 0 }],
       columnsNotUsed: [],
+      dates: null,
     },
   });
 }
@@ -290,6 +292,7 @@ const contacts = (): Plan =>
         { name: 'crm-export.csv', rows: 12_400, delimiter: ',', encoding: 'windows-1252', blankLines: 0 },
       ],
       columnsNotUsed: ['Lead Status', 'Owner'],
+      dates: null,
     },
   });
 
@@ -345,6 +348,7 @@ const strange = (): Plan => {
         blankLines: 0,
       })),
       columnsNotUsed: Array.from({ length: 90 }, (_, index) => `Spalte ${index}`),
+      dates: null,
     },
   };
 };
