@@ -1,16 +1,17 @@
-import type { Operation } from '../model/operation.ts';
+import { type Operation, SHARD_SIZE } from '../model/operation.ts';
 import type { Sending } from '../state/state.ts';
 import { type Clock, sleep } from '../storefront/clock.ts';
 
 /** The largest group: as many as a shard holds. */
-const MOST = 512;
+const MOST = SHARD_SIZE;
 /** A group is to last for about so long: of a process that dies, no more than two of them are in doubt. */
 const GROUP_MS = 100;
 /** Operations that wait for a dead process's requests are kept until all others are sent, but no more than these. */
 const MOST_POSTPONED = 2_000;
 
 interface BeginGroupsOptions<Op extends Operation> {
-  readonly operations: AsyncIterable<Op>;
+  /** In batches, such as shards; a group is never larger than one. */
+  readonly operations: AsyncIterable<readonly Op[]>;
   readonly sending: Sending;
   /** The smallest group. */
   readonly concurrency: number;
@@ -36,15 +37,21 @@ export async function* beginGroups<Op extends Operation>(
   options: BeginGroupsOptions<Op>,
 ): AsyncGenerator<Op> {
   const { sending, concurrency, leave, onWait, clock, signal } = options;
-  const source = options.operations[Symbol.asyncIterator]();
+  const batches = options.operations[Symbol.asyncIterator]();
+  let batch: readonly Op[] = [];
   const least = Math.min(MOST, concurrency);
   let size = least;
   let postponed: Group<Op>['postponed'][number][] = [];
   const begun = new Set<Op>();
 
   const begin = async (): Promise<Group<Op> | undefined> => {
-    const operations = await take(source, size);
-    if (operations.length === 0) return undefined;
+    while (batch.length === 0) {
+      const { value, done } = await batches.next();
+      if (done === true) return undefined;
+      batch = value;
+    }
+    const operations = batch.slice(0, size);
+    batch = batch.slice(size);
     for (const operation of operations) begun.add(operation);
     const { waitMs, overtaken } = await sending.begin(operations);
     const left = operations.filter((_, position) => overtaken[position]);
@@ -99,14 +106,4 @@ export async function* beginGroups<Op extends Operation>(
 function sizeAfter(size: number, ms: number, least: number): number {
   if (ms < GROUP_MS) return Math.min(MOST, size * 2);
   return ms > 2 * GROUP_MS ? Math.max(least, Math.floor(size / 2)) : size;
-}
-
-async function take<Op>(source: AsyncIterator<Op>, count: number): Promise<Op[]> {
-  const taken: Op[] = [];
-  while (taken.length < count) {
-    const { value, done } = await source.next();
-    if (done === true) break;
-    taken.push(value);
-  }
-  return taken;
 }

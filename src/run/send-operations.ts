@@ -19,7 +19,7 @@ interface SendOptions
   readonly store: StoreConfig;
   /** Nothing is sent or recorded once it is lost. */
   readonly lock: Lock;
-  readonly operations: AsyncIterable<ShardOperation>;
+  readonly operations: AsyncIterable<readonly ShardOperation[]>;
   /** What requests without an outcome are recorded for. */
   readonly firstShard: number;
   readonly storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>;

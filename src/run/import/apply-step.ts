@@ -30,21 +30,20 @@ export async function applyStep(
   await deliver(context, delivery, deletes);
 }
 
-/** The operations of the shards that have no final outcome yet, in order. */
+/** The operations of the shards that have no final outcome yet, a shard at a time. */
 async function* openOperations(
   context: RunContext,
   run: Run,
   shards: readonly PlannedShard[],
-): AsyncGenerator<ShardOperation> {
+): AsyncGenerator<readonly ShardOperation[]> {
   const folder = context.artifacts.run(run.id);
   for (const shard of shards) {
     const { number } = shard;
     const outcomes = await context.state.runs.outcomes(run.id, number);
-    for (const operation of await readShard(folder, shard)) {
-      const outcome = outcomes.get(operation.index);
-      if (outcome !== undefined && outcome !== 'unsent') continue;
-      yield { ...operation, shard: number };
-    }
+    const open = (await readShard(folder, shard)).filter(
+      ({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent',
+    );
+    yield open.map((operation) => ({ ...operation, shard: number }));
   }
 }
 

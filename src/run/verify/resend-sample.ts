@@ -57,19 +57,21 @@ async function* sampledOperations(
   ledger: Ledger,
   { import: resource }: ImportJob,
   sampled: readonly string[],
-): AsyncGenerator<ShardOperation> {
+): AsyncGenerator<readonly ShardOperation[]> {
   for (let from = 0, shard = 1; from < sampled.length; from += SHARD_SIZE, shard++) {
     const keys = sampled.slice(from, from + SHARD_SIZE);
     const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
+    const operations: ShardOperation[] = [];
     for (const [index, key] of keys.entries()) {
       const mark = marks[index];
       const body = bodies[index];
       if (!isComparable(mark, resource) || body === undefined) continue;
       const { fingerprint, memo } = mark;
       const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard };
-      if (resource === 'contacts') yield { kind: 'update-contact', ...operation };
-      else yield { kind: 'upsert-product', ...operation, knownId: mark.id };
+      if (resource === 'contacts') operations.push({ kind: 'update-contact', ...operation });
+      else operations.push({ kind: 'upsert-product', ...operation, knownId: mark.id });
     }
+    yield operations;
   }
 }
 

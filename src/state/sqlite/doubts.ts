@@ -19,7 +19,7 @@ export interface BegunGroup extends OperationGroup {
 
 /** What the thread of the database does about doubt. */
 export interface SqliteDoubts {
-  /** Durable against a power cut too when it returns. */
+  /** Outlives the process when it returns; what a power cut takes of it is noticed by the witness. */
   begin(group: BegunGroup): Begun & { readonly serial: Serial };
   /** The sender was there at this moment, and its requests last `attemptMs`. */
   beat(target: LedgerTarget, sender: string, attemptMs: number): void;
@@ -181,7 +181,7 @@ export function createDoubts(
   return {
     begin(group) {
       if (group.deletes.length > 0) journal.merge();
-      return durably(() => {
+      return inTransaction(database, () => {
         const target = names.target(group.target);
         const overtaken = new Array<boolean>(group.keys.length).fill(false);
         for (const { position, id } of group.deletes) {
