@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
+import { describeWithRedis } from '../support/redis.ts';
+import { SCALE } from './scale.ts';
+import { openScene, type Scene, type SceneOptions } from './scene.ts';
+import { killWithProductsOnTheWay, ON_REDIS, runWith, versionOf } from './versions.ts';
+
+const PRODUCTS = 10;
+const OWN = versionOf(PRODUCTS, 0);
+const MIRROR = { mode: 'mirror', safety: '{ maxDeletes: off, minRows: off }' };
+/** Everything has changed, and the last product is gone. */
+const FEWER = versionOf(PRODUCTS - 1, 1);
+const GONE = `product-${PRODUCTS}`;
+
+type Where = Pick<SceneOptions, 'redis' | 'env'>;
+
+/** A second job on the same store, with products of its own and those given. */
+async function runOther(scene: Scene, also = manyProducts(0)): Promise<void> {
+  await scene.workspace.write(
+    'jobs/other.yaml',
+    'import: products\nstore: main\nsource: { path: other.csv }\nmapping: shopify-products\nsafety: { minRows: off }\n',
+  );
+  await scene.workspace.write('other.csv', shopifyCatalog([...manyProducts(PRODUCTS, 200), ...also]));
+  const { code, stderr } = await scene.start('run', 'other', '--json').ended;
+  expect(code, stderr).toBe(0);
+}
+
+/** Plans to delete a product, has another job take it over before that is done, and goes on. */
+const PLANNED = {
+  'a run that was killed is continued': async (scene: Scene) => {
+    await killWithProductsOnTheWay(scene, FEWER);
+    return () => runWith(scene, FEWER);
+  },
+  'a plan that waited is approved': async (scene: Scene) => {
+    const planned = (await runWith(scene, FEWER, 'plan', 'nightly')).json();
+    scene.count('plan waits for approval');
+    expect(planned).toMatchObject({ removed: 1 });
+    return () => scene.start('approve', String(planned['run']), '--json').ended;
+  },
+};
+
+function staleDeletes(where: Where): void {
+  it.concurrent.for(Object.entries(PLANNED))(
+    'leaves a product to the job that took it over, where %s',
+    {
+      timeout: SCALE.patienceMs,
+    },
+    async ([, plan], context) => {
+      await using scene = await openScene({ seed: 1, catalog: '', job: MIRROR, ...where });
+      expect((await runWith(scene, OWN)).code).toBe(0);
+      await runOther(scene);
+      const goOn = await plan(scene);
+      await runOther(
+        scene,
+        OWN.filter(({ handle }) => handle === GONE).map((product) => ({ ...product, title: 'Taken over' })),
+      );
+      scene.count('key taken over between plan and apply');
+
+      const { code, stderr, json } = await goOn();
+      expect(code, stderr).toBe(0);
+      expect(json()).toMatchObject({ status: 'done', deleted: 0 });
+      figure(context, {
+        invariant: 30,
+        seed: null,
+        fired: scene.fired(),
+        measured: [
+          none('strangers deleted', scene.store.shop.byUrl(GONE) === undefined ? 1 : 0),
+          none('DELETE requests', scene.store.requests.filter(({ method }) => method === 'DELETE').length),
+        ],
+      });
+    },
+  );
+
+  it.concurrent('deletes what a killed run has created and the source has dropped again', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
+    await using scene = await openScene({ seed: 1, catalog: '', job: MIRROR, ...where });
+    const { shop } = scene.store;
+    expect((await runWith(scene, OWN)).code).toBe(0);
+    await killWithProductsOnTheWay(scene, versionOf(PRODUCTS + 3, 0));
+    const created = shop.products.size - PRODUCTS;
+    const { code, stderr, json } = await runWith(scene, OWN);
+    expect(code, stderr).toBe(0);
+    expect(created).toBeGreaterThan(0);
+    figure(context, {
+      invariant: 1,
+      seed: null,
+      fired: scene.fired(),
+      measured: [none('left in the store though deleted', shop.products.size - PRODUCTS)],
+    });
+    expect(Number(json()['deleted'])).toBeGreaterThanOrEqual(created);
+  });
+}
+
+describe('a mirror on SQLite', () => staleDeletes({}));
+describeWithRedis('a mirror on Redis', () => staleDeletes(ON_REDIS));
