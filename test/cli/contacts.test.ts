@@ -128,7 +128,7 @@ describe('two rows for one contact', () => {
 });
 
 describe('contacts that the crosswalk does not know', () => {
-  it('are kept apart as they stand, and can be retried when the crosswalk is complete', async () => {
+  it('are kept apart, with nothing that a spreadsheet would run, and can be retried when the crosswalk is complete', async () => {
     const rows = [
       ...people(3),
       { number: 4, first: '"Smith, Jo"', phone: '+44 117' },
@@ -139,7 +139,7 @@ describe('contacts that the crosswalk does not know', () => {
     expect(run.json()).toMatchObject({ status: 'done-with-rejects', applied: 3, rejected: 2 });
     const unmatched = String(run.json()['rejectsFile']).replace('rejects.csv', 'unmatched.csv');
     expect(await readFile(join(crm.workspace.dir, unmatched), 'utf8')).toBe(
-      `\ufeff${crmExport(rows.slice(3))}`,
+      `\ufeff${crmExport(rows.slice(3)).replace('+44', "'+44")}`,
     );
 
     await crm.workspace.write('ids.csv', crosswalkOf([1, 2, 3, 4]));
