@@ -134,22 +134,24 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   const start = (operation: Op, slot: HeldSlot): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
     openKeys.set(operation.key, promise);
-    let attempts = 0;
+    let notDone = true;
     const onRequest = (): Promise<void> | undefined => {
       const permitted = permit?.();
-      attempts++;
+      notDone = false;
       requests++;
       return permitted;
+    };
+    const onNotDone = (): void => {
+      notDone = true;
     };
     const close = (): void => {
       openKeys.delete(operation.key);
       resolve();
     };
-    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest })
+    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest, onNotDone })
       .then((outcome) => settle({ operation, outcome, slot, recorded: close }))
       .catch((error: unknown) => {
-        if (attempts === 0 || (attempts === 1 && error instanceof UnauthorizedError))
-          untouched.push(operation);
+        if (notDone) untouched.push(operation);
         slot.free();
         close();
         stop.stop(error, 'drain');

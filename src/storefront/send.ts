@@ -31,6 +31,8 @@ export interface SendOptions {
   readonly onRequest?: () => Promise<void> | undefined;
   /** Called for each request that has ended. */
   readonly onEnded?: OnEnded | undefined;
+  /** Called before the call rejects, when the store has certainly done nothing of it. */
+  readonly onNotDone?: () => void;
   readonly slot?: Slot;
   /** Where requests wait for the limiter, those of the lowest turn go first; 0 when left out. */
   readonly turn?: number;
@@ -94,6 +96,8 @@ interface Progress extends Ticket {
   retriesUsed: number;
   /** Once in doubt, always in doubt: a later refusal does not undo an earlier arrival. */
   mayHaveArrived: boolean;
+  /** A request was sent and has not ended. */
+  underWay: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
   answeredBefore: number | null;
   /** Given when somebody listens. */
@@ -127,18 +131,17 @@ function statusOf(verdict: Verdict): number | null {
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
   const work = workTime();
   const key = keyCheck(gate, clock);
-  const ask = async (
-    request: SentRequest,
-    options: SendOptions,
-    { patience }: Progress,
-  ): Promise<Verdict> => {
+  const ask = async (request: SentRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
     try {
       const permitted = options.onRequest?.();
       if (permitted !== undefined) await permitted;
-      const answer = await exchange.send(request, options.signal, patience);
+      progress.underWay = true;
+      const answer = await exchange.send(request, options.signal, progress.patience);
+      progress.underWay = false;
       return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
+      progress.underWay = false;
       const { code, message, mayHaveArrived } = error;
       return {
         kind: 'failed',
@@ -294,6 +297,21 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     }
   };
 
+  const deliver = async (request: SentRequest, progress: Progress, options: SendOptions): Promise<Sent> => {
+    try {
+      return settle(await attemptWithKey(request, progress, options), false);
+    } catch (failed) {
+      if (!(failed instanceof AttemptFailed)) throw failed;
+      try {
+        return settle(await retry(failed, request, progress, options), progress.mayHaveArrived);
+      } catch (error) {
+        if (!(error instanceof AttemptFailed)) throw error;
+        const { code, message, mayBeAtWork: atWork } = error.failure;
+        return { kind: 'unsent', reason: { code, message }, inDoubt: progress.mayHaveArrived, atWork };
+      }
+    }
+  };
+
   return {
     async send(request, options) {
       const progress: Progress = {
@@ -303,22 +321,17 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         turn: options.turn ?? 0,
         retriesUsed: 0,
         mayHaveArrived: false,
+        underWay: false,
         answeredBefore: null,
         requestId: null,
         attempts: 0,
         patience: gate.begin(),
       };
       try {
-        return settle(await attemptWithKey(request, progress, options), false);
-      } catch (failed) {
-        if (!(failed instanceof AttemptFailed)) throw failed;
-        try {
-          return settle(await retry(failed, request, progress, options), progress.mayHaveArrived);
-        } catch (error) {
-          if (!(error instanceof AttemptFailed)) throw error;
-          const { code, message, mayBeAtWork: atWork } = error.failure;
-          return { kind: 'unsent', reason: { code, message }, inDoubt: progress.mayHaveArrived, atWork };
-        }
+        return await deliver(request, progress, options);
+      } catch (error) {
+        if (!progress.mayHaveArrived && !progress.underWay) options.onNotDone?.();
+        throw error;
       } finally {
         gate.end();
       }
