@@ -188,7 +188,7 @@ export interface Plan {
   readonly deletesWithheld: DeletesWithheld | null;
   /** Removed keys whose id the store never answered, or answered anew since: they cannot be deleted. */
   readonly deletesWithoutId: number;
-  /** Deletes of what a run that died may have created: each is sent once more, hidden, to learn its id. */
+  /** Deletes of what may have been created without an answer that proves it: each is sent once more, hidden, to learn its id. */
   readonly unconfirmedDeletes: number;
   readonly safety: readonly SafetyVerdict[];
   readonly shards: readonly PlannedShard[];

@@ -80,7 +80,7 @@ function withheldDeletes(plan: Plan): string[] {
       : []),
     ...(unconfirmedDeletes > 0
       ? [
-          `${counted(unconfirmedDeletes, 'product')} may have been created by a run that died, and the source no longer has ${unconfirmedDeletes === 1 ? 'it' : 'them'}: sent once more, hidden, to learn the id, then deleted.`,
+          `${counted(unconfirmedDeletes, 'product')} may have been created without an answer that proves it, and the source no longer has ${unconfirmedDeletes === 1 ? 'it' : 'them'}: sent once more, hidden, to learn the id, then deleted.`,
         ]
       : []),
   ];
