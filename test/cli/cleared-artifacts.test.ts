@@ -59,6 +59,11 @@ describe('an unfinished run whose', () => {
       products.map((product) => (product.handle === REJECTED ? { ...product, price: 'soon' } : product)),
     );
     await workspace.write('catalog.csv', catalog);
+    // One at a time: what a failed run leaves at work at the store would have to be waited for.
+    await workspace.write(
+      'stores.yaml',
+      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 1 } }\n`,
+    );
     store.misbehave({ does: unauthorized, from: 30 });
     const failed = await workspace.storeferry('run', 'nightly', '--json');
     expect(failed.json()).toMatchObject({ status: 'failed' });
