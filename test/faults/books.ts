@@ -13,6 +13,8 @@ export interface Books {
 
 const UNMAPPABLE = 'unmappable-';
 const REFUSED = 'refused-';
+/** How urls begin of products that somebody has made in the store by hand. */
+export const STRANGER = 'by-hand-';
 
 /** The store's part: it refuses its share, and says why with more than it should. */
 export function refusal(apiKey: string): FaultRule {
@@ -92,7 +94,9 @@ export async function audit(
     if (handle.startsWith(REFUSED)) rejectionsLost += lost;
   }
   const wanted = new Set(books.products.map(({ handle }) => handle));
-  const left = [...store.shop.products.values()].filter(({ url = '' }) => !wanted.has(url)).length;
+  const left = [...store.shop.products.values()].filter(
+    ({ url = '' }) => !wanted.has(url) && !url.startsWith(STRANGER),
+  ).length;
   const parts = ['applied', 'unchanged', 'rejected', 'unsent', 'skipped'];
   const sum = parts.reduce((total, part) => total + Number(summary[part]), 0);
   return { missing, left, unaccounted: Math.abs(Number(summary['records']) - sum), rejectionsLost };

@@ -7,10 +7,10 @@ const VITEST = join(import.meta.dirname, '..', '..', 'node_modules', 'vitest', '
 const CONFIG = join(import.meta.dirname, 'vitest.config.ts');
 
 /** The tests that are the longer the more is asked for; the others say the same however often they run. */
-const SOAKED = ['killed-process', 'chaos-on-redis', 'hostile-sources', 'whole-files'];
+const SOAKED = ['killed-process', 'chaos-on-redis', 'chaos-embedded', 'hostile-sources', 'whole-files'];
 
 const USAGE = `npm run soak -- [options]: the long version of the tests of faults
-  --minutes <n>   how long faults of all kinds strike two workers (30)
+  --minutes <n>   how long faults of all kinds strike two workers, and one process (30)
   --kills <n>     how often a process is killed and continued (50)
   --rows <n>      rows of the largest source (5000000)
   --seed <n>      of all chance, to see a failure again

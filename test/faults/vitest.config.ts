@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Tests that measure a figure, wherever they stand: the table needs them, and only them. */
 const measuring = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) =>
-  /support\/(figure|measure-property)\.ts'/.test(readFileSync(join(ROOT, file), 'utf8')),
+  /(support\/figure|support\/measure-property|\.\/chaos)\.ts'/.test(readFileSync(join(ROOT, file), 'utf8')),
 );
 
 export default defineConfig({

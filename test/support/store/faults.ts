@@ -65,6 +65,10 @@ export const html: Misbehaviour = answer(200, '<!doctype html><title>Maintenance
 export const empty: Misbehaviour = answer(200, '');
 /** 200 that says it failed. */
 export const successFalse: Misbehaviour = answer(200, '{"success":false,"message":"Not saved"}');
+/** 200 with this JSON, and nothing happened. */
+export function lie(body: string): Misbehaviour {
+  return answer(200, body);
+}
 /** The true answer and then a word too many. */
 export const trailing: Misbehaviour = { kind: 'trailing', text: '\nDone.' };
 /** The key is not (or no longer) good. */
