@@ -1,7 +1,9 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { type CatalogProduct, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
 
@@ -51,46 +53,55 @@ const DAMAGES: readonly (readonly [string, Damage])[] = [
 ];
 
 describe('an unfinished run whose', () => {
-  it.each(DAMAGES)('%s gives way to a new one, which sends only what is missing', async (_how, damage) => {
-    const products = manyProducts(PRODUCTS);
-    await using night = await setupNightly(PRODUCTS);
-    const { store, workspace } = night;
-    const catalog = shopifyCatalog(
-      products.map((product) => (product.handle === REJECTED ? { ...product, price: 'soon' } : product)),
-    );
-    await workspace.write('catalog.csv', catalog);
-    // One at a time: what a failed run leaves at work at the store would have to be waited for.
-    await workspace.write(
-      'stores.yaml',
-      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 1 } }\n`,
-    );
-    store.misbehave({ does: unauthorized, from: 30 });
-    const failed = await workspace.storeferry('run', 'nightly', '--json');
-    expect(failed.json()).toMatchObject({ status: 'failed' });
-    store.behave();
-    const sent = store.shop.products.size;
-    store.forget();
-    const artifacts = join(workspace.dir, '.storeferry', 'artifacts');
-    await damage(join(artifacts, String(failed.json()['run'])));
-
-    const next = await workspace.storeferry('run', 'nightly', '--json');
-    expect(next.json()).toMatchObject({
-      ...{ status: 'done-with-rejects', records: PRODUCTS, rejected: 1, unsent: 0 },
-      ...{ unchanged: sent, applied: PRODUCTS - 1 - sent },
-    });
-    expect(next.json()['run']).not.toBe(failed.json()['run']);
-    expect(store.figures()).toMatchObject({ requests: PRODUCTS - 1 - sent, duplicates: 0 });
-    const bodies = [...store.shop.products.values()].map((product) => JSON.stringify(product));
-    for (const { handle, title } of products.filter(({ handle }) => handle !== REJECTED)) {
-      expect(bodies.some((body) => body.includes(`"${handle}"`) && body.includes(`About ${title}<`))).toBe(
-        true,
+  it.for(DAMAGES)(
+    '%s gives way to a new one, which sends only what is missing',
+    async ([how, damage], context) => {
+      const products = manyProducts(PRODUCTS);
+      await using night = await setupNightly(PRODUCTS);
+      const { store, workspace } = night;
+      const catalog = shopifyCatalog(
+        products.map((product) => (product.handle === REJECTED ? { ...product, price: 'soon' } : product)),
       );
-    }
-    const rejects = await readFile(join(artifacts, String(next.json()['run']), 'rejects.csv'), 'utf8');
-    expect(rejects).toContain(REJECTED);
-    const shown = await workspace.storeferry('runs', String(failed.json()['run']));
-    expect(shown.stdout + shown.stderr).toMatch(/superseded|plan\.json is not a plan/);
-  });
+      await workspace.write('catalog.csv', catalog);
+      // One at a time: what a failed run leaves at work at the store would have to be waited for.
+      await workspace.write(
+        'stores.yaml',
+        `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 1 } }\n`,
+      );
+      store.misbehave({ does: unauthorized, from: 30 });
+      const failed = await workspace.storeferry('run', 'nightly', '--json');
+      expect(failed.json()).toMatchObject({ status: 'failed' });
+      store.behave();
+      const sent = store.shop.products.size;
+      store.forget();
+      const artifacts = join(workspace.dir, '.storeferry', 'artifacts');
+      await damage(join(artifacts, String(failed.json()['run'])));
+
+      const next = await workspace.storeferry('run', 'nightly', '--json');
+      expect(next.json()).toMatchObject({
+        ...{ status: 'done-with-rejects', records: PRODUCTS, rejected: 1, unsent: 0 },
+        ...{ unchanged: sent, applied: PRODUCTS - 1 - sent },
+      });
+      expect(next.json()['run']).not.toBe(failed.json()['run']);
+      expect(store.figures()).toMatchObject({ requests: PRODUCTS - 1 - sent, duplicates: 0 });
+      const bodies = [...store.shop.products.values()].map((product) => JSON.stringify(product));
+      const isRight = ({ handle, title }: CatalogProduct) =>
+        bodies.some((body) => body.includes(`"${handle}"`) && body.includes(`About ${title}<`));
+      const wrong = products.filter((product) => product.handle !== REJECTED && !isRight(product));
+      figure(context, {
+        invariant: 29,
+        seed: store.seed,
+        fired: { [how]: 1 },
+        measured: [
+          none('products other than the source says, after a file of a run was damaged', wrong.length),
+        ],
+      });
+      const rejects = await readFile(join(artifacts, String(next.json()['run']), 'rejects.csv'), 'utf8');
+      expect(rejects).toContain(REJECTED);
+      const shown = await workspace.storeferry('runs', String(failed.json()['run']));
+      expect(shown.stdout + shown.stderr).toMatch(/superseded|plan\.json is not a plan/);
+    },
+  );
 });
 
 describe('a plan that waits for approval', () => {
