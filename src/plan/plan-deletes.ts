@@ -41,7 +41,7 @@ export async function planDeletes(
   const none = { removed: 0, deletes: 0, withoutId: 0, unconfirmed: 0, withheld: null, shards: [] };
   if (mode === 'upsert') return none;
   if (retry) return { ...none, withheld: 'retry' };
-  if ((await ledger.count(job)) === 0) return { ...none, withheld: 'ledger-empty' };
+  const isEmpty = (await ledger.count(job)) === 0;
   const unreadable = tally.unreadableKeys > 0;
   const writer = new ShardWriter(folder, 'deletes', firstShard);
   let removed = 0;
@@ -75,7 +75,7 @@ export async function planDeletes(
     await writer.room();
   }
   const shards = await writer.finish();
-  const withheld = unreadable ? 'key-unreadable' : null;
+  const withheld = unreadable ? 'key-unreadable' : isEmpty && unconfirmed === 0 ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 

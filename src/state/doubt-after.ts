@@ -5,7 +5,8 @@ export const DOUBT_ENDS = 0;
 /** As before the operation was begun. */
 export const NOT_ARRIVED = 1;
 export const MAY_HAVE_ARRIVED = 2;
-export const MAY_BE_AT_WORK = 3;
+/** The store may be at work on it; or it was never begun, and the doubt is others'. */
+export const DOUBT_STAYS = 3;
 /** The store holds nothing under the key: its mark goes, and the doubt with it. */
 export const NOTHING_THERE = 4;
 
@@ -15,12 +16,12 @@ export function doubtAfter(outcome: Outcome): number {
     case 'applied':
       return DOUBT_ENDS;
     case 'left':
-      return NOT_ARRIVED;
+      return DOUBT_STAYS;
     case 'rejected':
       if (outcome.absent) return NOTHING_THERE;
       return outcome.inDoubt ? MAY_HAVE_ARRIVED : NOT_ARRIVED;
     case 'unsent':
-      if (outcome.atWork) return MAY_BE_AT_WORK;
+      if (outcome.atWork) return DOUBT_STAYS;
       return outcome.inDoubt ? MAY_HAVE_ARRIVED : NOT_ARRIVED;
     default:
       return outcome satisfies never;

@@ -50,6 +50,20 @@ export async function openSqliteState(
     moveLock: (...args) => thread.call('moveLock', ...args),
     freeLock: (...args) => thread.call('freeLock', ...args),
   });
+  return sqliteState({ thread, path, locks, artifacts });
+}
+
+/** What the embedded state is made of. */
+export interface SqliteParts {
+  readonly thread: DatabaseThread;
+  /** Of the database, for messages. */
+  readonly path: string;
+  readonly locks: SqliteLocks;
+  readonly artifacts: Artifacts;
+}
+
+/** The embedded state on an open database; closing it closes that, and frees the locks. */
+export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): State {
   const witnesses = witnessFiles(artifacts);
   let senders = 0;
   return {

@@ -90,7 +90,8 @@ export interface Ledger {
   hasDoubts(since: Run): Promise<boolean>;
   /**
    * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its
-   * witness, is put in doubt as a whole; what was found is said once, null when all is well.
+   * witness, is put in doubt as a whole; what was found is said once, null when all is well. Another job may have taken
+   * over any key in what is lost: nothing is deleted by an id from before until it is answered again.
    */
   reconcile(): Promise<StateLoss | null>;
 }
@@ -102,7 +103,10 @@ export interface Begun {
    * the store; 0: it may be sent now.
    */
   readonly waitMs: readonly number[];
-  /** A delete of a key that is no longer this job's, or has another id by now: it must not be sent. */
+  /**
+   * A delete of a key that is no longer this job's, or that another job may have sent since, or whose id is another or no
+   * longer proven: it must not be sent.
+   */
   readonly overtaken: readonly boolean[];
 }
 

@@ -139,6 +139,23 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await ledger().hasDoubts(NIGHTLY)).toBe(false);
     });
 
+    it('stay when somebody withdraws what was not begun, or leaves a delete to others', async () => {
+      await createRuns();
+      const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];
+      await record(NIGHTLY, applied(shirt, 7), applied(hat, 8));
+      await begin(processes.other, NIGHTLY, shirt, hat);
+      await record(
+        NIGHTLY,
+        ended(shirt, { kind: 'unsent', reason: REASON, inDoubt: true }),
+        ended(hat, { kind: 'unsent', reason: REASON, inDoubt: true }),
+      );
+      await using failed = await processes.state.sending({ run: WEEKLY, attemptMs: ATTEMPT_MS });
+      await failed.withdraw([shirt]);
+      expect((await failed.begin([deletion(0, 'hat', 8)])).overtaken).toEqual([true]);
+      await record(WEEKLY, ended(deletion(0, 'hat', 8), { kind: 'left' }));
+      expect(await prints('shirt', 'hat')).toEqual([IN_DOUBT, IN_DOUBT]);
+    });
+
     it('wait for the requests of a process that is gone, and for those only that may be at work', async () => {
       await createRuns();
       const keys = ['at-work', 'answered', 'arrived', 'withdrawn'];
@@ -197,6 +214,16 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await prints('shirt', 'hat', 'coat')).toEqual([IN_DOUBT, 'print-of-hat', 'print-of-coat']);
     });
 
+    it('are not begun for deletes of what another job may have taken over before it died', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
+      await begin(processes.other, WEEKLY, upsert(0, 'shirt'));
+      const { overtaken } = await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7));
+      expect(overtaken).toEqual([true]);
+      await record(WEEKLY, rejected(upsert(0, 'shirt')));
+      expect((await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7))).overtaken).toEqual([false]);
+    });
+
     it('are unconfirmed while nothing of them is known but the one job that sent them', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
@@ -248,12 +275,15 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       await using later = await open(opening, folder);
       const ledger = later.ledger(TARGET);
       expect(await ledger.reconcile()).toEqual({ kind: 'behind', keys: 1 });
-      expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: IN_DOUBT, id: 7, job: 'nightly' }]);
+      const mark = { fingerprint: IN_DOUBT, id: 7, idProof: 'changed', job: 'nightly' };
+      expect(await ledger.marks(['shirt'])).toEqual([mark]);
       expect(await ledger.hasDoubts(NIGHTLY)).toBe(true);
       expect(await ledger.reconcile()).toBeNull();
       expect(await state.ledger(TARGET).reconcile()).toBeNull();
       await later.runs.create(WEEKLY);
       await using sending = await later.sending({ run: WEEKLY, attemptMs: ATTEMPT_MS });
+      await using own = await later.sending({ run: NIGHTLY, attemptMs: ATTEMPT_MS });
+      expect((await own.begin([deletion(0, 'shirt', 7)])).overtaken).toEqual([true]);
       const { waitMs } = await sending.begin([upsert(0, 'shirt'), upsert(1, 'unheard-of')]);
       expect(waitMs.every((ms) => ms > 0)).toBe(true);
       await later.runs.record(WEEKLY, 1, [applied(upsert(0, 'shirt'), 7)], 1);

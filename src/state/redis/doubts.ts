@@ -67,11 +67,14 @@ for at = 6, #ARGV, 2 do
   local overtaken = false
   if id ~= '-' then
     local mark = redis.call('HGET', KEYS[2], key)
-    local known, owner = string.match(mark or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
-    if id == '' then
+    local known, proof, owner = string.match(mark or '', '^(%d*)([^\\n]*)\\n[^\\n]*\\n(.*)$')
+    local doubted = string.match(redis.call('HGET', KEYS[1], key) or '', '^[^\\n]*\\n[^\\n]*\\n(.*)$')
+    if doubted and doubted ~= job then
+      overtaken = true
+    elseif id == '' then
       overtaken = owner and owner ~= job
     else
-      overtaken = owner ~= job or known ~= id
+      overtaken = owner ~= job or known ~= id or proof == '!'
     end
   end
   if overtaken then
@@ -106,15 +109,16 @@ const WITHDRAW_SCRIPT = `
 ${refuseWithout(2)}
 for at = 3, #ARGV do
   local prior, atWork, senders, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
-  if prior == '1' then
-    local others = {}
-    for other in string.gmatch(senders, '[^ ]+') do
-      if other ~= ARGV[2] then others[#others + 1] = other end
-    end
+  local others, isOwn = {}, false
+  for other in string.gmatch(senders or '', '[^ ]+') do
+    if other == ARGV[2] then isOwn = true else others[#others + 1] = other end
+  end
+  if prior == '0' and isOwn then
+    redis.call('HDEL', KEYS[1], ARGV[at])
+  elseif prior then
     if #others == 0 then atWork = '0' end
     redis.call('HSET', KEYS[1], ARGV[at], prior .. atWork .. '\\n' .. table.concat(others, ' ') .. '\\n' .. job)
   end
-  if prior == '0' then redis.call('HDEL', KEYS[1], ARGV[at]) end
 end
 return 'written'`;
 

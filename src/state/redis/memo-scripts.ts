@@ -51,13 +51,13 @@ end
 `;
 
 /**
- * Puts marks in doubt for good: the fingerprint given takes the place of theirs, and of their memo.
+ * Puts marks in doubt for good: the fingerprint given takes the place of theirs, and of their memo, and their ids count as changed.
  *
  * KEYS: marks. ARGV: fingerprint, then keys.
  */
 export const DOUBT_SCRIPT = `
 for at = 2, #ARGV do
-  local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^\\n]*)\\n[^\\n]*\\n(.*)$')
-  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '\\n' .. ARGV[1] .. '\\n' .. job) end
+  local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '!\\n' .. ARGV[1] .. '\\n' .. job) end
 end
 `;

@@ -17,7 +17,7 @@ export type OutcomeLetter = (typeof OUTCOME_LETTERS)[keyof typeof OUTCOME_LETTER
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, and the lock if there is a
  * fence. ARGV: token, job, shard, requests, process, number of the call; then for each outcome its letter, operation, rows,
  * key, mark, payload (body, refusal or reason), changed id, and what is left of the doubt: `0` nothing, `1` what there was
- * before, `2` it may have arrived, `3` it may be at work, `4` the store holds nothing.
+ * before, `2` it may have arrived, `3` all of it, `4` the store holds nothing.
  */
 export const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

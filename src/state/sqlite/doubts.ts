@@ -10,6 +10,7 @@ import { DamagedValue, integer, integerOrNull, refuseDisorder, text } from './co
 import type { Journal } from './journal.ts';
 import { keysJson } from './keys-json.ts';
 import type { Names } from './names.ts';
+import { ID_PROOFS } from './outcome-columns.ts';
 import { inTransaction } from './transaction.ts';
 
 /** A group of operations on its way to a target. */
@@ -44,6 +45,7 @@ const PAGE_SIZE = 1_000;
 const LONGEST_MS = 24 * 60 * 60 * 1_000;
 /** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
 const NO_JOB = 0;
+const CHANGED = ID_PROOFS.indexOf('changed');
 
 /** In a statement: whether this sender is among those of a row. */
 function hasSender(sender: string): string {
@@ -74,7 +76,12 @@ export function createDoubts(
      CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value AND doubts.at_work = 1`,
   );
   const selectOwner = database.prepare(
-    'SELECT jobs.name AS job, id FROM marks JOIN jobs ON jobs.number = marks.job WHERE target = ? AND key = ?',
+    `SELECT jobs.name AS job, id, id_proof FROM marks JOIN jobs ON jobs.number = marks.job
+     WHERE target = ? AND key = ?`,
+  );
+  const doubtOfOthers = database.prepare(
+    `SELECT 1 FROM doubts WHERE target = ? AND key = ?
+       AND job IS NOT (SELECT number FROM jobs WHERE name = ?)`,
   );
   const selectSenders = database.prepare('SELECT * FROM senders WHERE target = ?');
   const grow = database.prepare('UPDATE targets SET serial = serial + 1 WHERE number = ? RETURNING serial');
@@ -93,6 +100,9 @@ export function createDoubts(
   const listed = 'key IN (SELECT value FROM json_each(?))';
   const remove = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
   const removeNew = database.prepare(`DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${listed}`);
+  const removeBegun = database.prepare(
+    `DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${hasSender('?')} AND ${listed}`,
+  );
   const notAtWork = database.prepare(`UPDATE doubts SET at_work = 0 WHERE target = ? AND ${listed}`);
   const leave = database.prepare(
     `UPDATE doubts SET sender = trim(replace(' ' || sender || ' ', ' ' || ? || ' ', ' ')) WHERE target = ? AND ${listed}`,
@@ -107,7 +117,7 @@ export function createDoubts(
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
   const doubtAll = database.prepare(
-    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL WHERE target = ?`,
+    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL, id_proof = ${CHANGED} WHERE target = ?`,
   );
   const noteDoubted = database.prepare(
     'UPDATE targets SET doubted_at = (SELECT coalesce(max(number), 0) FROM runs) WHERE number = ?',
@@ -164,9 +174,12 @@ export function createDoubts(
     position: number,
     id: number | null,
   ): boolean => {
-    const owner = selectOwner.get(target, keys[position] ?? '');
+    const key = keys[position] ?? '';
+    const owner = selectOwner.get(target, key);
+    if (doubtOfOthers.get(target, key, job) !== undefined) return true;
     if (id === null) return owner !== undefined && owner['job'] !== job;
-    return owner === undefined || owner['job'] !== job || integerOrNull(owner['id'], 'marks.id') !== id;
+    if (owner === undefined || owner['job'] !== job || owner['id_proof'] === CHANGED) return true;
+    return integerOrNull(owner['id'], 'marks.id') !== id;
   };
   /** Commits of this transaction outlive a power cut; others outlive the process. */
   const durably = <Result>(work: () => Result): Result => {
@@ -207,7 +220,7 @@ export function createDoubts(
     withdraw(target, sender, keys) {
       const number = names.findTarget(target) ?? 0;
       inTransaction(database, () => {
-        removeNew.run(number, keys);
+        removeBegun.run(number, sender, keys);
         leave.run(sender, number, keys);
         nobodyAtWork.run(number, keys);
       });

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
-import { MAY_BE_AT_WORK, NOTHING_THERE } from '../doubt-after.ts';
+import { DOUBT_STAYS, NOTHING_THERE } from '../doubt-after.ts';
 import type { ChangedId, OutcomeTally } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import { integer, jsonObject, text } from './columns.ts';
@@ -113,7 +113,7 @@ export function createSqliteOutcomes(
     for (const { operation, key, knownId, answeredId } of batch.changedIds) {
       insertChangedId.run(run, shard, operation, key, knownId, answeredId);
     }
-    endDoubts(target, keys, (position) => doubts[position] ?? MAY_BE_AT_WORK);
+    endDoubts(target, keys, (position) => doubts[position] ?? DOUBT_STAYS);
     if (batch.requests > 0) addRequests.run(run, batch.requests);
   };
 

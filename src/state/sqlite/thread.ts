@@ -1,15 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
-import { createBodies } from './bodies.ts';
 import { type PlainError, perform, type SqliteAnswer, type SqliteCall } from './calls.ts';
-import { createDoubts } from './doubts.ts';
-import { createJournal } from './journal.ts';
-import { createSqliteLedger } from './ledger.ts';
-import { createSqliteLockRows } from './lock-rows.ts';
-import { createNames } from './names.ts';
+import { createSqliteCalls } from './create-calls.ts';
 import { openDatabase } from './open-database.ts';
-import { createSqliteOutcomes } from './outcomes.ts';
-import { createSqliteRuns } from './runs.ts';
 import { asStateError, damageBehind } from './sqlite-error.ts';
 
 /** The thread that owns the connection to the database; database-thread.ts starts it and speaks to it. */
@@ -17,17 +10,7 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
   const answer = (message: SqliteAnswer) => port.postMessage(message);
   try {
     const database = await openDatabase(path);
-    const names = createNames(database);
-    const bodies = createBodies(database);
-    const journal = createJournal(database, bodies);
-    const { endDoubts, ...doubts } = createDoubts(database, names, journal);
-    const calls = {
-      ...createSqliteLedger(database, names, journal, bodies),
-      ...doubts,
-      ...createSqliteRuns(database),
-      ...createSqliteLockRows(database),
-      ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
-    };
+    const calls = createSqliteCalls(database);
     port.on('message', (call: SqliteCall | 'close') => {
       if (call === 'close') {
         database.close();
