@@ -15,6 +15,8 @@ export default defineConfig({
     include: measuring,
     // They mostly wait: for processes, stores and Redis.
     maxWorkers: 3,
+    // Of the ledger’s beliefs (ledger-beliefs.property.test.ts).
+    env: { STOREFERRY_HISTORIES: process.env['STOREFERRY_HISTORIES'] ?? '10000' },
     testTimeout: 60_000,
     hookTimeout: 30_000,
     reporters: ['dot', join(import.meta.dirname, 'figures-table.ts')],

@@ -1,0 +1,67 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { SqliteCalls } from '../../../src/state/sqlite/calls.ts';
+import { createSqliteCalls } from '../../../src/state/sqlite/create-calls.ts';
+import type { DatabaseThread } from '../../../src/state/sqlite/database-thread.ts';
+import type { SqliteLocks } from '../../../src/state/sqlite/locks.ts';
+import { sqliteState } from '../../../src/state/sqlite.ts';
+import type { FaultyProcess } from './process.ts';
+import { type TableCopy, tableCopies } from './table-copy.ts';
+import type { Keeping } from './world.ts';
+
+const WRITES: ReadonlySet<keyof SqliteCalls> = new Set([
+  ...(['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember'] as const),
+]);
+
+const LOCKS: SqliteLocks = {
+  holds: () => true,
+  releaseAll: () => {},
+  tryAcquire: () => Promise.reject(new Error('the model holds every lock')),
+  acquire: () => Promise.reject(new Error('the model holds every lock')),
+  holderOf: async () => undefined,
+};
+
+/** The embedded state in a database of this process, which is emptied first: one serves many histories. */
+export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean): Promise<Keeping> {
+  const tables = tableCopies(database);
+  tables.putBack(new Map());
+  const copies: TableCopy[] = [];
+  // Made anew only where the database is another one: the statements of a process take longer than all else it does here.
+  let calls = createSqliteCalls(database);
+  const putBack = (copy: TableCopy) => {
+    tables.putBack(copy);
+    calls = createSqliteCalls(database);
+  };
+
+  const thread = (process: FaultyProcess): DatabaseThread => {
+    return {
+      async call(method, ...args) {
+        if (method === 'beat') {
+          process.refuseDead();
+        } else if (WRITES.has(method)) {
+          process.strike();
+          process.refuse(method);
+          if (keepsCopies) copies.push(tables.copy());
+        } else {
+          process.refuseDead();
+        }
+        const answer = Reflect.apply(calls[method], calls, args);
+        if (WRITES.has(method)) process.strike();
+        return answer;
+      },
+      close: async () => {},
+    };
+  };
+  return {
+    open: async (process, artifacts) =>
+      sqliteState({ thread: thread(process), path: 'state.db', locks: LOCKS, artifacts }),
+    async undo(writes) {
+      const from = Math.max(0, copies.length - writes);
+      const [copy] = copies.splice(from);
+      if (copy !== undefined) putBack(copy);
+    },
+    async empty() {
+      if (keepsCopies) copies.push(tables.copy());
+      putBack(new Map());
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { vi } from 'vitest';
+import type { History, Step } from './history.ts';
+import { NO_FAULTS } from './process.ts';
+import { JOBS, type Keeping, World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What was found wrong in a history. */
+export interface Findings {
+  readonly falseBeliefs: readonly string[];
+  readonly strangersDeleted: readonly string[];
+  /** What the store does not hold as the sources say after two more runs of each job without faults. */
+  readonly notBrought: readonly string[];
+}
+
+/** Lives through a history, and looks after each step at what the ledger believes. */
+export async function live(
+  keeping: Keeping,
+  { normalises, steps }: History,
+  note: (fault: string) => void,
+): Promise<Findings> {
+  const world = new World(keeping, normalises, note);
+  const falseBeliefs: string[] = [];
+  const clock = turnedClock();
+  try {
+    for (const [at, step] of steps.entries()) {
+      await happen(world, step, clock.turn);
+      falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after step ${at}: ${belief}`));
+    }
+    world.store.landAll();
+    falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `at the end: ${belief}`));
+    for (const job of [...JOBS, ...JOBS]) await world.run(job, world.sourceOf(job), NO_FAULTS);
+    falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
+    const { strangersDeleted } = world.store;
+    return { falseBeliefs, strangersDeleted, notBrought: await world.notAsInSources() };
+  } finally {
+    clock.restore();
+  }
+}
+
+async function happen(world: World, step: Step, turn: (ms: number) => void): Promise<void> {
+  switch (step.kind) {
+    case 'run':
+      return await world.run(step.job, step.source, step.faults, step.resend);
+    case 'plan':
+      return await world.plan(step.job, step.source, step.faults);
+    case 'approve':
+      return await world.approve(step.job, step.faults);
+    case 'land':
+      return world.store.landOne(step.which);
+    case 'by-hand':
+      return world.store.touch(step.key, step.how);
+    case 'renumber':
+      return world.store.renumber(step.key);
+    case 'undo':
+      return await world.undo(step.writes);
+    case 'empty-state':
+      return await world.empty();
+    case 'remove-artifacts':
+      return world.removeArtifacts();
+    case 'turn-clock':
+      return turn(step.hours * HOUR_MS);
+    default:
+      return step satisfies never;
+  }
+}
+
+/** The wall clock of this machine, which a history may turn. */
+function turnedClock() {
+  let turnedMs = 0;
+  const { now } = Date;
+  const spied = vi.spyOn(Date, 'now').mockImplementation(() => now() + turnedMs);
+  return {
+    turn: (ms: number) => {
+      turnedMs += ms;
+    },
+    restore: () => spied.mockRestore(),
+  };
+}

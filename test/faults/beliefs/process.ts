@@ -1,0 +1,101 @@
+import { InterruptedError, StateError } from '../../../src/model/errors.ts';
+import type { Fate } from './simulated-store.ts';
+
+/** What strikes a process while it works. */
+export interface Faults {
+  /** What becomes of its requests, in their order; those beyond are done. */
+  readonly fates: readonly Fate[];
+  /** It dies at this event: before or after a write to the state or the artifacts, or around a request. */
+  readonly diesAt: number | null;
+  /** Of what it had at the store when it died: whether it lands. */
+  readonly lateLands: boolean;
+  /** This write to the state fails, counted from 0 over writes of its kind: the disk is full. */
+  readonly fails: { readonly write: 'begin' | 'record' | 'withdraw' | 'witness'; readonly at: number } | null;
+  /** It is interrupted at this request. */
+  readonly interruptedAt: number | null;
+}
+
+export const NO_FAULTS: Faults = {
+  fates: [],
+  diesAt: null,
+  lateLands: true,
+  fails: null,
+  interruptedAt: null,
+};
+
+/** A fault by what became of a request, for the table. */
+const STRUCK: Readonly<Record<Exclude<Fate['kind'], 'done'>, string>> = {
+  renumbered: 'changed ids',
+  refused: 'refusals',
+  unsent: 'refusals',
+  unanswered: 'lost answers',
+  'at-work': 'late requests',
+  lie: 'lying answers',
+};
+
+class Died extends Error {}
+
+/** One process with its faults: whatever it does asks here first, and gets an error once it is dead. */
+export class FaultyProcess {
+  readonly #faults: Faults;
+  readonly #note: (fault: string) => void;
+  readonly #interrupt = new AbortController();
+  readonly #writes = new Map<string, number>();
+  #events = 0;
+  #requests = 0;
+  #dead = false;
+
+  /** `note` is called with each fault that has struck. */
+  constructor(faults: Faults, note: (fault: string) => void = () => {}) {
+    this.#faults = faults;
+    this.#note = note;
+  }
+
+  get signal(): AbortSignal {
+    return this.#interrupt.signal;
+  }
+
+  get lateLands(): boolean {
+    return this.#faults.lateLands;
+  }
+
+  /** An event at which it may die. */
+  strike(): void {
+    if (this.#events++ === this.#faults.diesAt && !this.#dead) {
+      this.#dead = true;
+      this.#note('processes killed');
+    }
+    this.refuseDead();
+  }
+
+  /** Rejects once it is dead. */
+  refuseDead(): void {
+    if (this.#dead) throw new Died('the process has died');
+  }
+
+  /** A write that may fail. */
+  refuse(write: string): void {
+    const count = this.#writes.get(write) ?? 0;
+    this.#writes.set(write, count + 1);
+    if (this.#faults.fails?.write === write && this.#faults.fails.at === count) {
+      this.#note('full disks');
+      throw new StateError(`${write}: the disk is full`);
+    }
+  }
+
+  /** What becomes of the next request. */
+  nextFate(): Fate {
+    const number = this.#requests++;
+    if (number === this.#faults.interruptedAt) {
+      this.#note('interruptions');
+      this.#interrupt.abort(new InterruptedError('interrupted'));
+    }
+    const fate = this.#faults.fates[number] ?? { kind: 'done' };
+    if (fate.kind !== 'done') this.#note(STRUCK[fate.kind]);
+    return fate;
+  }
+
+  kill(): void {
+    this.#dead = true;
+  }
+}
