@@ -65,8 +65,8 @@ export async function openRedisState({
     sending(options) {
       const target = importTarget(options.run);
       const witness = witnesses?.of(target);
-      const store = redisSendingStore(connection, keys, target, options.fence, randomUUID, async () => {
-        await witness?.noteLoss();
+      const store = redisSendingStore(connection, keys, target, options.fence, randomUUID, async (serial) => {
+        await witness?.noteLoss(serial, options.attemptMs);
       });
       senders += 1;
       return openSending(options, store, witness, `${process}-${senders}`);

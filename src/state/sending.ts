@@ -1,3 +1,4 @@
+import { LockedError, StateError } from '../model/errors.ts';
 import { BEAT_MS, LEASE_MS } from './sender-time.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
 import type { Serial, WitnessFile } from './witness.ts';
@@ -28,12 +29,21 @@ export async function openSending(
 ): Promise<Sending> {
   let confirmedAt = Number.NEGATIVE_INFINITY;
   let beating: Promise<void> | null = null;
+  let hasBegun = false;
+  let locked: LockedError | null = null;
 
   const beatOnce = async (): Promise<void> => {
+    if (locked !== null) throw locked;
     const asked = performance.now();
     // First: whoever finds the state gone reads here until when something may have been sent.
-    await witness?.beat(attemptMs);
-    await store.beat(sender, attemptMs);
+    if (hasBegun) await witness?.beat();
+    try {
+      await store.beat(sender, attemptMs);
+    } catch (error) {
+      // Another run may have reconciled since: nothing is to be written over what it has left.
+      if (error instanceof LockedError) locked = error;
+      throw error;
+    }
     confirmedAt = asked;
   };
   const beat = (): Promise<void> => {
@@ -48,7 +58,20 @@ export async function openSending(
     while (!isFresh()) await beat();
   };
 
+  /** A state that was put back after the run had looked at it goes on with serials that were given before. */
+  const refuseBehind = async (serial: Serial): Promise<void> => {
+    const isBehind = seen.some(
+      (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
+    );
+    if (!isBehind) return;
+    await witness?.noteLoss(serial, attemptMs);
+    throw new StateError('The state is older than what was sent to this store: nothing more is sent.', {
+      hint: 'An older copy was put back while the run was at work. Run the job again: it sends everything that may be affected.',
+    });
+  };
+
   await beat();
+  const seen = (await witness?.all()) ?? [];
   // What keeps a beat from being written is met by whoever asks for a permit.
   const timer = setInterval(() => beat().catch(() => {}), BEAT_MS).unref();
   return {
@@ -58,8 +81,10 @@ export async function openSending(
       );
       const keys = operations.map(({ key }) => key);
       const { serial, ...begun } = await store.begin({ job: run.job, sender, keys, deletes });
+      if (!hasBegun) await refuseBehind(serial);
       // After the state: a witness that is ahead means that the state has lost something.
-      await witness?.serial(serial);
+      await witness?.serial(serial, attemptMs);
+      hasBegun = true;
       return begun;
     },
     permit: () => (isFresh() ? undefined : untilFresh()),

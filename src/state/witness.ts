@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { StateLoss } from '../model/run.ts';
 import type { Artifacts, RunFolder } from './artifacts.ts';
 import { targetTag } from './lock-names.ts';
-import { type BeatMoment, LEASE_MS, presentBeat } from './sender-time.ts';
+import { type BeatMoment, LEASE_MS, presentBeat, remainingMs } from './sender-time.ts';
 import type { LedgerTarget } from './state.ts';
 
 /** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
@@ -59,15 +59,58 @@ export class WitnessFile {
 
   /** What all processes have left about the target; a damaged file says nothing. StateError when none can be read. */
   async all(): Promise<readonly Witness[]> {
-    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
-    const found = await Promise.all(
-      names.map(async (name) => parsed(await text(await this.#folder.read(name)))),
-    );
-    return found.filter((witness) => witness !== undefined);
+    for (;;) {
+      const found = await this.#read();
+      // What another process removed meanwhile stands in a file of its own by now.
+      if (!found.some(({ witness }) => witness === 'gone')) {
+        return found.flatMap(({ witness }) => (witness === 'damaged' || witness === 'gone' ? [] : [witness]));
+      }
+    }
   }
 
-  /** Resolves when the serial, or a later one, is written. */
-  serial(serial: Serial): Promise<void> {
+  async #read(): Promise<
+    readonly { readonly name: string; readonly witness: Witness | 'damaged' | 'gone' }[]
+  > {
+    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
+    return await Promise.all(
+      names.map(async (name) => {
+        try {
+          const witness = parsed(await text(await this.#folder.read(name)));
+          return { name, witness: witness ?? ('damaged' as const) };
+        } catch (error) {
+          if (await this.#folder.exists(name)) throw error;
+          return { name, witness: 'gone' as const };
+        }
+      }),
+    );
+  }
+
+  /**
+   * Removes what processes that are long over have left and the file of this one says as well: otherwise there would be
+   * one file more for each run there ever was.
+   */
+  async #sweep(): Promise<void> {
+    const own = this.#serial;
+    if (own === null) return;
+    const now = presentBeat();
+    const isOver = (witness: Witness): boolean =>
+      witness.lossSeen !== true &&
+      witness.serial.lineage === own.lineage &&
+      witness.serial.value <= own.value &&
+      remainingMs(witness, witness.lastsMs, now) === 0;
+    const over = (await this.#read()).filter(
+      ({ name, witness }) => name !== this.#name && typeof witness === 'object' && isOver(witness),
+    );
+    await this.#folder.remove(over.map(({ name }) => name));
+  }
+
+  /**
+   * Resolves when the serial, or a later one, is written, and that requests may begin until two seconds from now and last
+   * `attemptMs`.
+   */
+  async serial(serial: Serial, attemptMs = 0): Promise<void> {
+    this.#lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
+    const isFirst = this.#serial === null;
     if (
       this.#serial === null ||
       serial.lineage !== this.#serial.lineage ||
@@ -75,12 +118,13 @@ export class WitnessFile {
     ) {
       this.#serial = serial;
     }
-    return this.#write();
+    await this.#write();
+    // What stays behind costs a file more to read.
+    if (isFirst) await this.#sweep().catch(() => {});
   }
 
-  /** Resolves when it is written that requests may begin until two seconds from now, and last `attemptMs`. */
-  beat(attemptMs: number): Promise<void> {
-    this.#lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
+  /** Resolves when it is written that requests may begin until two seconds from now. */
+  beat(): Promise<void> {
     return this.#serial === null ? Promise.resolve() : this.#write();
   }
 
@@ -88,9 +132,10 @@ export class WitnessFile {
    * Writes down that the state has lost something while it was at work, in a file that is not written over: by its serial
    * alone the state may have caught up when it is next compared.
    */
-  async noteLoss(): Promise<void> {
-    if (this.#serial === null) return;
-    const content = { serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs, lossSeen: true };
+  async noteLoss(given: Serial, attemptMs: number): Promise<void> {
+    const serial = this.#serial ?? given;
+    const lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
+    const content = { serial, ...presentBeat(), lastsMs, lossSeen: true };
     await this.#folder.write(this.#lossName, [JSON.stringify(content)]);
   }
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LockedError } from '../../src/model/errors.ts';
 import { LEASE_MS } from '../../src/state/sender-time.ts';
 import { openSending, type SendingStore } from '../../src/state/sending.ts';
-import { WitnessFile } from '../../src/state/witness.ts';
+import { lossOf, WitnessFile } from '../../src/state/witness.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
 import { deletion, sampleRun, upsert } from './samples.ts';
 
@@ -104,5 +105,29 @@ describe('sending', () => {
     ]);
     const [witness] = await new WitnessFile(folder, 'tag', 'another').all();
     expect(witness).toMatchObject({ serial: SERIAL, lastsMs: LEASE_MS + 1_000 });
+  });
+
+  it('is refused when the state gives a serial again that was given before', async () => {
+    const folder = new MemoryRunFolder();
+    await new WitnessFile(folder, 'tag', 'before').serial({ ...SERIAL, value: SERIAL.value + 2 });
+    await using sending = await open(noting().store, new WitnessFile(folder, 'tag', 'process'));
+    await expect(sending.begin([upsert(0, 'shirt')])).rejects.toThrow('The state is older');
+    const witnesses = await new WitnessFile(folder, 'tag', 'another').all();
+    expect(lossOf(witnesses, { ...SERIAL, value: SERIAL.value + 9 })).toBe('behind');
+  });
+
+  it('writes no witness any more once its lock is lost', async () => {
+    const noted = noting();
+    const folder = new MemoryRunFolder();
+    await using sending = await open(noted.store, new WitnessFile(folder, 'tag', 'process'));
+    await sending.begin([upsert(0, 'shirt')]);
+    noted.store.beat = async () => {
+      throw new LockedError('somebody else has it');
+    };
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    await folder.remove(await folder.list());
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    expect(await folder.list()).toEqual([]);
+    await expect(sending.permit()).rejects.toThrow('somebody else has it');
   });
 });

@@ -137,10 +137,11 @@ export function redisSendingStore(
   target: LedgerTarget,
   fence: Fence | undefined,
   newLineage: () => string,
-  onBehind: () => Promise<void>,
+  onBehind: (last: Serial) => Promise<void>,
 ): SendingStore {
   const tag = targetTag(target);
   let last = 0;
+  let lineage = '';
   let lastsMs = 0;
   let heardAt = Number.NEGATIVE_INFINITY;
   const lock = fence === undefined ? [] : [keys.lock(fence.name)];
@@ -153,7 +154,7 @@ export function redisSendingStore(
       });
     }
     if (answer === 'behind') {
-      await onBehind();
+      await onBehind({ lineage, value: last });
       throw new StateError('Redis has lost what was written to it last: nothing more is sent.', {
         hint: 'It was restarted without its last moments, or an older copy was put back. Run the job again: it sends everything that may be affected.',
       });
@@ -172,6 +173,7 @@ export function redisSendingStore(
       const of = [token, job, sender, lastKnown(), newLineage(), ...idsOf(group)];
       const begun = readBegun(await run(BEGIN_SCRIPT, written, ...of));
       last = begun.serial.value;
+      lineage = begun.serial.lineage;
       return begun;
     },
     async beat(sender, attemptMs) {

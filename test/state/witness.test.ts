@@ -1,0 +1,83 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { lossOf, type Serial, witnessFiles } from '../../src/state/witness.ts';
+
+const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;
+const ATTEMPT_MS = 4_000;
+const serial = (value: number, lineage = 'one'): Serial => ({ lineage, value });
+
+/** Witnesses of as many processes as are asked for, in one folder. */
+async function openFolder() {
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-witness-'));
+  const sent = join(dir, 'sent');
+  return {
+    process: () => witnessFiles(folderArtifacts(dir)).of(TARGET),
+    files: async () => (await readdir(sent)).sort(),
+    /** As if all that was written so far had been written a day and a start of the machine ago. */
+    async age() {
+      for (const name of await readdir(sent)) {
+        const witness = JSON.parse(await readFile(join(sent, name), 'utf8'));
+        const old = { ...witness, wallMs: witness.wallMs - 86_400_000, bootMs: Number.MAX_SAFE_INTEGER };
+        await writeFile(join(sent, name), JSON.stringify(old));
+      }
+    },
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true }),
+  };
+}
+
+describe('the witnesses of a state', () => {
+  it('are as few as the processes at work, however many runs there were', async () => {
+    await using folder = await openFolder();
+    for (let run = 1; run <= 30; run++) {
+      const witness = folder.process();
+      await witness.serial(serial(run));
+      expect(lossOf(await witness.all(), serial(run))).toBeNull();
+      await folder.age();
+    }
+    expect(await folder.files()).toHaveLength(1);
+  });
+
+  it('stay while requests of their process may be under way, and while they say more than the others', async () => {
+    await using folder = await openFolder();
+    const ahead = folder.process();
+    await ahead.serial(serial(9));
+    const elsewhere = folder.process();
+    await elsewhere.serial(serial(1, 'other'));
+    await folder.age();
+    const dying = folder.process();
+    await dying.serial(serial(3), ATTEMPT_MS);
+    const later = folder.process();
+    await later.serial(serial(4));
+    expect(await folder.files()).toHaveLength(4);
+    expect(lossOf(await later.all(), serial(4))).toBe('lost');
+  });
+
+  it('say that a loss was seen, although the state has caught up since, until it is reconciled', async () => {
+    await using folder = await openFolder();
+    const witness = folder.process();
+    await witness.serial(serial(5));
+    await witness.noteLoss(serial(5), ATTEMPT_MS);
+    await witness.serial(serial(7));
+    await folder.age();
+    const next = folder.process();
+    await next.serial(serial(8));
+    expect(lossOf(await next.all(), serial(8))).toBe('behind');
+    await next.replaceOthers();
+    expect(lossOf(await next.all(), serial(8))).toBeNull();
+  });
+
+  it('are read whole while others remove theirs', async () => {
+    await using folder = await openFolder();
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 4 }, (_, place) => folder.process().serial(serial(place + 1))));
+      const reader = folder.process();
+      await reader.serial(serial(5));
+      const [found] = await Promise.all([reader.all(), folder.process().replaceOthers()]);
+      expect(lossOf(found, serial(5))).not.toBe('lost');
+      await reader.serial(serial(6));
+    }
+  });
+});
