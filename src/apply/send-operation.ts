@@ -33,12 +33,16 @@ async function learnId(
   { key, id, learn = '' }: DeleteProduct,
   options: SendOptions,
 ): Promise<number | Outcome> {
-  const outcome = await storefront.upsertProduct({ url: key, body: learn }, options);
-  if (outcome.kind !== 'applied') return outcome;
-  if (outcome.id === null) return unknownId('the store answers no id for it');
-  if (id !== null && outcome.id !== id)
-    return unknownId(`the store answers the id ${outcome.id}, before it was ${id}`);
-  return outcome.id;
+  const ask = () => storefront.upsertProduct({ url: key, body: learn }, options);
+  const first = await ask();
+  if (first.kind !== 'applied') return first;
+  if (first.id === null) return unknownId('the store answers no id for it');
+  const isProven = id === null ? first.answeredUrl === undefined : first.id === id;
+  if (isProven) return first.id;
+  // Another id than before, or another spelling: answered twice, it is the product that stands there now.
+  const second = await ask();
+  if (second.kind !== 'applied') return second;
+  return second.id === first.id ? first.id : unknownId('the store answers another id each time');
 }
 
 function unknownId(why: string): Outcome {

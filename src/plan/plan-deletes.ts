@@ -2,6 +2,7 @@ import type { DeletesWithheld, ImportMode, PlannedShard } from '../model/plan.ts
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { ShardWriter } from './files/shard-writer.ts';
+import { isJsonObject } from './json-value.ts';
 import type { KeySet } from './key-set.ts';
 import { type MissingKey, missingKeys } from './missing-keys.ts';
 import type { PlanTally } from './plan-tally.ts';
@@ -74,12 +75,17 @@ export async function planDeletes(
     }
     await writer.room();
   }
+  for await (const keys of ledger.unconfirmed(null)) {
+    const gone = keys.filter((key) => !seen.has(key)).length;
+    removed += gone;
+    withoutId += gone;
+  }
   const shards = await writer.finish();
   const withheld = unreadable ? 'key-unreadable' : isEmpty && unconfirmed === 0 ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 
-/** Of products whose id was answered once only, what they were last sent as. */
+/** Of products whose id was answered once only, what they were last sent as, hidden: they are to be deleted. */
 async function bodiesToLearnBy(
   ledger: Ledger,
   missing: readonly MissingKey[],
@@ -87,7 +93,12 @@ async function bodiesToLearnBy(
   const keys = missing.filter(({ idProof }) => idProof === 'once').map(({ key }) => key);
   if (keys.length === 0) return new Map();
   const bodies = await ledger.bodies(keys);
-  return new Map(keys.map((key, position) => [key, bodies[position]]));
+  return new Map(keys.map((key, position) => [key, hidden(bodies[position] ?? hiddenBody(key))]));
+}
+
+function hidden(body: string): string {
+  const product: unknown = JSON.parse(body);
+  return JSON.stringify(isJsonObject(product) ? { ...product, hidden: true } : product);
 }
 
 /** The least that names a product, and shows it to nobody until it is deleted. */

@@ -75,7 +75,7 @@ function withheldDeletes(plan: Plan): string[] {
     ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
     ...(deletesWithoutId > 0
       ? [
-          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id, or answers another one than before. Delete by hand.`,
+          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id that is proven to be theirs, or other jobs have sent them too. Delete by hand.`,
         ]
       : []),
     ...(unconfirmedDeletes > 0

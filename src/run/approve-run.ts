@@ -40,11 +40,7 @@ export async function approveRun(
     });
   }
   refuseOtherStore(planned, request);
-  if ((await reconcileState(surroundings, request.store, request.job.import)) !== undefined) {
-    throw new UsageError(`The state has lost a part of what was sent since ${planned.id} was planned.`, {
-      hint,
-    });
-  }
+  await reconcileState(surroundings, request.store, request.job.import);
   const plan = await wholePlan(surroundings, planned, hint);
   const run = await surroundings.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,

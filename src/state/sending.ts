@@ -20,6 +20,9 @@ export interface SendingStore {
   end(sender: string): Promise<void>;
 }
 
+/** A beat that cannot be written for so long ends the run: nothing may be sent without it. */
+const BEAT_PATIENCE_MS = 30_000;
+
 /** Opens a sending: the first beat is written when it resolves. `sender` is a name that nobody else has, without blanks. */
 export async function openSending(
   { run, attemptMs }: SendingOptions,
@@ -55,7 +58,11 @@ export async function openSending(
   const isFresh = (): boolean => performance.now() - confirmedAt < LEASE_MS;
   /** A beat that took long may be too old as soon as it is written. */
   const untilFresh = async (): Promise<void> => {
-    while (!isFresh()) await beat();
+    const since = performance.now();
+    while (!isFresh()) {
+      if (performance.now() - since > BEAT_PATIENCE_MS) throw tooSlow();
+      await beat();
+    }
   };
 
   /** A state that was put back after the run had looked at it goes on with serials that were given before. */
@@ -100,4 +107,11 @@ export async function openSending(
       await store.end(sender).catch(() => {});
     },
   };
+}
+
+function tooSlow(): StateError {
+  return new StateError(
+    `For ${BEAT_PATIENCE_MS / 1_000} seconds the state and the artifacts could not be written within ${LEASE_MS / 1_000} seconds: nothing may be sent.`,
+    { hint: 'Look at the disk, the network or the bucket of ARTIFACTS_URL, then run again to continue.' },
+  );
 }

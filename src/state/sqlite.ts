@@ -136,7 +136,8 @@ function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFi
         last = end;
       }
     },
-    hasDoubts: ({ id }) => thread.call('hasDoubts', target, id),
+    hasDoubts: () => thread.call('hasDoubts', target),
+    lostSince: ({ id }) => thread.call('lostSince', target, id),
     async reconcile() {
       const found = await thread.call('reconcile', target, await witness.all());
       if (found === null) return null;

@@ -84,10 +84,15 @@ export interface Ledger {
   count(job: string): Promise<number>;
   /** The keys this job last sent, in batches, in no particular order, each once. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
-  /** Keys without a mark that this job sent and that are in doubt: the store may hold them, under an id nobody knows. */
-  unconfirmed(job: string): AsyncIterable<readonly string[]>;
-  /** Whether any key is in doubt, or was put in doubt since the run was created. */
-  hasDoubts(since: Run): Promise<boolean>;
+  /**
+   * Keys without a mark that this job sent and that are in doubt: the store may hold them, under an id nobody knows. Of
+   * null: those that several jobs have sent, so that none of them may delete them.
+   */
+  unconfirmed(job: string | null): AsyncIterable<readonly string[]>;
+  /** Whether any single key is in doubt; `lostSince` says whether all were put in doubt. */
+  hasDoubts(): Promise<boolean>;
+  /** Whether the state lost something since the run was created: what that found unchanged may be in doubt. */
+  lostSince(run: Run): Promise<boolean>;
   /**
    * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its
    * witness, is put in doubt as a whole; what was found is said once, null when all is well. Another job may have taken

@@ -107,6 +107,19 @@ interface Progress extends Ticket {
   readonly patience: AbortSignal;
 }
 
+/** Waits, but no longer than until the signal aborts. */
+async function unlessAborted(waiting: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([waiting, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
 /** A 401 that the next request did not confirm. */
 function unconfirmed({ status, message }: Unauthorized): Failure {
   const failure = { retryAfterMs: undefined, mayHaveArrived: false, mayBeAtWork: false };
@@ -134,7 +147,10 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   const ask = async (request: SentRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
     try {
       const permitted = options.onRequest?.();
-      if (permitted !== undefined) await permitted;
+      if (permitted !== undefined) {
+        const { signal, stopping = signal } = options;
+        await unlessAborted(permitted, AbortSignal.any([signal, stopping, progress.patience]));
+      }
       progress.underWay = true;
       const answer = await exchange.send(request, options.signal, progress.patience);
       progress.underWay = false;

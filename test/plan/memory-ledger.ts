@@ -82,12 +82,16 @@ export class MemoryLedger implements Ledger {
     return [...this.entries.values()].filter((entry) => entry.job === job).length;
   }
 
-  async *unconfirmed(): AsyncIterable<readonly string[]> {
-    yield this.unconfirmedKeys;
+  async *unconfirmed(job: string | null): AsyncIterable<readonly string[]> {
+    yield job === null ? [] : this.unconfirmedKeys;
   }
 
   async hasDoubts(): Promise<boolean> {
     return [...this.entries.values()].some(({ inDoubt }) => inDoubt);
+  }
+
+  async lostSince(): Promise<boolean> {
+    return false;
   }
 
   async reconcile(): Promise<null> {

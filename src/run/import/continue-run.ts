@@ -21,8 +21,7 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   if (oldest !== undefined && why !== undefined) {
     await context.state.runs.update(oldest.id, { error: `${why.message} Run ${begun.id} took its place.` });
   }
-  // What a plan of before found unchanged is in doubt since the state has lost something.
-  const same = why === undefined && begun.stateLoss === undefined ? oldest : undefined;
+  const same = why === undefined ? oldest : undefined;
   await supersedeOthers(context, begun, same);
   if (same === undefined) return begun;
   await continueInstead(context, begun, same);

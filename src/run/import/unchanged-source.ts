@@ -33,7 +33,8 @@ export async function settledRun(
   const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
     (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, last),
   );
-  if (wroteSince || (await context.state.ledger(importTarget(run)).hasDoubts(last))) return undefined;
+  const ledger = context.state.ledger(importTarget(run));
+  if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
   return last;
 }
 

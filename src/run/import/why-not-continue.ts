@@ -5,10 +5,12 @@ import { verifyRejections } from '../../plan/files/read-rejections.ts';
 import { verifiedShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
+import { importTarget } from '../../state/import-target.ts';
 import type { RunContext } from '../context.ts';
 
 /**
- * Why what a run has left to send cannot be sent as it was planned: a file of it is gone or is not what was written
+ * Why what a run has left to send cannot be sent as it was planned: the state has lost something since (what the plan found
+ * unchanged is in doubt), a file of it is gone or is not what was written
  * (StateError), or a sale price has begun or ended by `now` (UsageError). Undefined when it can. Of shards that are done
  * with nothing is read any more.
  */
@@ -19,6 +21,9 @@ export async function whyNotContinue(
 ): Promise<StateError | UsageError | undefined> {
   const folder = context.artifacts.run(run.id);
   try {
+    if (await context.state.ledger(importTarget(run)).lostSince(run)) {
+      return new StateError(`The state has lost a part of what was sent since run ${run.id} was planned.`);
+    }
     if ((await verifiedSnapshot(folder)) === undefined) {
       return new StateError(`The snapshot of run ${run.id} is gone.`);
     }

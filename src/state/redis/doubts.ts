@@ -216,7 +216,7 @@ export function redisDoubts(
   target: LedgerTarget,
   witness: WitnessFile | undefined,
   newLineage: () => string,
-): Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'reconcile'> {
+): Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'lostSince' | 'reconcile'> {
   const tag = targetTag(target);
   const marks = keys.marks(tag);
   const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
@@ -252,14 +252,16 @@ export function redisDoubts(
   return {
     async *unconfirmed(job) {
       for await (const page of scan(keys.doubts(tag))) {
-        const own = page.filter(([, doubt]) => doubt.endsWith(`\n${job}`)).map(([key]) => key);
+        const own = page.filter(([, doubt]) => doubt.endsWith(`\n${job ?? '*'}`)).map(([key]) => key);
         if (own.length === 0) continue;
         const found = await ask(client.hmget(marks, ...own));
         yield own.filter((_, position) => found[position] === null);
       }
     },
-    async hasDoubts({ sequence = 0 }) {
-      if ((await ask(client.hlen(keys.doubts(tag)))) > 0) return true;
+    async hasDoubts() {
+      return (await ask(client.hlen(keys.doubts(tag)))) > 0;
+    },
+    async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
       return doubtedAt !== null && Number(doubtedAt) >= sequence;
     },

@@ -22,7 +22,7 @@ export function redisLedger(
   connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
-  doubts: Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'reconcile'>,
+  doubts: Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'lostSince' | 'reconcile'>,
 ): Ledger {
   const { client, ask } = connection;
   const tag = targetTag(target);

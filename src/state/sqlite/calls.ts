@@ -48,6 +48,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.unconfirmedAfter(...call.args);
     case 'hasDoubts':
       return calls.hasDoubts(...call.args);
+    case 'lostSince':
+      return calls.lostSince(...call.args);
     case 'reconcile':
       return calls.reconcile(...call.args);
     case 'bodies':

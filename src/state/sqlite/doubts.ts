@@ -28,8 +28,9 @@ export interface SqliteDoubts {
   endSender(target: LedgerTarget, sender: string): void;
   withdraw(target: LedgerTarget, sender: string, keys: string): void;
   /** Behind the key given, in order; empty at the end. */
-  unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
-  hasDoubts(target: LedgerTarget, sinceRun: string): boolean;
+  unconfirmedAfter(target: LedgerTarget, job: string | null, after: string): string[];
+  hasDoubts(target: LedgerTarget): boolean;
+  lostSince(target: LedgerTarget, run: string): boolean;
   /** The loss, and the serial that the state goes on with. */
   reconcile(
     target: LedgerTarget,
@@ -112,7 +113,8 @@ export function createDoubts(
   );
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
-    `SELECT key FROM doubts WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
+    `SELECT key FROM doubts WHERE target = ?1 AND key > ?3
+       AND job = CASE WHEN ?2 IS NULL THEN ${NO_JOB} ELSE (SELECT number FROM jobs WHERE name = ?2) END
        AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.target = doubts.target AND marks.key = doubts.key)
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
@@ -232,10 +234,8 @@ export function createDoubts(
       refuseDisorder(after, keys, 'doubts.key');
       return keys;
     },
-    hasDoubts(target, sinceRun) {
-      const number = names.findTarget(target) ?? 0;
-      return any.get(number) !== undefined || doubtedSince.get(sinceRun, number)?.['doubted'] === 1;
-    },
+    hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
+    lostSince: (target, run) => doubtedSince.get(run, names.findTarget(target) ?? 0)?.['doubted'] === 1,
     reconcile(target, witnesses) {
       journal.merge();
       return durably(() => {
@@ -247,8 +247,11 @@ export function createDoubts(
           known === undefined ? null : { lineage: text(known, 'lineage.id'), value: own },
         );
         if (kind === null) return null;
-        for (const [place, { wallMs, bootMs, lastsMs }] of witnesses.entries()) {
-          replaceSender.run(number, `witness ${place}`, 1, wallMs, bootMs, lastsMs);
+        // From now on, by what is left: a witness of a clock that was ahead would never be over.
+        const now = presentBeat();
+        for (const [place, { lastsMs, ...from }] of witnesses.entries()) {
+          const leftMs = Math.ceil(remainingMs(from, lastsMs, now));
+          replaceSender.run(number, `witness ${place}`, 1, now.wallMs, now.bootMs, leftMs);
         }
         const value = Math.max(own, ...witnesses.map(({ serial }) => serial.value)) + 1;
         setSerial.run(value, number);

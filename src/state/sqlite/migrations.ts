@@ -83,6 +83,14 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE targets ADD COLUMN serial INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE targets ADD COLUMN doubted_at INTEGER;
   CREATE TABLE lineage (id TEXT NOT NULL) STRICT;
+  -- Earlier versions did not say which keys a run that died had on its way: all may be.
+  UPDATE marks SET fingerprint = '?', memo = NULL WHERE EXISTS (
+    SELECT 1 FROM runs WHERE document ->> 'kind' IN ('run', 'retry')
+      AND document ->> 'status' IN ('running', 'failed', 'interrupted')
+  );
+  UPDATE journal SET fingerprint = '?', memo = NULL WHERE fingerprint IS NOT NULL AND EXISTS (
+    SELECT 1 FROM marks WHERE fingerprint = '?'
+  );
   CREATE TABLE doubts (
     target INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, sender TEXT NOT NULL,
     at_work INTEGER NOT NULL, prior INTEGER NOT NULL,

@@ -185,7 +185,10 @@ export class World {
     let changed: ReadonlySet<string> = new Set();
     await this.#during(NO_FAULTS, async ({ state }) => {
       const marks = await state.ledger(TARGET).marks(KEYS);
-      changed = new Set(KEYS.filter((_, position) => isUnsure(marks[position])));
+      const unsure = KEYS.filter((_, position) => isUnsure(marks[position]));
+      // Whose they are cannot be said: every mirror reports them, and none deletes them.
+      const ofSeveral = (await Array.fromAsync(state.ledger(TARGET).unconfirmed(null))).flat();
+      changed = new Set([...unsure, ...ofSeveral]);
     });
     return KEYS.flatMap((key) => {
       const truth = this.store.truth(key);
