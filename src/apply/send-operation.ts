@@ -18,19 +18,34 @@ export async function sendOperation(
     case 'update-contact':
       return await storefront.updateContact(operation.key, operation.body, options);
     case 'delete-product': {
-      const id = operation.learn === undefined ? operation.id : await learnId(storefront, operation, options);
-      if (typeof id === 'number') return await storefront.deleteProduct(id, options);
-      return id ?? unknownId('the store never answered an id for it');
+      const { learn, id } = operation;
+      if (learn !== undefined) return await learnAndDelete(storefront, { ...operation, learn }, options);
+      if (id !== null) return await storefront.deleteProduct(id, options);
+      return unknownId('the store never answered an id for it');
     }
     default:
       throw new Error(`Unknown operation: ${operation satisfies never}`);
   }
 }
 
+type Learning = DeleteProduct & { readonly learn: string };
+
+/** Once the body to learn the id by has been sent, the store holds something else than was acknowledged. */
+async function learnAndDelete(
+  storefront: WritingStorefront,
+  operation: Learning,
+  { onNotDone: _, ...options }: SendOptions,
+): Promise<Outcome> {
+  const id = await learnId(storefront, operation, options);
+  if (typeof id !== 'number') return id;
+  const outcome = await storefront.deleteProduct(id, options);
+  return outcome.kind === 'rejected' || outcome.kind === 'unsent' ? { ...outcome, inDoubt: true } : outcome;
+}
+
 /** The id that the store answers for the product now, or why nothing is deleted. */
 async function learnId(
   storefront: WritingStorefront,
-  { key, id, learn = '' }: DeleteProduct,
+  { key, id, learn }: Learning,
   options: SendOptions,
 ): Promise<number | Outcome> {
   const ask = () => storefront.upsertProduct({ url: key, body: learn }, options);
@@ -41,6 +56,7 @@ async function learnId(
   if (isProven) return first.id;
   // Another id than before, or another spelling: answered twice, it is the product that stands there now.
   const second = await ask();
+  if (second.kind === 'rejected' || second.kind === 'unsent') return { ...second, inDoubt: true };
   if (second.kind !== 'applied') return second;
   return second.id === first.id ? first.id : unknownId('the store answers another id each time');
 }

@@ -187,7 +187,8 @@ export class World {
       const marks = await state.ledger(TARGET).marks(KEYS);
       const unsure = KEYS.filter((_, position) => isUnsure(marks[position]));
       // Whose they are cannot be said: every mirror reports them, and none deletes them.
-      const ofSeveral = (await Array.fromAsync(state.ledger(TARGET).unconfirmed(null))).flat();
+      const ofSeveral: string[] = [];
+      for await (const page of state.ledger(TARGET).unconfirmed(null)) ofSeveral.push(...page);
       changed = new Set([...unsure, ...ofSeveral]);
     });
     return KEYS.flatMap((key) => {
