@@ -16,3 +16,26 @@ export function resentSince(requests: readonly LoggedRequest[], night: number, s
       .filter((request) => done.has(request)),
   ).size;
 }
+
+/**
+ * Re-sent requests for each process that died. A record that was in flight waits until the dead process's request must be
+ * over: when the next one dies first, a later one sends it, together with what that had in flight.
+ */
+export class ReSent {
+  worst = 0;
+  #deaths = 0;
+  #total = 0;
+
+  /** A process has sent so many again, and then died or not. */
+  process(resent: number, died: boolean): void {
+    this.#total += resent;
+    this.worst = Math.max(this.worst, this.#deaths === 0 ? this.#total : this.#total / this.#deaths);
+    if (died) this.#deaths += 1;
+  }
+
+  /** Nothing is in flight any more: a run was completed. */
+  settled(): void {
+    this.#deaths = 0;
+    this.#total = 0;
+  }
+}

@@ -16,7 +16,7 @@ import { failureOf } from './trials.ts';
 
 const { signal } = new AbortController();
 const NEVER = 60 * 60_000;
-const DEADLINES = { answerMs: 300, windowMs: 300, windowBytes: 1_000, wholeMs: NEVER };
+const DEADLINES = { answerMs: 1_500, windowMs: 300, windowBytes: 1_000, wholeMs: NEVER };
 const patience = { retries: 1, firstWaitMs: 1 };
 
 async function serveHttp(answer: (response: ServerResponse) => void) {

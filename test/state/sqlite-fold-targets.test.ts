@@ -49,7 +49,7 @@ function oldDatabase(
       .prepare(`INSERT INTO ${into} VALUES (?, ?, 'print', ?, ?, 'memo', ?)`)
       .run(target, key, id, job, block * 16);
   }
-  const { storeId: _none, ...run } = sampleRun();
+  const { storeId: _none, ...run } = sampleRun({ status: 'done' });
   database
     .prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)')
     .run(run.id, run.job, run.startedAt, JSON.stringify(run));

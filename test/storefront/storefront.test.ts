@@ -46,6 +46,7 @@ describe('the storefront, by the API document', () => {
     });
     expect(await storefront.updateContact('8', '{"name":"Bob"}', { signal })).toEqual({
       kind: 'rejected',
+      absent: true,
       reason: { code: 'store-404', message: expect.stringMatching(/^Resource not found: .* crosswalk/) },
     });
   });
