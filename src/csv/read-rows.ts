@@ -149,14 +149,19 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   }
 }
 
-/** How many cells a row has so far; of a row whose quotes come in pairs, as `scanRows` has found. */
-function cellsIn(row: Uint8Array, { delimiter, quotes }: Reading): number {
+/**
+ * How many cells a row has so far, or just more than are allowed; of a row whose quotes come in pairs, as `scanRows` has
+ * found. What stands in quotes is passed over at once: a cell may be many megabytes.
+ */
+function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): number {
   const separator = delimiter.charCodeAt(0);
   let cells = 1;
-  let quoted = false;
-  for (const byte of row) {
-    if (byte === QUOTE && quotes === 'standard') quoted = !quoted;
-    else if (byte === separator && !quoted) cells += 1;
+  for (let at = 0; at < row.length && cells <= limits.columns; at += 1) {
+    if (row[at] === separator) cells += 1;
+    if (row[at] !== QUOTE || quotes !== 'standard') continue;
+    const end = row.indexOf(QUOTE, at + 1);
+    if (end < 0) break;
+    at = end;
   }
   return cells;
 }
