@@ -55,25 +55,28 @@ async function planned({ spec, resource }: OpenKind, night: Night, memo: boolean
 }
 
 /**
- * Without memos, which only one of the two plans has; shards by what stands in them. Rejections and skips in no order:
- * a row that is skipped once it is mapped claims its key before, so that a copy of it waits for the second pass.
+ * Without memos, which only one of the two plans knows of; shards by what stands in them. In no order: rows that are skipped once
+ * they are mapped claim their key before, so that a copy of it waits for the second pass, and comes last.
  */
 function comparable({ plan, operations, rejections }: PlanMade) {
   const { shards: _, rejectionsSha256: __, ...bare } = plan;
-  return {
-    plan: { ...bare, rejections: sorted(plan.rejections), skips: sorted(plan.skips) },
-    operations: operations.map(withoutMemo),
-    rejections: sorted(rejections),
-  };
+  return unordered({ plan: bare, operations: operations.map(bareOperation), rejections });
 }
 
-function sorted<Item>(items: readonly Item[]): Item[] {
-  const text = (item: Item) => JSON.stringify(item);
-  return [...items].sort((one, other) => (text(one) < text(other) ? -1 : 1));
+function bareOperation(operation: Operation): object {
+  return { ...operation, memo: undefined, index: undefined };
 }
 
-function withoutMemo(operation: Operation): object {
-  return { ...operation, memo: undefined };
+function unordered(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => ({
+      item: unordered(item),
+      text: JSON.stringify(unordered(item)) ?? '',
+    }));
+    return items.sort((one, other) => (one.text < other.text ? -1 : 1)).map(({ item }) => item);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, unordered(member)]));
 }
 
 /** As if the store had acknowledged what the plan sends. */
