@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { decodeBody } from '../../src/storefront/decode-body.ts';
+import { hurriedClock } from '../support/hurried-clock.ts';
 import { connect, product, serve, signal } from './setup.ts';
 
 const ANSWER = '{"id":1,"url":"mug","title":"mug"}';
@@ -45,7 +46,7 @@ describe('an encoded answer', () => {
 
   it('that would take all memory is given up', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
-    const { storefront } = await answeredWith('gzip', bomb);
+    const { storefront } = await answeredWith('gzip', bomb, hurriedClock(50));
     expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({
       kind: 'unsent',
       inDoubt: true,
@@ -60,11 +61,12 @@ describe('an encoded answer', () => {
   });
 });
 
-async function answeredWith(encoding: string, bytes: Buffer) {
+/** Unpacking takes real time: a slower clock leaves room for it before patience ends. */
+async function answeredWith(encoding: string, bytes: Buffer, clock = hurriedClock(200)) {
   let requests = 0;
   const baseUrl = await serve((_, response) => {
     requests++;
     response.writeHead(200, { 'content-encoding': encoding, 'content-length': bytes.length }).end(bytes);
   });
-  return { storefront: connect(baseUrl), requests: () => requests };
+  return { storefront: connect(baseUrl, { clock }), requests: () => requests };
 }
