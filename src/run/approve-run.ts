@@ -40,7 +40,7 @@ export async function approveRun(
     });
   }
   refuseOtherStore(planned, request);
-  await reconcileState(surroundings, request.store, request.job.import);
+  await reconcileState(surroundings, planned);
   const plan = await wholePlan(surroundings, planned, hint);
   const run = await surroundings.state.runs.update(planned.id, {
     kind: planned.kind === 'plan' ? 'run' : planned.kind,

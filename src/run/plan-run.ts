@@ -6,7 +6,7 @@ import type { ImportRequest } from './import/import-request.ts';
 import { newRun } from './import/new-run.ts';
 import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { stageStep } from './import/stage-step.ts';
-import { reconcileState } from './reconcile-state.ts';
+import { createReconciled } from './reconcile-state.ts';
 import type { RunReport } from './report/run-report.ts';
 import { lockPlan } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
@@ -23,9 +23,7 @@ export async function planRun(surroundings: RunContext, request: ImportRequest):
   let plan: Plan | null = null;
   let failure: unknown = null;
   try {
-    const stateLoss = await reconcileState(context, request.store, request.job.import);
-    run = { ...run, ...(stateLoss === undefined ? {} : { stateLoss }) };
-    await context.state.runs.create(run);
+    run = await createReconciled(context, run);
     run = await stageStep(context, request, run);
     context.onEvent({ type: 'begun', run, continued: false });
     plan = await planStep(context, request, run);

@@ -1,21 +1,24 @@
-import type { StoreConfig } from '../config/stores.ts';
-import type { Resource } from '../model/record.ts';
-import type { StateLoss } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
+import type { Run, StateLoss } from '../model/run.ts';
+import { importTarget } from '../state/import-target.ts';
 import type { RunContext } from './context.ts';
 
 /**
- * Looks whether the state still holds all that was sent to the store's resource. Where it does not, everything that may
- * be affected is in doubt from now on, and the loss is given, to be kept with the run; else undefined. To be called
- * before the run is created.
+ * Looks whether the state still holds all that was sent to the run's target. Where it does not, everything that may be
+ * affected is in doubt from now on, and the loss is given; else null.
  */
-export async function reconcileState(
-  { state, onEvent }: RunContext,
-  store: StoreConfig,
-  resource: Resource,
-): Promise<StateLoss | undefined> {
-  const loss = await state.ledger({ storeId: storeIdentity(store), resource }).reconcile();
-  if (loss === null) return undefined;
-  onEvent({ type: 'state-loss', loss });
+export async function reconcileState({ state, onEvent }: RunContext, run: Run): Promise<StateLoss | null> {
+  const loss = await state.ledger(importTarget(run)).reconcile();
+  if (loss !== null) onEvent({ type: 'state-loss', loss });
   return loss;
+}
+
+/**
+ * Creates a run that is about to begin, with what the state is found to have lost. The state is compared first: a loss
+ * concerns the runs that were created before it was found, and not this one.
+ */
+export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
+  const loss = await reconcileState(context, begun);
+  const run = loss === null ? begun : { ...begun, stateLoss: loss };
+  await context.state.runs.create(run);
+  return run;
 }

@@ -12,7 +12,7 @@ import type { ImportRequest } from './import/import-request.ts';
 import { newRun } from './import/new-run.ts';
 import { planStep } from './import/plan-step.ts';
 import { type Stage, stageStep } from './import/stage-step.ts';
-import { reconcileState } from './reconcile-state.ts';
+import { createReconciled } from './reconcile-state.ts';
 import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
@@ -38,9 +38,7 @@ export async function retryRun(
   let plan: Plan | null = null;
   let failure: unknown = null;
   try {
-    const stateLoss = await reconcileState(context, request.store, request.job.import);
-    run = { ...run, ...(stateLoss === undefined ? {} : { stateLoss }) };
-    await context.state.runs.create(run);
+    run = await createReconciled(context, run);
     run = await stageStep(context, request, run, stageCorrected(rejected, onEdits));
     run = await continueOrBegin(context, run);
     watched.follow(run);

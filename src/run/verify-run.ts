@@ -8,7 +8,7 @@ import { pruneRuns } from '../state/prune-runs.ts';
 import type { Lock } from '../state/state.ts';
 import { begunRun } from './begun-run.ts';
 import type { RunContext } from './context.ts';
-import { reconcileState } from './reconcile-state.ts';
+import { createReconciled } from './reconcile-state.ts';
 import { type RunReport, readRunReport } from './report/run-report.ts';
 import { recordingEnd, reportUnlessBug, runErrorOf } from './run-bug.ts';
 import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts';
@@ -48,8 +48,7 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
   let failure: unknown = null;
   try {
     // Before anything is sent: new groups would let the serial of an older state catch up with its witness.
-    const stateLoss = await reconcileState(context, store, job.import);
-    await context.state.runs.create({ ...run, ...(stateLoss === undefined ? {} : { stateLoss }) });
+    await createReconciled(context, run);
     context.onEvent({ type: 'begun', run, continued: false });
 
     await using lock = await lockTarget(context, run, job.import);
