@@ -139,11 +139,11 @@ function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFi
     hasDoubts: () => thread.call('hasDoubts', target),
     lostSince: ({ id }) => thread.call('lostSince', target, id),
     async reconcile() {
-      const found = await thread.call('reconcile', target, await witness.all());
+      const witnesses = await witness.all();
+      const found = await thread.call('reconcile', target, witnesses);
       if (found === null) return null;
       const { serial, ...loss } = found;
-      await witness.serial(serial);
-      await witness.replaceOthers();
+      await witness.replaceOthers(serial, witnesses);
       return loss;
     },
   };

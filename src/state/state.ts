@@ -15,7 +15,7 @@ export interface LedgerTarget {
 
 /**
  * How sure it is that an id belongs to its key. `proven`: answered for exactly the url that was sent, or twice for it.
- * `once`: answered once, for another spelling of the url. `changed`: another id was answered before; nothing is
+ * `once`: answered once, for another spelling of the url, or before a delete that may have been done. `changed`: another id was answered before; nothing is
  * deleted by it until it is answered again.
  */
 export type IdProof = 'proven' | 'once' | 'changed';

@@ -139,8 +139,14 @@ export class WitnessFile {
     await this.#folder.write(this.#lossName, [JSON.stringify(content)]);
   }
 
-  /** Removes the others' files: the state knows what they say. */
-  async replaceOthers(): Promise<void> {
+  /**
+   * Once the state knows what these witnesses say: writes the serial it goes on with, lasting as long as any of theirs, and
+   * removes the others' files.
+   */
+  async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
+    const now = presentBeat();
+    const leftMs = witnesses.map((witness) => remainingMs(witness, witness.lastsMs, now));
+    await this.serial(serial, Math.max(0, ...leftMs));
     const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
     await this.#folder.remove(names.filter((name) => name !== this.#name));
   }

@@ -214,6 +214,23 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await prints('shirt', 'hat', 'coat')).toEqual([IN_DOUBT, 'print-of-hat', 'print-of-coat']);
     });
 
+    it('leave no id proven where an upsert follows what may have been a delete', async () => {
+      await createRuns();
+      const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];
+      await record(NIGHTLY, applied(shirt, 7), applied(hat, 8));
+      const proofs = async () => {
+        const marks = await ledger().marks(['shirt', 'hat']);
+        return marks.map((mark) => mark?.idProof ?? 'proven');
+      };
+      await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7), hat);
+      expect(await proofs()).toEqual(['proven', 'proven']);
+      await begin(processes.state, NIGHTLY, shirt);
+      expect(await proofs()).toEqual(['once', 'proven']);
+      // The store answers the id it had before: the delete was not done.
+      await record(NIGHTLY, applied({ ...shirt, knownId: 7 }, 7));
+      expect(await proofs()).toEqual(['proven', 'proven']);
+    });
+
     it('are not begun for deletes of what another job may have taken over before it died', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));

@@ -65,8 +65,19 @@ describe('the witnesses of a state', () => {
     const next = folder.process();
     await next.serial(serial(8));
     expect(lossOf(await next.all(), serial(8))).toBe('behind');
-    await next.replaceOthers();
+    await next.replaceOthers(serial(8), await next.all());
     expect(lossOf(await next.all(), serial(8))).toBeNull();
+  });
+
+  it('last as long as those they replace: the state may be lost again before requests of a dead process are over', async () => {
+    await using folder = await openFolder();
+    const dead = folder.process();
+    await dead.serial(serial(5), ATTEMPT_MS);
+    const next = folder.process();
+    await next.replaceOthers(serial(1, 'other'), await next.all());
+    const [left] = await next.all();
+    expect(left?.serial.lineage).toBe('other');
+    expect(left?.lastsMs).toBeGreaterThan(ATTEMPT_MS);
   });
 
   it('are read whole while others remove theirs', async () => {
@@ -75,7 +86,7 @@ describe('the witnesses of a state', () => {
       await Promise.all(Array.from({ length: 4 }, (_, place) => folder.process().serial(serial(place + 1))));
       const reader = folder.process();
       await reader.serial(serial(5));
-      const [found] = await Promise.all([reader.all(), folder.process().replaceOthers()]);
+      const [found] = await Promise.all([reader.all(), folder.process().replaceOthers(serial(5), [])]);
       expect(lossOf(found, serial(5))).not.toBe('lost');
       await reader.serial(serial(6));
     }

@@ -89,6 +89,11 @@ for at = 6, #ARGV, 2 do
         atWorkBy = atWorkBy .. ' ' .. other
       end
     end
+    if prior and id == '-' then
+      -- What is in doubt may be a delete: then this upsert creates the product anew, under another id.
+      local known, others = string.match(redis.call('HGET', KEYS[2], key) or '', '^(%d+)(\\n.*)$')
+      if known then redis.call('HSET', KEYS[2], key, known .. '~' .. others) end
+    end
     local whose = (not owner or owner == job) and job or '*'
     redis.call('HSET', KEYS[1], key, (prior and '1' or '0') .. '1\\n' .. atWorkBy .. '\\n' .. whose)
     answer[#answer + 1] = wait
@@ -279,8 +284,7 @@ export function redisDoubts(
       };
       const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
       await ask(client.hset(keys.serial(tag), { ...serial, doubtedAt }));
-      await witness.serial(serial);
-      await witness.replaceOthers();
+      await witness.replaceOthers(serial, witnesses);
       return { kind, keys: lost };
     },
   };

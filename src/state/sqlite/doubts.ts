@@ -47,6 +47,8 @@ const LONGEST_MS = 24 * 60 * 60 * 1_000;
 /** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
 const NO_JOB = 0;
 const CHANGED = ID_PROOFS.indexOf('changed');
+const ONCE = ID_PROOFS.indexOf('once');
+const PROVEN = ID_PROOFS.indexOf('proven');
 
 /** In a statement: whether this sender is among those of a row. */
 function hasSender(sender: string): string {
@@ -72,9 +74,9 @@ export function createDoubts(
          ELSE excluded.sender || ' ' || sender END,
        at_work = 1, prior = 1`,
   );
-  const selectAtWork = database.prepare(
-    `SELECT wanted.key AS position, doubts.sender FROM json_each(?) AS wanted
-     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value AND doubts.at_work = 1`,
+  const selectDoubted = database.prepare(
+    `SELECT wanted.key AS position, doubts.sender, doubts.at_work FROM json_each(?) AS wanted
+     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
   );
   const selectOwner = database.prepare(
     `SELECT jobs.name AS job, id, id_proof FROM marks JOIN jobs ON jobs.number = marks.job
@@ -99,6 +101,11 @@ export function createDoubts(
     `SELECT 1 FROM doubts WHERE target = ? AND ${hasSender('?')} AND at_work = 1 LIMIT 1`,
   );
   const listed = 'key IN (SELECT value FROM json_each(?))';
+  const doubtIds = ['marks', 'journal'].map((table) =>
+    database.prepare(
+      `UPDATE ${table} SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN} AND ${listed}`,
+    ),
+  );
   const remove = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
   const removeNew = database.prepare(`DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${listed}`);
   const removeBegun = database.prepare(
@@ -154,12 +161,18 @@ export function createDoubts(
     }
     return remaining;
   };
-  const waits = (target: number, { sender, keys }: BegunGroup): number[] => {
+  /** Before the group is put in doubt itself: how long each key waits, and which ids are no longer sure. */
+  const waits = (target: number, { sender, keys, deletes }: BegunGroup): number[] => {
     const remaining = remainingOf(target);
     const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
     const over: string[] = [];
-    for (const row of selectAtWork.all(keysJson(keys), target)) {
+    const doubted = selectDoubted.all(keysJson(keys), target);
+    const deleted = new Set(deletes.map(({ position }) => position));
+    const upserted: string[] = [];
+    for (const row of doubted) {
       const position = integer(row['position'], 'doubts.key');
+      if (!deleted.has(position)) upserted.push(keys[position] ?? '');
+      if (row['at_work'] === 0) continue;
       const others = text(row['sender'], 'doubts.sender')
         .split(' ')
         .filter((other) => other !== sender);
@@ -168,6 +181,8 @@ export function createDoubts(
       if (ms === 0) over.push(keys[position] ?? '');
     }
     if (over.length > 0) notAtWork.run(target, keysJson(over));
+    // What is in doubt may be a delete: then this upsert creates the product anew, under another id.
+    if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
     return waitMs;
   };
   const isOvertaken = (

@@ -84,6 +84,8 @@ export class World {
   /** Whoever plans to send compares the state with its witness before: until then nobody believes a state that has lost something. */
   #lossUnseen = false;
   #hasLost = false;
+  /** What was lost since the last request: each keeps a copy of when a dead process's requests are over. */
+  readonly #lostSinceRequest = new Set<'state' | 'artifacts'>();
 
   /** `note` is called with each fault that has struck. */
   constructor(keeping: Keeping, normalises: boolean, note: (fault: string) => void) {
@@ -137,23 +139,28 @@ export class World {
 
   async undo(writes: number): Promise<void> {
     this.#note('older states');
-    this.#lossUnseen = true;
-    this.#hasLost = true;
+    this.#lose('state');
     await this.#keeping.undo(writes);
   }
 
   async empty(): Promise<void> {
     this.#note('emptied states');
-    this.#lossUnseen = true;
-    this.#hasLost = true;
+    this.#lose('state');
     await this.#keeping.empty();
   }
 
   removeArtifacts(): void {
     this.#note('removed artifacts');
+    this.#lose('artifacts');
+    this.#files.clear();
+  }
+
+  #lose(what: 'state' | 'artifacts'): void {
     this.#lossUnseen = true;
     this.#hasLost = true;
-    this.#files.clear();
+    this.#lostSinceRequest.add(what);
+    // Whoever loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
+    if (this.#lostSinceRequest.size === 2) this.store.landAll();
   }
 
   /** Keys for which the ledger says that the store holds a body which it does not hold. */
@@ -348,6 +355,7 @@ export class World {
       options.stopping?.throwIfAborted();
       await options.onRequest?.();
       process.strike();
+      this.#lostSinceRequest.clear();
       const fate = process.nextFate();
       await nextTurn();
       try {
