@@ -30,12 +30,11 @@ export interface UpdateContact extends FromRecord {
 
 /**
  * `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. With `learn` the id is not
- * proven yet: that body is sent once more as an upsert, and the product is deleted by the id that this answers; where
- * `id` is known too, only if both are the same.
+ * proven yet: that body is sent first as an upsert, and the product is deleted only if this answers the same id.
  */
 export interface DeleteProduct extends FromRecord {
   readonly kind: 'delete-product';
-  readonly id: number | null;
+  readonly id: number;
   readonly learn?: string | undefined;
 }
 

@@ -17,6 +17,8 @@ export interface Rejected {
   readonly reason: Reason;
   /** An earlier attempt may have taken effect all the same. */
   readonly inDoubt?: true;
+  /** The store may still be at work on an earlier attempt. */
+  readonly atWork?: true;
   /** The store says that it holds nothing under the key: whatever it acknowledged before is gone. */
   readonly absent?: true;
 }
@@ -27,7 +29,7 @@ export interface Unsent {
   readonly reason: Reason;
   /** An attempt may have taken effect. */
   readonly inDoubt?: true;
-  /** The store may still be at work on the last attempt. */
+  /** The store may still be at work on an attempt. */
   readonly atWork?: true;
 }
 

@@ -188,8 +188,11 @@ export interface Plan {
   readonly deletesWithheld: DeletesWithheld | null;
   /** Removed keys whose id the store never answered, or answered anew since: they cannot be deleted. */
   readonly deletesWithoutId: number;
-  /** Deletes of what may have been created without an answer that proves it: each is sent once more, hidden, to learn its id. */
-  readonly unconfirmedDeletes: number;
+  /**
+   * Removed keys that were in flight when a run died, and never acknowledged: the store may hold them, of this job or by
+   * somebody's hand. They are named, and never deleted.
+   */
+  readonly unconfirmed: { readonly keys: number; readonly examples: readonly string[] };
   readonly safety: readonly SafetyVerdict[];
   readonly shards: readonly PlannedShard[];
   /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */

@@ -1,4 +1,4 @@
-import type { DeletesWithheld, ImportMode, PlannedShard } from '../model/plan.ts';
+import type { DeletesWithheld, ImportMode, Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { ShardWriter } from './files/shard-writer.ts';
@@ -24,13 +24,16 @@ export interface PlannedDeletes {
   readonly deletes: number;
   readonly withheld: DeletesWithheld | null;
   readonly withoutId: number;
-  readonly unconfirmed: number;
+  readonly unconfirmed: Plan['unconfirmed'];
   readonly shards: readonly PlannedShard[];
 }
 
+/** So many keys are named. */
+const EXAMPLES = 10;
+
 /**
- * Plans a delete for every key that this job last sent and the source no longer has, in shards of their own; also for
- * those that a run which died may have created, whose id nobody knows. While the key of any row cannot be read, that row might be any of them: they are counted, and nothing is deleted.
+ * Plans a delete for every key that this job last sent and the source no longer has, in shards of their own. While the
+ * key of any row cannot be read, that row might be any of them: they are counted, and nothing is deleted.
  */
 export async function planDeletes(
   options: DeleteOptions,
@@ -39,9 +42,10 @@ export async function planDeletes(
   firstShard: number,
 ): Promise<PlannedDeletes> {
   const { folder, ledger, job, mode, retry, signal } = options;
-  const none = { removed: 0, deletes: 0, withoutId: 0, unconfirmed: 0, withheld: null, shards: [] };
-  if (mode === 'upsert') return none;
-  if (retry) return { ...none, withheld: 'retry' };
+  const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
+  const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
+  if (mode === 'upsert') return { ...none, unconfirmed };
+  if (retry) return { ...none, unconfirmed, withheld: 'retry' };
   const isEmpty = (await ledger.count(job)) === 0;
   const unreadable = tally.unreadableKeys > 0;
   const writer = new ShardWriter(folder, 'deletes', firstShard);
@@ -54,54 +58,42 @@ export async function planDeletes(
     for (const { key, id, idProof } of missing) {
       removed++;
       tally.example('removed', key);
-      const known = id !== null && idProof !== 'changed';
-      if (!known) withoutId++;
-      if (!known || unreadable) continue;
-      deletes++;
-      writer.add({ kind: 'delete-product', key, id, learn: bodies.get(key), rows: 0, spans: [] });
+      const learn = bodies.get(key);
+      if (id === null || idProof === 'changed' || (idProof === 'once' && learn === undefined)) {
+        withoutId++;
+      } else if (!unreadable) {
+        deletes++;
+        writer.add({ kind: 'delete-product', key, id, learn, rows: 0, spans: [] });
+      }
     }
     await writer.room();
   }
-  let unconfirmed = 0;
   for await (const keys of ledger.unconfirmed(job)) {
     signal.throwIfAborted();
     for (const key of keys.filter((key) => !seen.has(key))) {
       removed++;
       tally.example('removed', key);
-      if (unreadable) continue;
-      deletes++;
-      unconfirmed++;
-      writer.add({ kind: 'delete-product', key, id: null, learn: hiddenBody(key), rows: 0, spans: [] });
+      unconfirmed.keys++;
+      if (unconfirmed.examples.length < EXAMPLES) unconfirmed.examples.push(key);
     }
-    await writer.room();
-  }
-  for await (const keys of ledger.unconfirmed(null)) {
-    const gone = keys.filter((key) => !seen.has(key)).length;
-    removed += gone;
-    withoutId += gone;
   }
   const shards = await writer.finish();
-  const withheld = unreadable ? 'key-unreadable' : isEmpty && unconfirmed === 0 ? 'ledger-empty' : null;
+  const withheld = unreadable ? 'key-unreadable' : isEmpty && unconfirmed.keys === 0 ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 
-/** Of products whose id was answered once only, what they were last sent as, hidden: they are to be deleted. */
+/** Of products whose id is to be answered once more, what they were last sent as, hidden: they are to be deleted. */
 async function bodiesToLearnBy(
   ledger: Ledger,
   missing: readonly MissingKey[],
-): Promise<ReadonlyMap<string, string | undefined>> {
+): Promise<ReadonlyMap<string, string>> {
   const keys = missing.filter(({ idProof }) => idProof === 'once').map(({ key }) => key);
   if (keys.length === 0) return new Map();
   const bodies = await ledger.bodies(keys);
-  return new Map(keys.map((key, position) => [key, hidden(bodies[position] ?? hiddenBody(key))]));
-}
-
-function hidden(body: string): string {
-  const product: unknown = JSON.parse(body);
-  return JSON.stringify(isJsonObject(product) ? { ...product, hidden: true } : product);
-}
-
-/** The least that names a product, and shows it to nobody until it is deleted. */
-function hiddenBody(url: string): string {
-  return JSON.stringify({ title: url, url, hidden: true });
+  return new Map(
+    keys.flatMap((key, position) => {
+      const product: unknown = JSON.parse(bodies[position] ?? 'null');
+      return isJsonObject(product) ? [[key, JSON.stringify({ ...product, hidden: true })]] : [];
+    }),
+  );
 }

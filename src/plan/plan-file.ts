@@ -65,7 +65,7 @@ const planSchema: z.ZodType<Plan> = z.object({
   unreadableKeys: z.int(),
   deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry']).nullable(),
   deletesWithoutId: z.int(),
-  unconfirmedDeletes: z.int().default(0),
+  unconfirmed: z.object({ keys: z.int(), examples: z.array(z.string()) }).default({ keys: 0, examples: [] }),
   safety: z.array(
     z.object({
       limit: z.enum(['maxDeletes', 'maxRejects', 'minRows', 'maxChanges', 'key']),

@@ -91,7 +91,7 @@ function assemble(
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,
-    unconfirmedDeletes: unconfirmed,
+    unconfirmed,
     ...files,
     source: describeSource(),
   };

@@ -68,21 +68,26 @@ function takeovers({ takeovers: found, resource }: Plan): string[] {
 }
 
 function withheldDeletes(plan: Plan): string[] {
-  const { counts, deletesWithheld, deletesWithoutId, unconfirmedDeletes, unreadableKeys } = plan;
+  const { counts, deletesWithheld, deletesWithoutId, unconfirmed, unreadableKeys } = plan;
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
   const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
   return [
     ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
     ...(deletesWithoutId > 0
       ? [
-          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id that is proven to be theirs, or other jobs have sent them too. Delete by hand.`,
+          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id that is proven to be theirs. Delete by hand.`,
         ]
       : []),
-    ...(unconfirmedDeletes > 0
-      ? [
-          `${counted(unconfirmedDeletes, 'product')} may have been created without an answer that proves it, and the source no longer has ${unconfirmedDeletes === 1 ? 'it' : 'them'}: sent once more, hidden, to learn the id, then deleted.`,
-        ]
-      : []),
+    ...unconfirmedProducts(unconfirmed),
+  ];
+}
+
+function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] {
+  if (keys === 0) return [];
+  const one = keys === 1;
+  const named = `${examples.slice(0, KEYS_NAMED).map(printable).join(', ')}${keys > KEYS_NAMED ? ' …' : ''}`;
+  return [
+    `${counted(keys, 'product')} may be in the store though the source no longer has ${one ? 'it' : 'them'}: a run died while sending ${one ? 'it' : 'them'}, and no answer proves that this job created ${one ? 'it' : 'them'}, so nothing is deleted (${named}). Delete by hand what should not be there; a key that returns to the source is sent, and no longer named here.`,
   ];
 }
 

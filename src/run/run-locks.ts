@@ -1,9 +1,10 @@
-import { LockedError } from '../model/errors.ts';
+import { LockedError, StateError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import type { Run } from '../model/run.ts';
 import { destinationLockName, jobLockName, planLockName, targetLockName } from '../state/lock-names.ts';
 import type { LedgerTarget, Lock } from '../state/state.ts';
 import type { RunContext } from './context.ts';
+import { reconcileState } from './reconcile-state.ts';
 
 /** Holds the job: a second run of the same job is refused, not queued, since it would do the same work again. */
 export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
@@ -59,15 +60,15 @@ export function targetOf({ storeId }: Run, resource: Resource): LedgerTarget {
 
 /**
  * Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
- * all workers of the run hold it.
+ * all workers of the run hold it. StateError when the state has lost something while this run waited.
  */
-export function lockTarget(
+export async function lockTarget(
   context: RunContext,
   run: Run,
   resource: Resource,
   { together } = { together: false },
 ): Promise<Lock> {
-  return context.state.locks.acquire(
+  const lock = await context.state.locks.acquire(
     targetLockName(targetOf(run, resource)),
     { job: run.job, run: run.id },
     {
@@ -76,6 +77,21 @@ export function lockTarget(
       onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'store' }),
     },
   );
+  try {
+    await refuseLoss(context, run);
+    return lock;
+  } catch (error) {
+    await lock[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The state was compared when the run began; what it has lost since, the run knows nothing of. */
+async function refuseLoss(context: RunContext, run: Run): Promise<void> {
+  if ((await reconcileState(context, run)) === null) return;
+  throw new StateError('The state has lost something since this run began: nothing is sent.', {
+    hint: 'Run the job again: it sends everything that may be affected.',
+  });
 }
 
 /** Holds what an export writes: runs of other jobs that name the same file wait. */

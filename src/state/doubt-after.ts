@@ -18,7 +18,8 @@ export function doubtAfter(outcome: Outcome): number {
     case 'left':
       return DOUBT_STAYS;
     case 'rejected':
-      if (outcome.absent) return NOTHING_THERE;
+      if (outcome.absent && !outcome.atWork) return NOTHING_THERE;
+      if (outcome.atWork) return DOUBT_STAYS;
       return outcome.inDoubt ? MAY_HAVE_ARRIVED : NOT_ARRIVED;
     case 'unsent':
       if (outcome.atWork) return DOUBT_STAYS;

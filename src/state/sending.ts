@@ -1,4 +1,5 @@
 import { LockedError, StateError } from '../model/errors.ts';
+import { elapsedMs, type Moment, presentMoment } from './elapsed.ts';
 import { BEAT_MS, LEASE_MS } from './sender-time.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
 import type { Serial, WitnessFile } from './witness.ts';
@@ -8,8 +9,8 @@ export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
   readonly keys: readonly string[];
-  /** The deletes among them, with the id they go by; null where it is not known yet. */
-  readonly deletes: readonly { readonly position: number; readonly id: number | null }[];
+  /** The deletes among them, with the id they go by. */
+  readonly deletes: readonly { readonly position: number; readonly id: number }[];
 }
 
 /** What a state does for those that send to one target. All but `end` reject with LockedError when the fence's lock is lost. */
@@ -18,6 +19,8 @@ export interface SendingStore {
   beat(sender: string, attemptMs: number): Promise<void>;
   withdraw(sender: string, keys: readonly string[]): Promise<void>;
   end(sender: string): Promise<void>;
+  /** Another number whenever a server was reached anew: it may have lost what was written last. */
+  connections(): number;
 }
 
 /** A beat that cannot be written for so long ends the run: nothing may be sent without it. */
@@ -30,14 +33,14 @@ export async function openSending(
   witness: WitnessFile | undefined,
   sender: string,
 ): Promise<Sending> {
-  let confirmedAt = Number.NEGATIVE_INFINITY;
+  let confirmedAt: Moment | null = null;
   let beating: Promise<void> | null = null;
   let hasBegun = false;
   let locked: LockedError | null = null;
 
   const beatOnce = async (): Promise<void> => {
     if (locked !== null) throw locked;
-    const asked = performance.now();
+    const asked = presentMoment();
     // First: whoever finds the state gone reads here until when something may have been sent.
     if (hasBegun) await witness?.beat();
     try {
@@ -55,7 +58,7 @@ export async function openSending(
     });
     return beating;
   };
-  const isFresh = (): boolean => performance.now() - confirmedAt < LEASE_MS;
+  const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < LEASE_MS;
   /** A beat that took long may be too old as soon as it is written. */
   const untilFresh = async (): Promise<void> => {
     const since = performance.now();
@@ -78,7 +81,19 @@ export async function openSending(
   };
 
   await beat();
-  const seen = (await witness?.all()) ?? [];
+  let comparedAt = store.connections();
+  let seen = (await witness?.all()) ?? [];
+  /** Serials that others were given before: those of a state that has lost nothing are higher. */
+  const beginAfter = async (group: OperationGroup) => {
+    for (;;) {
+      const connections = store.connections();
+      if (connections !== comparedAt) seen = (await witness?.all()) ?? [];
+      const begun = await store.begin(group);
+      if (!hasBegun || connections !== comparedAt) await refuseBehind(begun.serial);
+      comparedAt = connections;
+      if (store.connections() === connections) return begun;
+    }
+  };
   // What keeps a beat from being written is met by whoever asks for a permit.
   const timer = setInterval(() => beat().catch(() => {}), BEAT_MS).unref();
   return {
@@ -87,8 +102,7 @@ export async function openSending(
         operation.kind === 'delete-product' ? [{ position, id: operation.id }] : [],
       );
       const keys = operations.map(({ key }) => key);
-      const { serial, ...begun } = await store.begin({ job: run.job, sender, keys, deletes });
-      if (!hasBegun) await refuseBehind(serial);
+      const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });
       // After the state: a witness that is ahead means that the state has lost something.
       await witness?.serial(serial, attemptMs);
       hasBegun = true;

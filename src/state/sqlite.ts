@@ -127,6 +127,7 @@ function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFi
         last = end.key;
       }
     },
+    sharedIds: (ids) => thread.call('sharedIds', target, [...ids]),
     async *unconfirmed(job) {
       for (let last = ''; ; ) {
         const page = await thread.call('unconfirmedAfter', target, job, last);
@@ -155,6 +156,7 @@ function sendingStore(thread: DatabaseThread, target: LedgerTarget, refuse: () =
       refuse();
       return await thread.call('begin', { target, ...group });
     },
+    connections: () => 0,
     async beat(sender, attemptMs) {
       refuse();
       await thread.call('beat', target, sender, attemptMs);

@@ -84,11 +84,13 @@ export interface Ledger {
   count(job: string): Promise<number>;
   /** The keys this job last sent, in batches, in no particular order, each once. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
+  /** Of these ids those that several keys were answered, of whichever jobs, with the number of the keys. */
+  sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, number>>;
   /**
-   * Keys without a mark that this job sent and that are in doubt: the store may hold them, under an id nobody knows. Of
-   * null: those that several jobs have sent, so that none of them may delete them.
+   * Keys without a mark that are in doubt, sent by this job or by several: the store may hold them, under an id nobody
+   * knows.
    */
-  unconfirmed(job: string | null): AsyncIterable<readonly string[]>;
+  unconfirmed(job: string): AsyncIterable<readonly string[]>;
   /** Whether any single key is in doubt; `lostSince` says whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /** Whether the state lost something since the run was created: what that found unchanged may be in doubt. */

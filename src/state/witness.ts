@@ -23,6 +23,9 @@ export interface Witness extends BeatMoment {
   readonly lossSeen?: boolean | undefined;
 }
 
+/** How long requests of a process may last of which nothing is known; longer than any sensible `timeoutSeconds`. */
+const UNKNOWN_LASTS_MS = 120_000;
+
 /** Where witnesses lie: a folder of the artifacts that is no run's. */
 const WITNESS_FOLDER = 'sent';
 
@@ -57,13 +60,19 @@ export class WitnessFile {
     this.#lossName = `${this.#prefix}${process}-loss.json`;
   }
 
-  /** What all processes have left about the target; a damaged file says nothing. StateError when none can be read. */
+  /**
+   * What all processes have left about the target. A damaged file may have said that the state is behind, so it says it
+   * now. StateError when none can be read.
+   */
   async all(): Promise<readonly Witness[]> {
     for (;;) {
       const found = await this.#read();
       // What another process removed meanwhile stands in a file of its own by now.
       if (!found.some(({ witness }) => witness === 'gone')) {
-        return found.flatMap(({ witness }) => (witness === 'damaged' || witness === 'gone' ? [] : [witness]));
+        return found.flatMap(({ witness }) => {
+          if (witness === 'gone') return [];
+          return [witness === 'damaged' ? damagedWitness() : witness];
+        });
       }
     }
   }
@@ -190,6 +199,11 @@ export function witnessFiles(artifacts: Artifacts): WitnessFiles {
   };
 }
 
+/** Stands for a file that cannot be read: the state may have lost anything, and requests may be under way. */
+function damagedWitness(): Witness {
+  return { serial: { lineage: '', value: 0 }, ...presentBeat(), lastsMs: UNKNOWN_LASTS_MS, lossSeen: true };
+}
+
 function parsed(json: string): Witness | undefined {
   try {
     return schema.parse(JSON.parse(json));
@@ -201,7 +215,7 @@ function parsed(json: string): Witness | undefined {
 /** What a state with this serial lacks of what its witnesses have seen; null: nothing. */
 export function lossOf(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
   if (witnesses.length === 0) return known === null || known.value === 0 ? null : 'unwitnessed';
-  if (witnesses.some(({ serial }) => serial.lineage !== known?.lineage)) return 'lost';
+  if (witnesses.some(({ serial, lossSeen }) => !lossSeen && serial.lineage !== known?.lineage)) return 'lost';
   const isBehind = ({ serial, lossSeen }: Witness) => lossSeen === true || serial.value > (known?.value ?? 0);
   return witnesses.some(isBehind) ? 'behind' : null;
 }

@@ -59,6 +59,8 @@ export type Sent =
       readonly isFromApi: boolean;
       /** An earlier attempt may have taken effect. */
       readonly inDoubt: boolean;
+      /** The store may still be at work on an earlier attempt. */
+      readonly atWork: boolean;
     }
   /** It failed for too long; `reason` is the last failure. */
   | {
@@ -66,7 +68,7 @@ export type Sent =
       readonly reason: Reason;
       /** An attempt may have taken effect. */
       readonly inDoubt: boolean;
-      /** The store may still be at work on the last attempt. */
+      /** The store may still be at work on an attempt. */
       readonly atWork: boolean;
     };
 
@@ -96,6 +98,7 @@ interface Progress extends Ticket {
   retriesUsed: number;
   /** Once in doubt, always in doubt: a later refusal does not undo an earlier arrival. */
   mayHaveArrived: boolean;
+  mayBeAtWork: boolean;
   /** A request was sent and has not ended. */
   underWay: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
@@ -224,6 +227,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       progress.suspect ||= progress.answeredBefore !== null && gate.answered > progress.answeredBefore;
       progress.answeredBefore = gate.answered;
       progress.mayHaveArrived ||= failure.mayHaveArrived;
+      progress.mayBeAtWork ||= failure.mayBeAtWork;
       throw new AttemptFailed(failure, !admission.probe || progress.suspect);
     } finally {
       gate.leave(admission, end);
@@ -290,7 +294,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     );
   };
 
-  const settle = (verdict: Settled, inDoubt: boolean): Sent => {
+  const settle = (verdict: Settled, { mayHaveArrived, mayBeAtWork }: Progress): Sent => {
     switch (verdict.kind) {
       case 'ok': {
         const { value, text, proof } = verdict;
@@ -303,7 +307,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
           status,
           reason: { code: `store-${status}`, message },
           isFromApi,
-          inDoubt,
+          inDoubt: mayHaveArrived,
+          atWork: mayBeAtWork,
         };
       }
       case 'unauthorized':
@@ -315,15 +320,16 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
 
   const deliver = async (request: SentRequest, progress: Progress, options: SendOptions): Promise<Sent> => {
     try {
-      return settle(await attemptWithKey(request, progress, options), false);
+      return settle(await attemptWithKey(request, progress, options), progress);
     } catch (failed) {
       if (!(failed instanceof AttemptFailed)) throw failed;
       try {
-        return settle(await retry(failed, request, progress, options), progress.mayHaveArrived);
+        return settle(await retry(failed, request, progress, options), progress);
       } catch (error) {
         if (!(error instanceof AttemptFailed)) throw error;
-        const { code, message, mayBeAtWork: atWork } = error.failure;
-        return { kind: 'unsent', reason: { code, message }, inDoubt: progress.mayHaveArrived, atWork };
+        const { code, message } = error.failure;
+        const { mayHaveArrived: inDoubt, mayBeAtWork: atWork } = progress;
+        return { kind: 'unsent', reason: { code, message }, inDoubt, atWork };
       }
     }
   };
@@ -337,6 +343,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         turn: options.turn ?? 0,
         retriesUsed: 0,
         mayHaveArrived: false,
+        mayBeAtWork: false,
         underWay: false,
         answeredBefore: null,
         requestId: null,

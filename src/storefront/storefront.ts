@@ -76,7 +76,12 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
       onAnswer?.(sent.value);
       return { kind: 'applied', ...sent.proof };
     case 'refused':
-      return { kind: 'rejected', reason: sent.reason, ...(sent.inDoubt && { inDoubt: true }) };
+      return {
+        kind: 'rejected',
+        reason: sent.reason,
+        ...(sent.inDoubt && { inDoubt: true }),
+        ...(sent.atWork && { atWork: true }),
+      };
     case 'unsent':
       return {
         kind: 'unsent',

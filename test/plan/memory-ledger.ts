@@ -82,8 +82,12 @@ export class MemoryLedger implements Ledger {
     return [...this.entries.values()].filter((entry) => entry.job === job).length;
   }
 
-  async *unconfirmed(job: string | null): AsyncIterable<readonly string[]> {
-    yield job === null ? [] : this.unconfirmedKeys;
+  async *unconfirmed(): AsyncIterable<readonly string[]> {
+    yield this.unconfirmedKeys;
+  }
+
+  async sharedIds(): Promise<ReadonlyMap<number, number>> {
+    return new Map();
   }
 
   async hasDoubts(): Promise<boolean> {

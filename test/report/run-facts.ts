@@ -83,7 +83,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     unreadableKeys: 0,
     deletesWithheld: null,
     deletesWithoutId: 0,
-    unconfirmedDeletes: 0,
+    unconfirmed: { keys: 0, examples: [] },
     safety: [
       {
         limit: 'maxDeletes',

@@ -71,3 +71,30 @@ it('a run that another process has taken over is not ended by the one that was t
   const [run] = await context.state.runs.list({ limit: 1 });
   expect(run).toMatchObject({ status: 'running', finishedAt: null, step: 'plan' });
 });
+
+it('a run sends nothing when the state loses something while it waits for the store', async () => {
+  await using night = await setupNightly(5);
+  const { workspace, store } = night;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await workspace.storeferry('run', 'nightly');
+  const before = store.requests.length;
+  const waiting = Promise.withResolvers<void>();
+  const onEvent: RunContext['onEvent'] = (event) => {
+    if (event.type === 'waiting') waiting.resolve();
+  };
+  await using open = await openContext(workspace.dir, onEvent, new AbortController().signal);
+  const { state, artifacts } = open.context;
+  const request = await importRequest(open.workspace, 'nightly', true);
+  const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
+  const other = await state.locks.tryAcquire(targetLockName(target), { job: 'weekly', run: 'other' });
+  const ended = importRun(open.context, request, async () => {});
+  await waiting.promise;
+  const sent = artifacts.run('sent');
+  for (const name of await sent.list()) await sent.write(name, ['damaged']);
+  if ('release' in other) await other.release();
+  expect((await ended).run).toMatchObject({
+    status: 'failed',
+    error: expect.stringContaining('lost something'),
+  });
+  expect(store.requests).toHaveLength(before);
+});

@@ -60,3 +60,28 @@ it('does not delete a product that the store has only renamed', async () => {
   const third = await workspace.storeferry('run', 'nightly', '--json');
   expect(third.json()).toMatchObject({ status: 'done', removed: 0, requests: 0 });
 });
+
+it('does not delete the product of another job that the store takes for the same', async () => {
+  await using store = await startCaselessStore();
+  const [shoe, ...others] = manyProducts(5);
+  if (shoe === undefined) throw new Error('five products');
+  const job = (source: string) =>
+    `import: products\nstore: main\nsource: { path: ${source} }\nmapping: shopify-products\nmode: mirror\nsafety: { maxDeletes: off, minRows: off }\n`;
+  const files = catalogWorkspace(store.baseUrl, '', { mode: 'mirror' });
+  await using workspace = await makeWorkspace(
+    {
+      ...files,
+      'jobs/nightly.yaml': job('catalog.csv'),
+      'jobs/weekly.yaml': job('weekly.csv'),
+      'catalog.csv': shopifyCatalog([shoe]),
+      'weekly.csv': shopifyCatalog([{ ...shoe, handle: shoe.handle.toUpperCase() }, ...others]),
+    },
+    { STORE_API_KEY: 'key' },
+  );
+  await workspace.storeferry('run', 'weekly');
+  await workspace.storeferry('run', 'nightly');
+  await workspace.write('weekly.csv', shopifyCatalog(others));
+  const dropped = await workspace.storeferry('run', 'weekly', '--json');
+  expect(dropped.json()).toMatchObject({ status: 'done', removed: 1, deleted: 1, requests: 0 });
+  expect(store.deleted).toEqual([]);
+});

@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/model/outcome.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { IN_DOUBT, type OperationResult, type State } from '../../src/state/state.ts';
 import { type Opening, openAs } from './child.ts';
-import { applied, bodyOf, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
+import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 import { collected, twoProcesses } from './two-processes.ts';
 
 /** Attempts that outlast any test: whoever has to wait for one sees that in every case. */
@@ -19,18 +19,6 @@ const REASON = { code: 'connection-lost', message: 'the connection failed' };
 
 function ended(operation: Operation, outcome: Outcome): OperationResult {
   return { operation, outcome };
-}
-
-function learned(index: number, key: string): Operation {
-  return {
-    kind: 'delete-product',
-    index,
-    key,
-    rows: 0,
-    spans: [],
-    id: null,
-    learn: bodyOf(key, 'hidden'),
-  };
 }
 
 /** What every state promises about keys that are in doubt, and about a state that has lost something. */
@@ -208,9 +196,9 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       const { overtaken } = await begin(
         ...([processes.state, NIGHTLY] as const),
         ...[deletion(0, 'shirt', 7), deletion(1, 'hat', 80), deletion(2, 'coat', 9)],
-        ...[deletion(3, 'gone', 10), learned(4, 'coat'), learned(5, 'unheard-of')],
+        deletion(3, 'gone', 10),
       );
-      expect(overtaken).toEqual([false, true, true, true, true, false]);
+      expect(overtaken).toEqual([false, true, true, true]);
       expect(await prints('shirt', 'hat', 'coat')).toEqual([IN_DOUBT, 'print-of-hat', 'print-of-coat']);
     });
 
@@ -241,23 +229,28 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect((await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7))).overtaken).toEqual([false]);
     });
 
-    it('are unconfirmed while nothing of them is known but the one job that sent them', async () => {
+    it('are unconfirmed while nothing of them is known but who has sent them', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
       const orphans = range(1_200).map((index) => upsert(index, `orphan-${index}`));
       await begin(processes.state, NIGHTLY, upsert(0, 'shirt'), ...orphans);
       await begin(processes.state, WEEKLY, upsert(0, 'of-weekly'), upsert(5, 'orphan-5'));
       const found = await collected(ledger().unconfirmed('nightly'));
-      expect(found.sort()).toEqual(
-        orphans
-          .map(({ key }) => key)
-          .filter((key) => key !== 'orphan-5')
-          .sort(),
-      );
-      expect(await collected(ledger().unconfirmed('weekly'))).toEqual(['of-weekly']);
-      expect(await collected(ledger().unconfirmed('another'))).toEqual([]);
-      await record(WEEKLY, applied(upsert(0, 'of-weekly'), 9));
+      expect(found.sort()).toEqual(orphans.map(({ key }) => key).sort());
+      // Of several jobs: each of them says so, and any other.
+      const ofSeveral = 'orphan-5';
+      expect((await collected(ledger().unconfirmed('weekly'))).sort()).toEqual(['of-weekly', ofSeveral]);
+      expect(await collected(ledger().unconfirmed('another'))).toEqual([ofSeveral]);
+      await record(WEEKLY, applied(upsert(0, 'of-weekly'), 9), applied(upsert(5, ofSeveral), 10));
       expect(await collected(ledger().unconfirmed('weekly'))).toEqual([]);
+    });
+
+    it('count the keys of an id, whichever jobs sent them', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'Shirt'), 7), applied(upsert(1, 'hat'), 8));
+      await record(WEEKLY, applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'coat'), 9));
+      expect(await ledger().sharedIds(new Set([7, 8, 10]))).toEqual(new Map([[7, 2]]));
+      expect(await ledger().sharedIds(new Set())).toEqual(new Map());
     });
   });
 

@@ -27,6 +27,7 @@ function noting() {
     async end() {
       asked.push('end');
     },
+    connections: () => 0,
   };
   return {
     asked,
@@ -129,5 +130,24 @@ describe('sending', () => {
     await vi.advanceTimersByTimeAsync(LEASE_MS);
     expect(await folder.list()).toEqual([]);
     await expect(sending.permit()).rejects.toThrow('somebody else has it');
+  });
+
+  it('compares anew once a server was reached anew: it may be restarted without the last groups of others', async () => {
+    const { store } = noting();
+    const folder = new MemoryRunFolder();
+    const other = new WitnessFile(folder, 'tag', 'other');
+    let connections = 1;
+    let value = 2;
+    const reconnecting: SendingStore = {
+      ...store,
+      connections: () => connections,
+      begin: async (group) => ({ ...(await store.begin(group)), serial: { lineage: 'l', value: value++ } }),
+    };
+    await using sending = await open(reconnecting, new WitnessFile(folder, 'tag', 'own'));
+    await sending.begin([upsert(0, 'shirt')]);
+    await other.serial({ lineage: 'l', value: 3 });
+    connections++;
+    await expect(sending.begin([upsert(1, 'hat')])).rejects.toThrow('older than what was sent');
+    expect(lossOf(await other.all(), { lineage: 'l', value: 9 })).toBe('behind');
   });
 });

@@ -24,6 +24,9 @@ async function openFolder() {
         await writeFile(join(sent, name), JSON.stringify(old));
       }
     },
+    async damage() {
+      for (const name of await readdir(sent)) await writeFile(join(sent, name), '{"serial":');
+    },
     [Symbol.asyncDispose]: () => rm(dir, { recursive: true }),
   };
 }
@@ -90,5 +93,17 @@ describe('the witnesses of a state', () => {
       expect(lossOf(found, serial(5))).not.toBe('lost');
       await reader.serial(serial(6));
     }
+  });
+
+  it('say that the state may be behind when one of them is damaged', async () => {
+    await using folder = await openFolder();
+    await folder.process().serial(serial(9));
+    await folder.damage();
+    const next = folder.process();
+    await next.serial(serial(4));
+    const found = await next.all();
+    expect(lossOf(found, serial(4))).toBe('behind');
+    await next.replaceOthers(serial(5), found);
+    expect(lossOf(await next.all(), serial(5))).toBeNull();
   });
 });

@@ -130,20 +130,21 @@ describe('the storefront, before a store that misbehaves', () => {
   });
 
   it.each([
-    ['applies and resets the connection', resetAfter, true],
-    ['answers a bare 503', errorAnswer(503), true],
-    ['answers 503 with Retry-After', errorAnswer(503, 'Later', { 'retry-after': '1' }), false],
-    ['answers 429', errorAnswer(429), false],
-    ['answers 408', errorAnswer(408), true],
-    ['redirects', redirect(303, '/elsewhere'), true],
-  ])('says whether a refusal leaves the product in doubt when it %s before', async (_, does, inDoubt) => {
+    ['applies and resets the connection', resetAfter, { inDoubt: true, atWork: true }],
+    ['answers a bare 503', errorAnswer(503), { inDoubt: true }],
+    ['answers 502', errorAnswer(502), { inDoubt: true, atWork: true }],
+    ['answers 503 with Retry-After', errorAnswer(503, 'Later', { 'retry-after': '1' }), {}],
+    ['answers 429', errorAnswer(429), {}],
+    ['answers 408', errorAnswer(408), { inDoubt: true }],
+    ['redirects', redirect(303, '/elsewhere'), { inDoubt: true }],
+  ])('says what a refusal leaves in doubt, and perhaps at work, when it %s before', async (_, does, left) => {
     const { storefront } = await setup({
       faults: [{ does, times: 1 }, { does: errorAnswer(422, 'Too dear') }],
     });
     expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
       kind: 'rejected',
       reason: { code: 'store-422', message: 'Too dear' },
-      ...(inDoubt && { inDoubt: true }),
+      ...left,
     });
   });
 

@@ -15,7 +15,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('delete-product'),
     ...fromRecord,
-    id: z.int().nullable(),
+    id: z.int(),
     learn: z.string().exactOptional(),
   }),
 ]);

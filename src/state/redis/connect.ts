@@ -14,6 +14,8 @@ export interface RedisConnection {
   /** Awaits an answer; whatever goes wrong is a StateError that says what to do and shows no password. */
   ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
+  /** Another number whenever a server was reached anew: it may have been restarted without its last writes. */
+  connections(): number;
 }
 
 /** How to reach Redis; `patienceMs` is how long a call waits while it is away. */
@@ -119,8 +121,12 @@ function connection(
   address: string,
   limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
 ): RedisConnection {
+  let connections = 0;
+  // Of a single server, and of each node of a Cluster.
+  for (const event of ['ready', '+node']) client.on(event, () => connections++);
   return {
     client,
+    connections: () => connections,
     async ask(answer) {
       try {
         return await limited(answer);

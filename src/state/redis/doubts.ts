@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { LockedError, StateError } from '../../model/errors.ts';
 import type { StateLoss } from '../../model/run.ts';
 import { targetTag } from '../lock-names.ts';
@@ -7,6 +8,7 @@ import { type Fence, IN_DOUBT, type Ledger, type LedgerTarget } from '../state.t
 import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
+import { parseMark } from './mark-text.ts';
 import { DOUBT_SCRIPT } from './memo-scripts.ts';
 
 /** In a script: gives up where the lock of the fence is somebody else's; KEYS[at] is the lock, ARGV[1] its token. */
@@ -49,7 +51,7 @@ if tonumber(value or 0) < tonumber(${last}) then return 'behind' end`;
  * requests it still waits for.
  *
  * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, its last serial, a lineage to
- * begin with, then key and id of the delete (`-`: none is deleted, empty: not known) again and again. Gives lineage and value, then of
+ * begin with, then key and id of the delete (`-`: none is deleted) again and again. Gives lineage and value, then of
  * each key how many milliseconds to wait, or -1 when its delete is overtaken.
  */
 const BEGIN_SCRIPT = `
@@ -71,8 +73,6 @@ for at = 6, #ARGV, 2 do
     local doubted = string.match(redis.call('HGET', KEYS[1], key) or '', '^[^\\n]*\\n[^\\n]*\\n(.*)$')
     if doubted and doubted ~= job then
       overtaken = true
-    elseif id == '' then
-      overtaken = owner and owner ~= job
     else
       overtaken = owner ~= job or known ~= id or proof == '!'
     end
@@ -137,7 +137,7 @@ return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
 /** What a state on Redis does for those that send; `onBehind` is awaited when Redis has lost what one of them wrote. */
 export function redisSendingStore(
-  { client, ask }: RedisConnection,
+  { client, ask, connections }: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
   fence: Fence | undefined,
@@ -172,6 +172,7 @@ export function redisSendingStore(
     return last;
   };
   return {
+    connections,
     async begin(group) {
       const written = [keys.doubts(tag), keys.marks(tag), keys.serial(tag), keys.senders(tag), ...lock];
       const { job, sender } = group;
@@ -198,7 +199,7 @@ export function redisSendingStore(
 }
 
 function idsOf({ keys, deletes }: OperationGroup): string[] {
-  const ids = new Map(deletes.map(({ position, id }) => [position, id === null ? '' : String(id)]));
+  const ids = new Map(deletes.map(({ position, id }) => [position, String(id)]));
   return keys.flatMap((key, position) => [key, ids.get(position) ?? '-']);
 }
 
@@ -214,6 +215,17 @@ function readBegun(answer: unknown): Awaited<ReturnType<SendingStore['begin']>> 
 
 const SCANNED = 1_000;
 
+/**
+ * Sets the serial that a state which has lost something goes on with, higher than any before; others may begin meanwhile.
+ *
+ * KEYS: serial. ARGV: a lineage to begin with, the least value, the newest run. Gives lineage and value.
+ */
+const GO_ON_SCRIPT = `
+redis.call('HSETNX', KEYS[1], 'lineage', ARGV[1])
+local value = math.max(tonumber(redis.call('HGET', KEYS[1], 'value') or 0) + 1, tonumber(ARGV[2]))
+redis.call('HSET', KEYS[1], 'value', value, 'doubtedAt', ARGV[3])
+return { redis.call('HGET', KEYS[1], 'lineage'), value }`;
+
 /** The part of a ledger on Redis that is about doubt. */
 export function redisDoubts(
   { client, ask }: RedisConnection,
@@ -221,7 +233,7 @@ export function redisDoubts(
   target: LedgerTarget,
   witness: WitnessFile | undefined,
   newLineage: () => string,
-): Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'lostSince' | 'reconcile'> {
+): Pick<Ledger, 'unconfirmed' | 'sharedIds' | 'hasDoubts' | 'lostSince' | 'reconcile'> {
   const tag = targetTag(target);
   const marks = keys.marks(tag);
   const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
@@ -257,11 +269,23 @@ export function redisDoubts(
   return {
     async *unconfirmed(job) {
       for await (const page of scan(keys.doubts(tag))) {
-        const own = page.filter(([, doubt]) => doubt.endsWith(`\n${job ?? '*'}`)).map(([key]) => key);
+        const isReported = (doubt: string) => doubt.endsWith(`\n${job}`) || doubt.endsWith('\n*');
+        const own = page.flatMap(([key, doubt]) => (isReported(doubt) ? [key] : []));
         if (own.length === 0) continue;
         const found = await ask(client.hmget(marks, ...own));
         yield own.filter((_, position) => found[position] === null);
       }
+    },
+    async sharedIds(ids) {
+      // A scan may give a key twice.
+      const keysOf = new Map<number, Set<string>>();
+      for await (const page of scan(marks)) {
+        for (const [key, mark] of page) {
+          const id = parseMark(mark)?.id ?? null;
+          if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+        }
+      }
+      return new Map([...keysOf].flatMap(([id, { size }]) => (size > 1 ? [[id, size]] : [])));
     },
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
@@ -278,12 +302,13 @@ export function redisDoubts(
       if (kind === null) return null;
       await noteSenders(witnesses);
       const lost = await doubtAll();
-      const serial: Serial = {
-        lineage: own?.lineage ?? newLineage(),
-        value: Math.max(own?.value ?? 0, ...witnesses.map((one) => one.serial.value)) + 1,
-      };
       const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
-      await ask(client.hset(keys.serial(tag), { ...serial, doubtedAt }));
+      const least = Math.max(0, ...witnesses.map((one) => one.serial.value)) + 1;
+      const given = [newLineage(), least, doubtedAt];
+      const [lineage, value] = z
+        .tuple([z.string(), z.coerce.number()])
+        .parse(await ask(client.eval(GO_ON_SCRIPT, 1, keys.serial(tag), ...given)));
+      const serial: Serial = { lineage, value };
       await witness.replaceOthers(serial, witnesses);
       return { kind, keys: lost };
     },

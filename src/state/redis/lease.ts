@@ -1,6 +1,6 @@
 import { LockedError, StoreferryError } from '../../model/errors.ts';
+import { elapsedMs, type Moment, presentMoment } from '../elapsed.ts';
 import type { Lock } from '../state.ts';
-import { elapsedMs, type Moment, presentMoment } from './elapsed.ts';
 
 /** A lock that must be renewed to stay ours. */
 export interface Lease extends Lock {

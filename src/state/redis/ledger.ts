@@ -22,7 +22,7 @@ export function redisLedger(
   connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
-  doubts: Pick<Ledger, 'unconfirmed' | 'hasDoubts' | 'lostSince' | 'reconcile'>,
+  doubts: Pick<Ledger, 'unconfirmed' | 'sharedIds' | 'hasDoubts' | 'lostSince' | 'reconcile'>,
 ): Ledger {
   const { client, ask } = connection;
   const tag = targetTag(target);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { presentMoment } from '../elapsed.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Locks } from '../state.ts';
 import type { RedisConnection } from './connect.ts';
-import { presentMoment } from './elapsed.ts';
 import type { RedisKeys } from './keys.ts';
 import { holdLease, type Lease } from './lease.ts';
 

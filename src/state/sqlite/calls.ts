@@ -56,6 +56,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.bodies(...call.args);
     case 'count':
       return calls.count(...call.args);
+    case 'sharedIds':
+      return calls.sharedIds(...call.args);
     case 'keysAfter':
       return calls.keysAfter(...call.args);
     case 'create':

@@ -28,7 +28,7 @@ export interface SqliteDoubts {
   endSender(target: LedgerTarget, sender: string): void;
   withdraw(target: LedgerTarget, sender: string, keys: string): void;
   /** Behind the key given, in order; empty at the end. */
-  unconfirmedAfter(target: LedgerTarget, job: string | null, after: string): string[];
+  unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
   hasDoubts(target: LedgerTarget): boolean;
   lostSince(target: LedgerTarget, run: string): boolean;
   /** The loss, and the serial that the state goes on with. */
@@ -121,7 +121,7 @@ export function createDoubts(
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
     `SELECT key FROM doubts WHERE target = ?1 AND key > ?3
-       AND job = CASE WHEN ?2 IS NULL THEN ${NO_JOB} ELSE (SELECT number FROM jobs WHERE name = ?2) END
+       AND job IN (${NO_JOB}, (SELECT number FROM jobs WHERE name = ?2))
        AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.target = doubts.target AND marks.key = doubts.key)
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
@@ -185,16 +185,10 @@ export function createDoubts(
     if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
     return waitMs;
   };
-  const isOvertaken = (
-    target: number,
-    { job, keys }: BegunGroup,
-    position: number,
-    id: number | null,
-  ): boolean => {
+  const isOvertaken = (target: number, { job, keys }: BegunGroup, position: number, id: number): boolean => {
     const key = keys[position] ?? '';
     const owner = selectOwner.get(target, key);
     if (doubtOfOthers.get(target, key, job) !== undefined) return true;
-    if (id === null) return owner !== undefined && owner['job'] !== job;
     if (owner === undefined || owner['job'] !== job || owner['id_proof'] === CHANGED) return true;
     return integerOrNull(owner['id'], 'marks.id') !== id;
   };

@@ -38,6 +38,8 @@ export interface SqliteLedger {
   count(target: LedgerTarget, job: string): number;
   /** Keys behind `after`, in order; empty at the end. */
   keysAfter(target: LedgerTarget, job: string, after: string | null): KeyPage;
+  /** Reads all marks of the target. */
+  sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, number>;
 }
 
 const PAGE_SIZE = 1_000;
@@ -82,6 +84,11 @@ export function createSqliteLedger(
     `SELECT key, id, id_proof FROM marks
      WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
      ORDER BY key LIMIT ${PAGE_SIZE}`,
+  );
+
+  const countByIds = database.prepare(
+    `SELECT id, count(*) AS keys FROM marks
+     WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING keys > 1`,
   );
 
   /** A target that was never written to has number 0, which no row carries. */
@@ -148,6 +155,10 @@ export function createSqliteLedger(
         'marks.key',
       );
       return page;
+    },
+    sharedIds(target, ids) {
+      const rows = countByIds.all(readable(target), JSON.stringify(ids));
+      return new Map(rows.map(({ id, keys }) => [integer(id, 'marks.id'), integer(keys, 'marks')]));
     },
   };
 }

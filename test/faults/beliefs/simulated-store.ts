@@ -218,7 +218,8 @@ export class SimulatedStore {
     const url = this.#url(key);
     const product = this.#products.get(url) ?? this.#create(url, body);
     product.body = body;
-    product.senders.add(job);
+    // What is only sent to learn an id does not make a product its sender's.
+    if (!body.includes('"hidden":true')) product.senders.add(job);
     this.#touched.delete(url);
   }
 

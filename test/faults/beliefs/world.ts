@@ -193,10 +193,12 @@ export class World {
     await this.#during(NO_FAULTS, async ({ state }) => {
       const marks = await state.ledger(TARGET).marks(KEYS);
       const unsure = KEYS.filter((_, position) => isUnsure(marks[position]));
-      // Whose they are cannot be said: every mirror reports them, and none deletes them.
-      const ofSeveral: string[] = [];
-      for await (const page of state.ledger(TARGET).unconfirmed(null)) ofSeveral.push(...page);
-      changed = new Set([...unsure, ...ofSeveral]);
+      // Whose they are cannot be said: mirrors report them, and delete none.
+      const unconfirmed: string[] = [];
+      for (const job of JOBS) {
+        for await (const page of state.ledger(TARGET).unconfirmed(job)) unconfirmed.push(...page);
+      }
+      changed = new Set([...unsure, ...unconfirmed]);
     });
     return KEYS.flatMap((key) => {
       const truth = this.store.truth(key);
