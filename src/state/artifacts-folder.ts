@@ -9,6 +9,7 @@ import type { Artifacts, RunFolder } from './artifacts.ts';
 import { syncFolder, writeAll } from './durable-file.ts';
 import { inChunks } from './in-chunks.ts';
 import { makeFolders } from './make-folders.ts';
+import { rewrittenInPlace } from './rewritten-file.ts';
 
 /** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
 export function folderArtifacts(root: string): Artifacts {
@@ -24,8 +25,9 @@ export function folderArtifacts(root: string): Artifacts {
 function runFolder(location: string): RunFolder {
   const pathOf = (name: string) => join(location, checkedName(name));
   let prepared: Promise<void> | undefined;
-  return {
+  const folder: RunFolder = {
     location,
+    rewritten: (name) => rewrittenInPlace(folder, name, pathOf(name)),
     async write(name, content) {
       const path = pathOf(name);
       prepared ??= prepare(location);
@@ -57,6 +59,7 @@ function runFolder(location: string): RunFolder {
       for (const name of names) await told(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
     },
   };
+  return folder;
 }
 
 /** Creates the folder and sweeps what writers that died have left in it. */

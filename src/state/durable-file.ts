@@ -2,10 +2,11 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { codeOf } from './artifact-error.ts';
 
-/** Writes all of the bytes: the system may take fewer at a time. */
-export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+/** Writes all of the bytes, at the position given or behind what was written before: the system may take fewer at a time. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
-    written += (await file.write(bytes, written)).bytesWritten;
+    const at = position === undefined ? null : position + written;
+    written += (await file.write(bytes, written, bytes.length - written, at)).bytesWritten;
   }
 }
 

@@ -117,6 +117,7 @@ export async function openSending(
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       await beating?.catch(() => {});
+      await witness?.close().catch(() => {});
       // Left behind, it only makes the next run wait for requests that are over.
       await store.end(sender).catch(() => {});
     },

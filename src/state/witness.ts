@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { StateLoss } from '../model/run.ts';
-import type { Artifacts, RunFolder } from './artifacts.ts';
+import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { targetTag } from './lock-names.ts';
+import { rewrittenWhole } from './rewritten-file.ts';
 import { type BeatMoment, LEASE_MS, presentBeat, remainingMs } from './sender-time.ts';
 import type { LedgerTarget } from './state.ts';
 
@@ -29,12 +30,13 @@ const UNKNOWN_LASTS_MS = 120_000;
 /** Where witnesses lie: a folder of the artifacts that is no run's. */
 const WITNESS_FOLDER = 'sent';
 
-const schema: z.ZodType<Witness> = z.object({
+const schema = z.object({
   serial: z.object({ lineage: z.string(), value: z.int().nonnegative() }),
   wallMs: z.number(),
   bootMs: z.number(),
   lastsMs: z.number().nonnegative(),
   lossSeen: z.boolean().optional(),
+  writes: z.int().default(0),
 });
 
 /**
@@ -46,17 +48,20 @@ export class WitnessFile {
   readonly #folder: RunFolder;
   readonly #prefix: string;
   readonly #name: string;
+  readonly #file: RewrittenFile;
   readonly #lossName: string;
   #serial: Serial | null = null;
   #lastsMs = 0;
   #writing: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
+  #writes = 0;
 
   /** `tag` names the target, `process` the process; both fit for file names. */
   constructor(folder: RunFolder, tag: string, process: string) {
     this.#folder = folder;
     this.#prefix = `${tag}.`;
     this.#name = `${this.#prefix}${process}.json`;
+    this.#file = folder.rewritten?.(this.#name) ?? rewrittenWhole(folder, this.#name);
     this.#lossName = `${this.#prefix}${process}-loss.json`;
   }
 
@@ -160,19 +165,29 @@ export class WitnessFile {
     await this.#folder.remove(names.filter((name) => name !== this.#name));
   }
 
-  /** One write at a time; what is asked for while one is under way shares the next. */
+  /** Nothing is sent for the time being; the next write opens the file again. */
+  close(): Promise<void> {
+    return this.#next(() => this.#file.close());
+  }
+
+  /** What is asked for while a write is under way shares the next. */
   #write(): Promise<void> {
-    this.#queued ??= this.#writing.then(async () => {
+    this.#queued ??= this.#next(async () => {
       this.#queued = null;
-      const content = { serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs };
-      const written = this.#folder.write(this.#name, [JSON.stringify(content)]);
-      this.#writing = written.then(
-        () => {},
-        () => {},
-      );
-      await written;
+      const content = {
+        ...{ serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs },
+        writes: ++this.#writes,
+      };
+      await this.#file.write(JSON.stringify(content));
     });
     return this.#queued;
+  }
+
+  /** One after another. */
+  #next(work: () => Promise<void>): Promise<void> {
+    const done = this.#writing.then(work);
+    this.#writing = done.catch(() => {});
+    return done;
   }
 }
 
@@ -204,12 +219,16 @@ function damagedWitness(): Witness {
   return { serial: { lineage: '', value: 0 }, ...presentBeat(), lastsMs: UNKNOWN_LASTS_MS, lossSeen: true };
 }
 
-function parsed(json: string): Witness | undefined {
-  try {
-    return schema.parse(JSON.parse(json));
-  } catch {
-    return undefined;
-  }
+/** The last line that was written whole. */
+function parsed(text: string): Witness | undefined {
+  const lines = text.split('\n').flatMap((line) => {
+    try {
+      return [schema.parse(JSON.parse(line))];
+    } catch {
+      return [];
+    }
+  });
+  return lines.sort((one, other) => one.writes - other.writes).at(-1);
 }
 
 /** What a state with this serial lacks of what its witnesses have seen; null: nothing. */

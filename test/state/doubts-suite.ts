@@ -333,8 +333,12 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
 async function advanceWitness(folder: string): Promise<void> {
   const sent = folderArtifacts(folder).run('sent');
   for (const name of await sent.list()) {
-    const witness: { serial: { value: number } } = JSON.parse(await text(await sent.read(name)));
-    witness.serial.value += 1;
-    await sent.write(name, [JSON.stringify(witness)]);
+    const lines = (await text(await sent.read(name))).trim().split('\n');
+    const advanced = lines.map((line) => {
+      const witness: { serial: { value: number } } = JSON.parse(line);
+      witness.serial.value += 1;
+      return JSON.stringify(witness);
+    });
+    await sent.write(name, [advanced.join('\n')]);
   }
 }

@@ -19,9 +19,21 @@ async function openFolder() {
     /** As if all that was written so far had been written a day and a start of the machine ago. */
     async age() {
       for (const name of await readdir(sent)) {
-        const witness = JSON.parse(await readFile(join(sent, name), 'utf8'));
-        const old = { ...witness, wallMs: witness.wallMs - 86_400_000, bootMs: Number.MAX_SAFE_INTEGER };
-        await writeFile(join(sent, name), JSON.stringify(old));
+        const lines = (await readFile(join(sent, name), 'utf8')).trim().split('\n');
+        const old = lines.map((line) => {
+          const witness = JSON.parse(line);
+          const wallMs = witness.wallMs - 86_400_000;
+          return JSON.stringify({ ...witness, wallMs, bootMs: Number.MAX_SAFE_INTEGER });
+        });
+        await writeFile(join(sent, name), old.join('\n'));
+      }
+    },
+    /** A power cut while the line at this place is written. */
+    async tear(place: number) {
+      for (const name of await readdir(sent)) {
+        const lines = (await readFile(join(sent, name), 'utf8')).split('\n');
+        lines[place] = `${(lines[place] ?? '').slice(0, 40).padEnd(511, '0')}`;
+        await writeFile(join(sent, name), lines.join('\n'));
       }
     },
     async damage() {
@@ -105,5 +117,21 @@ describe('the witnesses of a state', () => {
     expect(lossOf(found, serial(4))).toBe('behind');
     await next.replaceOthers(serial(5), found);
     expect(lossOf(await next.all(), serial(5))).toBeNull();
+  });
+
+  it('are read by their last whole line, and written anew when another process has removed them', async () => {
+    await using folder = await openFolder();
+    const witness = folder.process();
+    for (let value = 1; value <= 4; value++) await witness.serial(serial(value));
+    expect((await witness.all()).map((one) => one.serial.value)).toEqual([4]);
+    await folder.tear(1);
+    expect((await witness.all()).map((one) => one.serial.value)).toEqual([3]);
+    await folder.process().replaceOthers(serial(3), []);
+    await witness.serial(serial(5));
+    expect((await witness.all()).map((one) => one.serial.value).sort()).toEqual([3, 5]);
+    await witness.close();
+    await witness.serial(serial(6));
+    expect((await witness.all()).map((one) => one.serial.value).sort()).toEqual([3, 6]);
+    await witness.close();
   });
 });
