@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
+import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { openSealed, sealedJson } from '../state/sealed-json.ts';
 
@@ -68,7 +69,7 @@ const planSchema: z.ZodType<Plan> = z.object({
   unconfirmed: z.object({ keys: z.int(), examples: z.array(z.string()) }).default({ keys: 0, examples: [] }),
   safety: z.array(
     z.object({
-      limit: z.enum(['maxDeletes', 'maxRejects', 'minRows', 'maxChanges', 'key']),
+      limit: z.enum(SAFETY_RULE_NAMES),
       exceeded: z.boolean(),
       figure: z.int(),
       base: z.int().nullable(),
