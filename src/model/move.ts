@@ -46,12 +46,13 @@ export function priceText(price: number): string {
 
 const LONGEST_NAME = 40;
 
-/** `lamp (Red / L): price 10.00 → 1,000.00`; names are cut, and may hold any character. */
+/** `lamp (Red / L): price 10.00 → 1,000.00`, on one line; names are cut. */
 export function priceMoveText({ key, what, field, old, new: now }: Move): string {
   const name = what === null ? cut(key) : `${cut(key)} (${cut(what)})`;
   return `${name}: ${field.split('.').at(-1) ?? field} ${priceText(old)} → ${priceText(now)}`;
 }
 
 function cut(name: string): string {
-  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1).toWellFormed()}…`;
+  const line = name.replaceAll(/\p{Cc}+/gu, ' ');
+  return line.length <= LONGEST_NAME ? line : `${line.slice(0, LONGEST_NAME - 1).toWellFormed()}…`;
 }

@@ -20,7 +20,9 @@ export interface SafetyVerdict {
   readonly base: number | null;
   /** The limit as the job sets it, such as `5%`, and what it comes to here; absent where there is none to compare with. */
   readonly allowed?: { readonly text: string; readonly amount: number };
-  /** Limit, figure, base and, where exceeded, the worst examples and what to do. */
+  /** Where exceeded: the worst of what was found, worst first, a line each; absent where nothing has a name. */
+  readonly examples?: readonly string[];
+  /** Limit, figure, base and, where exceeded, the first examples and what to do. */
   readonly message: string;
 }
 

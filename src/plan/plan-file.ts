@@ -74,6 +74,7 @@ const planSchema: z.ZodType<Plan> = z.object({
       figure: z.int(),
       base: z.int().nullable(),
       allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
+      examples: z.array(z.string()).exactOptional(),
       message: z.string(),
     }),
   ),

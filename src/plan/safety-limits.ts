@@ -12,6 +12,8 @@ import {
   safetyRule,
 } from '../model/safety-limits.ts';
 
+const EXAMPLES_KEPT = 10;
+/** In the message. */
 const EXAMPLES_NAMED = 3;
 
 /** A limit of a run, and what it is held against. */
@@ -76,8 +78,11 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
     ? { text: `${text} (of at least ${floor.base} ${floor.unit})`, amount: figure }
     : { text, amount };
   const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
-  const message = exceeded ? `${found}${exampleText(examples, figure)}${wayOut(run)}` : found;
-  return { limit: name, exceeded, figure, base, allowed, message };
+  const verdict = { limit: name, exceeded, figure, base, allowed };
+  if (!exceeded) return { ...verdict, message: found };
+  const message = `${found}${exampleText(examples, figure)}${wayOut(run)}`;
+  const kept = examples.length === 0 ? {} : { examples: examples.slice(0, EXAMPLES_KEPT) };
+  return { ...verdict, ...kept, message };
 }
 
 function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVerdict | null {
