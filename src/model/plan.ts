@@ -154,6 +154,8 @@ export interface Plan {
   readonly fieldsChanged: readonly FieldChanges[];
   /** Of products; empty for contacts. */
   readonly moves: Moves;
+  /** Products with at least one price move (move.ts): more than `moves` can name. */
+  readonly priceMoves: number;
   /** Fields that the source has emptied and the store keeps, since a contact's fields cannot be cleared. */
   readonly emptied: readonly { readonly field: string; readonly records: number }[];
   readonly rejections: readonly ReasonGroup[];

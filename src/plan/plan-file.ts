@@ -46,6 +46,7 @@ const planSchema: z.ZodType<Plan> = z.object({
   fieldsChanged: z.array(z.object({ field: z.string(), records: z.int(), samples: z.array(sample) })),
   // Plans of an earlier version have none.
   moves: z.object({ prices: z.array(move), stocks: z.array(move) }).default({ prices: [], stocks: [] }),
+  priceMoves: z.int().default(0),
   emptied: z.array(z.object({ field: z.string(), records: z.int() })),
   rejections: z.array(reasonGroup),
   skips: z.array(reasonGroup),

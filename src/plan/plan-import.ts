@@ -82,6 +82,7 @@ function assemble(
     counts: { rows, records, ...tally.counts, removed, deletes },
     fieldsChanged: tally.changes.changes(),
     moves: tally.moves.moves(),
+    priceMoves: tally.moves.priceMoves,
     emptied: tally.changes.emptied(),
     rejections: tally.rejections.groups(),
     skips: tally.skips.groups(),
@@ -101,7 +102,7 @@ function assemble(
 async function figuresOf(
   { job, ledger, keyDigest, previous }: PlanOptions,
   { draft, seen }: FullDraft,
-  { resource, counts, moves }: Omit<Plan, 'safety'>,
+  { resource, counts, moves, priceMoves }: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
   const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
   let missing = counts.removed;
@@ -118,7 +119,7 @@ async function figuresOf(
     previousRows: previous.rows,
     changed: counts.changed.records,
     known: draft.tally.known,
-    priceMoves: draft.tally.moves.priceMoves,
+    priceMoves,
     prices: moves.prices,
     keyChange: keyChanged ? { new: counts.new.records, missing } : null,
   };

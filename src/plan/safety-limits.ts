@@ -75,7 +75,7 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
   const exceeded = beyond && !spared;
   const text = limitText(setting);
   const allowed = spared
-    ? { text: `${text} (of at least ${floor.base} ${floor.unit})`, amount: figure }
+    ? { text: `${text} (stops nothing on fewer than ${floor.base} ${floor.unit})`, amount: figure }
     : { text, amount };
   const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
   const verdict = { limit: name, exceeded, figure, base, allowed };

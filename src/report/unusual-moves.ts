@@ -9,14 +9,15 @@ const SHOWN_OF_STOP = 10;
 export interface UnusualMoves {
   /** The first few, largest move first. */
   readonly shown: readonly Move[];
-  /** How many more products have one; as far as it is known, where the job has no limit on them. */
+  /** How many more products have one. */
   readonly more: number;
 }
 
 /** The price moves of a plan. */
-export function unusualMoves({ moves, safety }: Plan): UnusualMoves {
+export function unusualMoves({ moves, priceMoves, safety }: Plan): UnusualMoves {
   const unusual = moves.prices.filter(isPriceMove);
-  const verdict = safety.find(({ limit }) => limit === 'maxPriceMoves');
-  const shown = unusual.slice(0, verdict?.exceeded === true ? SHOWN_OF_STOP : SHOWN);
-  return { shown, more: Math.max(unusual.length, verdict?.figure ?? 0) - shown.length };
+  const stops = safety.some(({ limit, exceeded }) => limit === 'maxPriceMoves' && exceeded);
+  const shown = unusual.slice(0, stops ? SHOWN_OF_STOP : SHOWN);
+  // Plans of earlier versions did not count them.
+  return { shown, more: Math.max(unusual.length, priceMoves) - shown.length };
 }

@@ -124,9 +124,10 @@ describe('the largest moves of a plan', () => {
     const mapped = [record('7', { name: 'Anna', tags: ['b'] }, { line: 2 })];
     const { plan, folder } = await planOf({ mapped, ledger, resource: 'contacts' });
     expect(plan.moves).toEqual({ prices: [], stocks: [] });
-    const { moves: _, rejectionsSha256: __, ...before } = plan;
+    const { moves: _, rejectionsSha256: __, priceMoves, ...before } = plan;
+    expect(priceMoves).toBe(0);
     await folder.write('plan.json', [JSON.stringify(before)]);
-    expect((await readPlan(folder))?.moves).toEqual({ prices: [], stocks: [] });
+    expect(await readPlan(folder)).toMatchObject({ moves: { prices: [], stocks: [] }, priceMoves: 0 });
   });
 });
 
@@ -184,11 +185,13 @@ describe('a price move', () => {
     ]);
   });
 
-  it('is not made by a variant that is only added or removed', async () => {
+  it('is not made by a variant that is added, removed or replaced beside others', async () => {
     const small = variant({ options: ['S'] });
     const pallet = variant({ options: ['Pallet'], price: 5_000, regularPrice: 5_000 });
     expect(await priceMovesOf([{ key: 'mug', before: [small], after: [small, pallet] }])).toBe(0);
     expect(await priceMovesOf([{ key: 'mug', before: [small, pallet], after: [small] }])).toBe(0);
+    const sample = variant({ options: ['Sample'], price: 1, regularPrice: 1 });
+    expect(await priceMovesOf([{ key: 'mug', before: [small, sample], after: [small, pallet] }])).toBe(0);
   });
 
   it('is counted of records in doubt too, and of those that are sent again', async () => {

@@ -75,7 +75,9 @@ describe('safety limits', () => {
     const spared = judgeSafety(DEFAULTS, { ...USUAL, ...few }, 'r7').find(
       (verdict) => verdict.limit === limit,
     );
-    expect(spared?.allowed?.text).toMatch(/^\d+% \(of at least [25] (records|products|rows)\)$/);
+    expect(spared?.allowed?.text).toMatch(
+      /^\d+% \(stops nothing on fewer than [25] (records|products|rows)\)$/,
+    );
   });
 
   it('that are numbers stop however few records there are', () => {

@@ -56,28 +56,27 @@ function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly s
 }
 
 /**
- * Prices without an acknowledged one of their own would hide that all prices moved: those of variants under other options
- * and skus than before, and of a sale that begins. They are compared with the prices that they take the place of, and
- * count where even the nearest is a price move away.
+ * Prices without an acknowledged one of their own would hide that all prices moved: those of a product whose variants all
+ * have other options and skus than before, and of a sale that begins. They are compared with the prices whose place they
+ * take, and count where even the nearest is a price move away.
  */
-function newPrices(key: string, { pairs, removed, added }: VariantPairs): Move[] {
-  const gone = removed.flatMap((variant) => numberIn(variant, 'price') ?? []);
-  return [
-    ...added.flatMap((variant) => placed(key, variant, 'price', gone)),
-    ...pairs.flatMap(([before, after]) =>
-      numberIn(before, 'salePrice') === undefined
-        ? placed(key, after, 'salePrice', [numberIn(before, 'price') ?? []].flat())
-        : [],
-    ),
-  ];
-}
-
-function placed(key: string, variant: JsonObject, name: string, olds: readonly number[]): Move[] {
-  const now = numberIn(variant, name);
-  if (now === undefined || olds.length === 0 || !olds.every((old) => isPriceMove({ old, new: now })))
-    return [];
-  const old = olds.reduce((nearest, one) => (Math.abs(one - now) < Math.abs(nearest - now) ? one : nearest));
-  return [{ key, what: variantName(variant), field: `variants.${name}`, old, new: now }];
+function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs): Move[] {
+  const gone = pairs.length > 0 ? [] : removed.flatMap((variant) => numberIn(variant, 'price') ?? []);
+  const renamed = added.map((variant) => ({ variant, name: 'price', olds: gone }));
+  const onSale = pairs
+    .filter(([before]) => numberIn(before, 'salePrice') === undefined)
+    .map(([before, variant]) => ({
+      variant,
+      name: 'salePrice',
+      olds: [numberIn(before, 'price') ?? []].flat(),
+    }));
+  return [...renamed, ...onSale].flatMap(({ variant, name, olds }) => {
+    const now = numberIn(variant, name);
+    if (now === undefined || !olds.every((old) => isPriceMove({ old, new: now }))) return [];
+    const [old] = olds.toSorted((one, other) => Math.abs(one - now) - Math.abs(other - now));
+    const what = isOnly ? null : variantName(variant);
+    return old === undefined ? [] : [{ key, what, field: `variants.${name}`, old, new: now }];
+  });
 }
 
 function numberIn(variant: JsonObject, name: string): number | undefined {
