@@ -3,10 +3,11 @@ import { checkWorkspace, type WorkspaceCheck } from '../config/check-workspace.t
 import type { Settings } from '../config/settings.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { limitsText } from '../model/safety-limits.ts';
 import { workersCheck } from '../queue/health/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
 import { printable } from '../report/wording/printable.ts';
-import { counted } from '../report/wording/words.ts';
+import { counted, listed } from '../report/wording/words.ts';
 import { checkMappings } from '../run/mapping/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
@@ -47,6 +48,8 @@ export async function check(
   ].join(', ');
   terminal.out(`Checked ${looked}; ${counted(mappings.passed, 'mapping test')} passed.\n`);
 
+  for (const line of safetyLines(checked)) terminal.out(`${printable(line)}\n`);
+
   const found = online === true ? await lookOutside(workspace, checked) : [];
   const findings = found.map((finding) => ({
     ...finding,
@@ -73,6 +76,15 @@ export async function check(
   terminal.out(colors.green('All is well.\n'));
   for (const command of nextCommands(checked, online === true)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
+}
+
+/** What stops the runs of each import job, jobs of the same limits together. */
+function safetyLines({ jobs }: WorkspaceCheck): string[] {
+  const imports = jobs.filter((job) => job.kind === 'import');
+  const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));
+  return [...byLimits].map(
+    ([limits, alike]) => `Safety limits of ${listed(alike.map(({ name }) => name))}: ${limits}`,
+  );
 }
 
 /** A person mends one file after the other, from top to bottom. */

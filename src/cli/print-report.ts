@@ -3,6 +3,7 @@ import { type PlanTextOptions, planText } from '../report/plan-text.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { verificationSummary } from '../report/verification-summary.ts';
+import { printableLines } from '../report/wording/printable.ts';
 import { withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import type { Terminal } from './terminal.ts';
@@ -49,7 +50,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
   const { rejectsFile, reportFile } = facts;
   const now = Date.now();
   if (options.json) {
-    if (report.run.error !== null) terminal.err(`${report.run.error}\n`);
+    if (report.run.error !== null) terminal.err(`${printableLines(report.run.error)}\n`);
     const { run } = report;
     const summary =
       run.verification === undefined ? runSummary(facts, now) : verificationSummary(run, run.verification);

@@ -1,6 +1,8 @@
+import type { Moves } from './move.ts';
 import type { Reason } from './reason.ts';
 import type { Resource } from './record.ts';
 import type { RowSpan } from './row.ts';
+import type { SafetyRuleName } from './safety-limits.ts';
 
 /** What a job does with the same key again in one source; identical copies are always skipped but one. */
 export type DuplicatesPolicy = 'reject' | 'first' | 'last' | 'merge';
@@ -11,14 +13,16 @@ export type ImportMode = 'upsert' | 'mirror';
 /** One safety limit held against a plan. */
 export interface SafetyVerdict {
   /** The setting of the job; `key` is none: what makes the key was changed, and all may be created a second time. */
-  readonly limit: 'maxDeletes' | 'maxRejects' | 'minRows' | 'maxChanges' | 'key';
+  readonly limit: SafetyRuleName;
   readonly exceeded: boolean;
   /** What was counted, and what a percentage is taken of; null where nothing is known to compare with. */
   readonly figure: number;
   readonly base: number | null;
   /** The limit as the job sets it, such as `5%`, and what it comes to here; absent where there is none to compare with. */
   readonly allowed?: { readonly text: string; readonly amount: number };
-  /** Limit, figure, base and, where exceeded, what to do. */
+  /** Where exceeded: the worst of what was found, worst first, a line each; absent where nothing has a name. */
+  readonly examples?: readonly string[];
+  /** Limit, figure, base and, where exceeded, the first examples and what to do. */
   readonly message: string;
 }
 
@@ -77,26 +81,6 @@ export interface FieldChanges {
   readonly field: string;
   readonly records: number;
   readonly samples: readonly ChangeSample[];
-}
-
-/** A number of a product that changes, with what it was and what it becomes. */
-export interface Move {
-  readonly key: string;
-  /** Which variant, where the product has several: its option values, else its sku; null where there is but one. */
-  readonly what: string | null;
-  /** With its path: `variants.price`, `variants.quantity`. */
-  readonly field: string;
-  readonly old: number;
-  readonly new: number;
-}
-
-/**
- * The numbers that change most for their size, largest change first; at most twenty of each kind, and of each product
- * the largest only.
- */
-export interface Moves {
-  readonly prices: readonly Move[];
-  readonly stocks: readonly Move[];
 }
 
 /** Records of this plan whose key another job last sent. */
@@ -170,6 +154,8 @@ export interface Plan {
   readonly fieldsChanged: readonly FieldChanges[];
   /** Of products; empty for contacts. */
   readonly moves: Moves;
+  /** Products with at least one price move (move.ts): more than `moves` can name. */
+  readonly priceMoves: number;
   /** Fields that the source has emptied and the store keeps, since a contact's fields cannot be cleared. */
   readonly emptied: readonly { readonly field: string; readonly records: number }[];
   readonly rejections: readonly ReasonGroup[];

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
+import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { openSealed, sealedJson } from '../state/sealed-json.ts';
 
@@ -45,6 +46,7 @@ const planSchema: z.ZodType<Plan> = z.object({
   fieldsChanged: z.array(z.object({ field: z.string(), records: z.int(), samples: z.array(sample) })),
   // Plans of an earlier version have none.
   moves: z.object({ prices: z.array(move), stocks: z.array(move) }).default({ prices: [], stocks: [] }),
+  priceMoves: z.int().default(0),
   emptied: z.array(z.object({ field: z.string(), records: z.int() })),
   rejections: z.array(reasonGroup),
   skips: z.array(reasonGroup),
@@ -68,11 +70,12 @@ const planSchema: z.ZodType<Plan> = z.object({
   unconfirmed: z.object({ keys: z.int(), examples: z.array(z.string()) }).default({ keys: 0, examples: [] }),
   safety: z.array(
     z.object({
-      limit: z.enum(['maxDeletes', 'maxRejects', 'minRows', 'maxChanges', 'key']),
+      limit: z.enum(SAFETY_RULE_NAMES),
       exceeded: z.boolean(),
       figure: z.int(),
       base: z.int().nullable(),
       allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
+      examples: z.array(z.string()).exactOptional(),
       message: z.string(),
     }),
   ),

@@ -2,6 +2,7 @@ import type { ImportJob } from '../config/job/import-job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
+import type { SafetyFigures } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './draft-plan.ts';
@@ -9,7 +10,7 @@ import type { HashKey } from './key-set.ts';
 import { missingKeys } from './missing-keys.ts';
 import { type PlannedDeletes, planDeletes } from './plan-deletes.ts';
 import { writePlan } from './plan-file.ts';
-import { judgeSafety, type SafetyFigures } from './safety-limits.ts';
+import { judgeSafety } from './safety-limits.ts';
 
 /** What planning an import needs. */
 export interface PlanOptions {
@@ -81,6 +82,7 @@ function assemble(
     counts: { rows, records, ...tally.counts, removed, deletes },
     fieldsChanged: tally.changes.changes(),
     moves: tally.moves.moves(),
+    priceMoves: tally.moves.priceMoves,
     emptied: tally.changes.emptied(),
     rejections: tally.rejections.groups(),
     skips: tally.skips.groups(),
@@ -100,7 +102,7 @@ function assemble(
 async function figuresOf(
   { job, ledger, keyDigest, previous }: PlanOptions,
   { draft, seen }: FullDraft,
-  { resource, counts }: Omit<Plan, 'safety'>,
+  { resource, counts, moves, priceMoves }: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
   const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
   let missing = counts.removed;
@@ -117,6 +119,8 @@ async function figuresOf(
     previousRows: previous.rows,
     changed: counts.changed.records,
     known: draft.tally.known,
+    priceMoves,
+    prices: moves.prices,
     keyChange: keyChanged ? { new: counts.new.records, missing } : null,
   };
 }

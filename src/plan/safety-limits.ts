@@ -1,49 +1,46 @@
-import type { Limit } from '../config/job/limit.ts';
-import type { SafetyLimits } from '../config/job/safety.ts';
 import type { SafetyVerdict } from '../model/plan.ts';
 import type { Resource } from '../model/record.ts';
+import {
+  type Limit,
+  limitsFor,
+  limitText,
+  type Measured,
+  type SafetyFigures,
+  type SafetyLimitName,
+  type SafetyLimits,
+  safetyLimit,
+  safetyRule,
+} from '../model/safety-limits.ts';
 
-/** What the safety limits are held against; the bases are as design.md names them. */
-export interface SafetyFigures {
+const EXAMPLES_KEPT = 10;
+/** In the message. */
+const EXAMPLES_NAMED = 3;
+
+/** A limit of a run, and what it is held against. */
+interface Case {
+  readonly name: SafetyLimitName;
+  readonly setting: Limit;
+  readonly measured: Measured;
   readonly resource: Resource;
-  /** Null where the mode deletes nothing whatever is missing. */
-  readonly deletes: number | null;
-  /** Keys that this job has in the ledger: the base of `maxDeletes`. */
-  readonly keysOfJob: number;
-  readonly rejected: number;
-  readonly records: number;
-  readonly rows: number;
-  /** Rows of the last completed run, the base of `minRows`; null when there was none. */
-  readonly previousRows: number | null;
-  readonly changed: number;
-  /** Records of this source that the ledger knows: the base of `maxChanges`. */
-  readonly known: number;
-  /** New records and missing keys, where what makes the key differs from the last completed run; else null. */
-  readonly keyChange: { readonly new: number; readonly missing: number } | null;
+  /** The run's id, named where it may be approved. */
+  readonly run: string;
+  /** The worst of what was found, worst first. */
+  readonly examples?: readonly string[];
 }
 
 /** Every safety limit held against a plan, those exceeded first; limits that are off are left out. */
 export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: string): SafetyVerdict[] {
-  const things = figures.resource;
-  const verdicts = [
-    judgeRows(limits.minRows, figures, run),
-    judgeKey(figures, run),
-    figures.deletes === null
-      ? null
-      : judgeMost('maxDeletes', limits.maxDeletes, figures.deletes, figures.keysOfJob, run, {
-          did: [`${things.slice(0, -1)} would be deleted`, `${things} would be deleted`],
-          of: `${things} that this job sent`,
-        }),
-    judgeMost('maxRejects', limits.maxRejects, figures.rejected, figures.records, run, {
-      did: ['record is rejected', 'records are rejected'],
-      of: 'records',
-    }),
-    judgeMost('maxChanges', limits.maxChanges, figures.changed, figures.known, run, {
-      did: ['known record changes', 'known records change'],
-      of: 'known records',
-    }),
-  ].filter((verdict) => verdict !== null);
-  return verdicts.sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+  const { resource } = figures;
+  const verdicts = limitsFor(resource).map((name) => {
+    const { measure, examples } = safetyLimit(name);
+    const measured = measure(figures);
+    if (measured === null) return null;
+    const named = examples?.(figures) ?? [];
+    return judge({ name, setting: limits[name], measured, resource, run, examples: named });
+  });
+  return [judgeKey(figures, run), ...verdicts]
+    .filter((verdict) => verdict !== null)
+    .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
 }
 
 /**
@@ -51,110 +48,74 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
  * the limit is off. To be asked after every shard.
  */
 export function judgeRejectsWhileApplying(
-  limits: Pick<SafetyLimits, 'maxRejects'>,
-  figures: Pick<SafetyFigures, 'rejected' | 'records'>,
+  { maxRejects }: Pick<SafetyLimits, 'maxRejects'>,
+  { resource, rejected, records }: Pick<SafetyFigures, 'resource' | 'rejected' | 'records'>,
   run: string,
 ): SafetyVerdict | null {
-  const verdict = judgeMost('maxRejects', limits.maxRejects, figures.rejected, figures.records, run, {
-    did: ['record is rejected', 'records are rejected'],
-    of: 'records',
-  });
+  const measured = { figure: rejected, base: records };
+  const verdict = judge({ name: 'maxRejects', setting: maxRejects, measured, resource, run });
   return verdict?.exceeded === true ? verdict : null;
 }
 
 /** A percentage such as 1.1 has no exact binary form: a figure exactly at its limit must still pass. */
 const ROUNDING = 1e-6;
 
-/** The number that a limit comes to for a base; Infinity when it is off. Not rounded: 5% of 30 is 1.5. */
-function amountOf(limit: Limit, base: number): number {
-  switch (limit.kind) {
-    case 'off':
-      return Number.POSITIVE_INFINITY;
-    case 'count':
-      return limit.count;
-    case 'percent':
-      return (base * limit.percent) / 100;
-    default:
-      return limit satisfies never;
+/** Null where there is nothing to hold: the limit is off, or a percentage has no basis. */
+function judge({ name, setting, measured, resource, run, examples = [] }: Case): SafetyVerdict | null {
+  const { bound, floor, always, detail } = safetyLimit(name);
+  const { figure, base } = measured;
+  const stop = always?.(measured, setting) ?? null;
+  if (stop !== null) {
+    return { limit: name, exceeded: true, figure, base, message: `${name}: ${stop}${wayOut(run)}` };
   }
-}
-
-function judgeMost(
-  name: 'maxDeletes' | 'maxRejects' | 'maxChanges',
-  limit: Limit,
-  figure: number,
-  base: number,
-  run: string,
-  words: { readonly did: readonly [one: string, more: string]; readonly of: string },
-): SafetyVerdict | null {
-  if (limit.kind === 'off') return null;
-  const amount = amountOf(limit, base);
-  const exceeded = figure > amount + ROUNDING;
-  const found = `${number(figure)} ${words.did[figure === 1 ? 0 : 1]}, of ${number(base)} ${words.of}${share(figure, base)}`;
-  return {
-    limit: name,
-    exceeded,
-    figure,
-    base,
-    allowed: { text: written(limit), amount },
-    message: `${name}: ${found}; the limit is ${written(limit)}${wayOut(exceeded, run)}`,
-  };
-}
-
-function judgeRows(limit: Limit, { rows, previousRows }: SafetyFigures, run: string): SafetyVerdict | null {
-  const emptyIsFine = limit.kind !== 'off' && amountOf(limit, 1) === 0;
-  if (rows === 0 && !emptyIsFine) {
-    const message = `minRows: the source has no rows; if that is right, set \`minRows: 0\`${wayOut(true, run)}`;
-    return { limit: 'minRows', exceeded: true, figure: 0, base: previousRows, message };
-  }
-  if (limit.kind === 'off' || (limit.kind === 'percent' && previousRows === null)) return null;
-  const amount = amountOf(limit, previousRows ?? 0);
-  const exceeded = rows < amount - ROUNDING;
-  const found =
-    previousRows === null
-      ? `${number(rows)} rows`
-      : `${number(rows)} rows, where the last completed run had ${number(previousRows)}${share(rows, previousRows)}`;
-  const message = `minRows: ${found}; the limit is ${written(limit)}${wayOut(exceeded, run)}`;
-  const allowed = { text: written(limit), amount };
-  return { limit: 'minRows', exceeded, figure: rows, base: previousRows, allowed, message };
+  if (setting.kind === 'off' || (setting.kind === 'percent' && base === null)) return null;
+  const amount = setting.kind === 'count' ? setting.count : ((base ?? 0) * setting.percent) / 100;
+  const beyond = bound === 'most' ? figure > amount + ROUNDING : figure < amount - ROUNDING;
+  const spared = beyond && setting.kind === 'percent' && (base ?? 0) < floor.base;
+  const exceeded = beyond && !spared;
+  const text = limitText(setting);
+  const allowed = spared
+    ? { text: `${text} (stops nothing on fewer than ${floor.base} ${floor.unit})`, amount: figure }
+    : { text, amount };
+  const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
+  const verdict = { limit: name, exceeded, figure, base, allowed };
+  if (!exceeded) return { ...verdict, message: found };
+  const message = `${found}${exampleText(examples, figure)}${wayOut(run)}`;
+  const kept = examples.length === 0 ? {} : { examples: examples.slice(0, EXAMPLES_KEPT) };
+  return { ...verdict, ...kept, message };
 }
 
 function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVerdict | null {
   if (keyChange === null) return null;
   const exceeded = keyChange.new > 0 && keyChange.missing > 0;
-  const field = resource === 'products' ? 'url' : 'id';
-  const found = `what makes the ${field} was changed since the last completed run, ${number(keyChange.new)} ${resource} are new and ${number(keyChange.missing)} known ones are missing`;
+  const measured = { figure: keyChange.new, base: keyChange.missing };
   const danger =
     resource === 'products'
       ? 'they would be created a second time under other addresses'
       : 'the fields of one contact may be about to be written into another';
-  const message = `key: ${found}${exceeded ? `: ${danger}` : ''}${wayOut(exceeded, run)}`;
-  return { limit: 'key', exceeded, figure: keyChange.new, base: keyChange.missing, message };
+  const found = `key: ${safetyRule('key').detail(measured, resource)}`;
+  return {
+    limit: 'key',
+    exceeded,
+    ...measured,
+    message: exceeded ? `${found}: ${danger}${wayOut(run)}` : found,
+  };
 }
 
-function wayOut(exceeded: boolean, run: string): string {
-  return exceeded ? `. If this is right, approve run ${run}` : '';
+/** The first few of so many. */
+function exampleText(examples: readonly string[], figure: number): string {
+  if (examples.length === 0) return '';
+  const named = examples.slice(0, EXAMPLES_NAMED);
+  const more = figure - named.length;
+  return `. ${named.join('; ')}${more > 0 ? `; and ${more.toLocaleString('en')} more` : ''}`;
 }
 
-function written(limit: Limit): string {
-  switch (limit.kind) {
-    case 'off':
-      return 'off';
-    case 'count':
-      return number(limit.count);
-    case 'percent':
-      return `${limit.percent}%`;
-    default:
-      return limit satisfies never;
-  }
+function wayOut(run: string): string {
+  return `. If this is right, approve run ${run}`;
 }
 
-function share(figure: number, base: number): string {
-  if (base === 0) return '';
+function share({ figure, base }: Measured): string {
+  if (base === null || base === 0) return '';
   const percent = (figure / base) * 100;
   return ` (${percent.toLocaleString('en', { maximumFractionDigits: percent < 10 ? 1 : 0 })}%)`;
-}
-
-function number(figure: number): string {
-  return figure.toLocaleString('en');
 }

@@ -86,10 +86,10 @@ function firstOf(examples: readonly KeyExample[]): string {
 
 /** A slip of a price may be far down the samples of what changes. */
 function sayUnusual(page: Page, plan: Plan): void {
-  const moves = unusualMoves(plan);
-  if (moves.length === 0) return;
+  const { shown, more } = unusualMoves(plan);
+  if (shown.length === 0) return;
   page.heading('Look at this first: prices that change more than usual');
-  for (const move of moves) {
+  for (const move of shown) {
     const { key, what, old, new: now } = move;
     const name = [key, ...(what === null ? [] : [`(${what})`])]
       .map((text) => shortened(printable(text), VALUE_LENGTH))
@@ -97,6 +97,7 @@ function sayUnusual(page: Page, plan: Plan): void {
     const numbers = `${formatNumber(move, old)} → ${formatNumber(move, now)} (${formatChange(old, now)})`;
     page.say(`${name}: ${moveFieldWords(move)} ${numbers}`, { indent: 2, tone: 'warning' });
   }
+  if (more > 0) page.say(`and ${counted(more, 'more product')}`, { indent: 2, tone: 'warning' });
 }
 
 function sayChanges(page: Page, fields: readonly FieldChanges[]): void {

@@ -1,17 +1,23 @@
-import type { Move, Plan } from '../model/plan.ts';
+import { isPriceMove, type Move } from '../model/move.ts';
+import type { Plan } from '../model/plan.ts';
 
-/** A price that changes so many times over, up or down, is more likely a slip than a sale. */
-const UNUSUAL_FACTOR = 3;
+/** So many are named; where they stop the run, so many. */
 const SHOWN = 3;
+const SHOWN_OF_STOP = 10;
 
-/** Whether a price moves so far that somebody should look at it; a price that becomes 0 always does. */
-export function isUnusual({ old, new: now }: Pick<Move, 'old' | 'new'>): boolean {
-  if (old === now) return false;
-  if (now <= 0) return true;
-  return old > 0 && (now / old >= UNUSUAL_FACTOR || old / now >= UNUSUAL_FACTOR);
+/** Prices to look at before a plan is approved. */
+export interface UnusualMoves {
+  /** The first few, largest move first. */
+  readonly shown: readonly Move[];
+  /** How many more products have one. */
+  readonly more: number;
 }
 
-/** The few prices to look at before a plan is approved, largest move first. */
-export function unusualMoves({ moves }: Plan): Move[] {
-  return moves.prices.filter(isUnusual).slice(0, SHOWN);
+/** The price moves of a plan. */
+export function unusualMoves({ moves, priceMoves, safety }: Plan): UnusualMoves {
+  const unusual = moves.prices.filter(isPriceMove);
+  const stops = safety.some(({ limit, exceeded }) => limit === 'maxPriceMoves' && exceeded);
+  const shown = unusual.slice(0, stops ? SHOWN_OF_STOP : SHOWN);
+  // Plans of earlier versions did not count them.
+  return { shown, more: Math.max(unusual.length, priceMoves) - shown.length };
 }

@@ -28,3 +28,27 @@ it('check lists what is wrong file by file, from top to bottom, as one mends it'
   ]);
   expect(places[0]?.[1]).toBeLessThan(places[1]?.[1] ?? 0);
 });
+
+it('check prints the safety limits of import jobs, of jobs that have the same together', async () => {
+  const products = 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: list\n';
+  await using workspace = await makeWorkspace({
+    'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY_THAT_NOBODY_SET}" }\n`,
+    'jobs/a.yaml': products,
+    'jobs/b.yaml': products,
+    'jobs/c.yaml': `${products}mode: mirror\nsafety: { maxPriceMoves: 20 }\n`,
+    'jobs/d.yaml':
+      'import: contacts\nstore: main\nsource: { path: a.csv }\nmapping: google-contacts\ncrosswalk: { path: ids.csv, match: email }\nsafety: { minRows: off }\n',
+    'mappings/list.yaml': MAPPING.replace('rejects: never-so', 'rejects: title'),
+  });
+  const { terminal, out } = memoryTerminal();
+  await runCommandLine(['-C', workspace.dir, 'check'], terminal);
+  expect(
+    out()
+      .split('\n')
+      .filter((line) => line.startsWith('Safety limits')),
+  ).toEqual([
+    'Safety limits of a and b: maxRejects 10%, minRows 80%, maxChanges off, maxPriceMoves 5%',
+    'Safety limits of c: maxDeletes 5%, maxRejects 10%, minRows 80%, maxChanges off, maxPriceMoves 20',
+    'Safety limits of d: maxRejects 10%, minRows off, maxChanges off',
+  ]);
+});

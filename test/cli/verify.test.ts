@@ -214,7 +214,7 @@ describe('verify', () => {
     const database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
     database.exec(`VACUUM INTO '${join(workspace.dir, 'older.db')}'`);
     database.close();
-    const dear = manyProducts(30).map((product) => ({ ...product, price: '99.00' }));
+    const dear = manyProducts(30).map((product) => ({ ...product, price: '30.50' }));
     await workspace.write('catalog.csv', shopifyCatalog(dear));
     await workspace.storeferry('run', 'nightly');
     for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])

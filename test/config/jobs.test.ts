@@ -27,6 +27,7 @@ describe('an import job', () => {
         maxRejects: { kind: 'percent', percent: 10 },
         minRows: { kind: 'percent', percent: 80 },
         maxChanges: { kind: 'off' },
+        maxPriceMoves: { kind: 'percent', percent: 5 },
       },
       html: 'keep',
       limits: DEFAULT_LIMITS,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importJobSchema } from '../../src/config/job/import-job.ts';
+import { safetySchema } from '../../src/config/job/safety.ts';
 import { mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
 import { mappingText, toBeChosen } from '../../src/config/new-workspace/mapping-text.ts';
@@ -38,6 +39,18 @@ describe('the file of a new job', () => {
     );
     expect(more.schedule).toEqual({ cron: '15 2 * * *', timezone: 'Europe/Paris' });
     expect(more.notify?.on).toEqual(['failed', 'stopped', 'rejects']);
+  });
+
+  it('writes the safety limits that are judged on its records, with their defaults', () => {
+    const products = jobText(JOB);
+    expect(products).toContain(
+      '\nsafety: { maxDeletes: 5%, maxRejects: 10%, minRows: 80%, maxChanges: off, maxPriceMoves: 5% }\n',
+    );
+    const contacts = jobText({ ...JOB, imports: 'contacts', mapping: 'hubspot-contacts' });
+    expect(contacts).toContain('\nsafety: { maxRejects: 10%, minRows: 80%, maxChanges: off }\n');
+    for (const text of [products, contacts]) {
+      expect(importJobSchema.parse(parse(text)).safety).toEqual(safetySchema.parse({}));
+    }
   });
 
   it('writes parameters as the kind of value that the mapping expects, and offers the others', () => {

@@ -12,7 +12,10 @@ const STRANGERS = 20;
 const GOES_BACK = 0.25;
 
 /** The job of every scene of chaos: a mirror that no safety limit stops. */
-export const CHAOS_JOB = { mode: 'mirror', safety: '{ maxDeletes: off, maxRejects: off, minRows: off }' };
+export const CHAOS_JOB = {
+  mode: 'mirror',
+  safety: '{ maxDeletes: off, maxRejects: off, minRows: off, maxPriceMoves: off }',
+};
 
 /** Runs the job until it is through; gives its summary. */
 type RunThrough = () => Promise<Readonly<Record<string, unknown>>>;

@@ -30,7 +30,7 @@ describe('a process that is killed', () => {
     await using scene = await openScene({
       seed,
       catalog: books.csv,
-      job: { mode: 'mirror', safety: '{ maxDeletes: off, maxRejects: off }' },
+      job: { mode: 'mirror', safety: '{ maxDeletes: off, maxRejects: off, maxPriceMoves: off }' },
       store: { latencyMs: { min: 1, max: 8 } },
     });
     const { store, workspace } = scene;

@@ -34,6 +34,8 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'a file without rows': { 'catalog.csv': GOOD.slice(0, GOOD.indexOf('\n') + 1) },
   'half a file': { 'catalog.csv': shopifyCatalog(manyProducts(PRODUCTS / 2)) },
   'a file of other products': { 'catalog.csv': shopifyCatalog(manyProducts(PRODUCTS, 9_001)) },
+  'prices in cents': { 'catalog.csv': GOOD.replaceAll(/(?<=,)(\d+)\.00(?=,)/g, '$100.00') },
+  'prices of 0.01': { 'catalog.csv': GOOD.replaceAll(/(?<=,)\d+\.00(?=,)/g, '0.01') },
   'a wrong mapping': { 'mappings/own.yaml': WRONG_MAPPING },
   'another url expression': { 'mappings/own.yaml': OTHER_URL },
 };

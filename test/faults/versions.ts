@@ -11,7 +11,7 @@ export const ON_REDIS = { redis: true, env: { STOREFERRY_LEASE_MS: '5000' } } as
 
 /** The same products at other prices. */
 export function versionOf(count: number, version: number): CatalogProduct[] {
-  return manyProducts(count).map((product) => ({ ...product, price: `${100 * version + 10}.00` }));
+  return manyProducts(count).map((product) => ({ ...product, price: `${100 + 10 * version}.00` }));
 }
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Move } from '../../src/model/plan.ts';
+import type { Move } from '../../src/model/move.ts';
 import { byLargestMove } from '../../src/plan/changes/largest-move.ts';
 import { TopList } from '../../src/plan/top-list.ts';
 

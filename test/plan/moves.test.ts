@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { isPriceMove } from '../../src/model/move.ts';
 import type { Variant } from '../../src/model/product.ts';
 import type { Mapped } from '../../src/model/record.ts';
 import { readPlan } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
-import { planOf, product, record } from './plan-of.ts';
+import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
 
 function variant(changes: Partial<Variant> = {}): Variant {
   return { options: [], price: 10, onSale: false, regularPrice: 10, ...changes };
@@ -15,16 +16,29 @@ interface Change {
   readonly after: readonly Variant[];
 }
 
+const ANY_PRICE_MOVE = { ...NO_LIMITS, maxPriceMoves: { kind: 'count', count: 0 } } as const;
+
+/** How many products have a price move when their variants change so. */
+async function priceMovesOf(changes: readonly Change[]) {
+  const { plan } = await planFor(changes);
+  return plan.safety.find(({ limit }) => limit === 'maxPriceMoves')?.figure;
+}
+
 /** The moves of a plan in which the variants of products change so. */
 async function movesOf(changes: readonly Change[]) {
+  const { plan, folder } = await planFor(changes);
+  expect((await readPlan(folder))?.moves).toEqual(plan.moves);
+  return plan.moves;
+}
+
+async function planFor(changes: readonly Change[]) {
   const ledger = new MemoryLedger();
   const mapped: Mapped[] = changes.map(({ key, before, after }, index) => {
     ledger.put(key, product(key, { variants: before }), { id: index, job: 'nightly' });
     return record(key, product(key, { variants: after }), { line: index + 2 });
   });
-  const { plan, folder } = await planOf({ mapped, ledger });
-  expect((await readPlan(folder))?.moves).toEqual(plan.moves);
-  return plan.moves;
+  const job = { name: 'nightly', import: 'products', mode: 'upsert', duplicates: 'reject' } as const;
+  return await planOf({ mapped, ledger, options: { job: { ...job, safety: ANY_PRICE_MOVE } } });
 }
 
 const everyday = Array.from({ length: 60 }, (_, index) => ({
@@ -110,8 +124,88 @@ describe('the largest moves of a plan', () => {
     const mapped = [record('7', { name: 'Anna', tags: ['b'] }, { line: 2 })];
     const { plan, folder } = await planOf({ mapped, ledger, resource: 'contacts' });
     expect(plan.moves).toEqual({ prices: [], stocks: [] });
-    const { moves: _, rejectionsSha256: __, ...before } = plan;
+    const { moves: _, rejectionsSha256: __, priceMoves, ...before } = plan;
+    expect(priceMoves).toBe(0);
     await folder.write('plan.json', [JSON.stringify(before)]);
-    expect((await readPlan(folder))?.moves).toEqual({ prices: [], stocks: [] });
+    expect(await readPlan(folder)).toMatchObject({ moves: { prices: [], stocks: [] }, priceMoves: 0 });
+  });
+});
+
+describe('a price move', () => {
+  it.each([
+    [10, 30, true],
+    [0.1, 0.3, true],
+    [1.1, 3.3, true],
+    [10, 29.99, false],
+    [9.99, 3.33, true],
+    [10, 3.33, true],
+    [10, 3.34, false],
+    [10, 0, true],
+    [0, 10, true],
+    [0, 0, false],
+    [10, -1, true],
+  ])('from %d to %d: %s', (old, now, expected) => {
+    expect(isPriceMove({ old, new: now })).toBe(expected);
+  });
+
+  it('counts once for each product, whichever price of whichever variant moves', async () => {
+    const sizes = [variant({ options: ['S'] }), variant({ options: ['L'] })];
+    const moved = [
+      { key: 'one', before: [variant()], after: [variant({ regularPrice: 1_000 })] },
+      {
+        key: 'two',
+        before: sizes,
+        after: sizes.map((size) => ({ ...size, price: 1_000, regularPrice: 1_000 })),
+      },
+      { key: 'last', before: sizes, after: [sizes[0] ?? variant(), variant({ options: ['L'], price: 3 })] },
+      { key: 'sale', before: [variant({ salePrice: 8 })], after: [variant({ salePrice: 0.8 })] },
+      { key: 'sale begins', before: [variant()], after: [variant({ onSale: true, salePrice: 0.08 })] },
+    ];
+    const usual = [
+      { key: 'cheaper', before: [variant()], after: [variant({ price: 5 })] },
+      { key: 'sale of half', before: [variant()], after: [variant({ onSale: true, salePrice: 5 })] },
+      { key: 'sale ends', before: [variant({ salePrice: 0.08 })], after: [variant()] },
+      { key: 'stock', before: [variant({ quantity: 1 })], after: [variant({ quantity: 900 })] },
+    ];
+    expect(await priceMovesOf([...everyday, ...moved, ...usual])).toBe(moved.length);
+  });
+
+  it('does not hide behind other options and skus of the variants', async () => {
+    const before = [variant({ options: ['S'] }), variant({ options: ['L'], price: 40, regularPrice: 40 })];
+    const renamed = (factor: number) =>
+      before.map(({ options, price, ...rest }) => ({
+        ...rest,
+        options: options.map((value) => `Size ${value}`),
+        price: price * factor,
+      }));
+    expect(await priceMovesOf([{ key: 'shirt', before, after: renamed(100) }])).toBe(1);
+    expect(await priceMovesOf([{ key: 'shirt', before, after: renamed(1) }])).toBe(0);
+    expect((await movesOf([{ key: 'shirt', before, after: renamed(100) }])).prices).toEqual([
+      { key: 'shirt', what: 'Size L', field: 'variants.price', old: 40, new: 4_000 },
+    ]);
+  });
+
+  it('is not made by a variant that is added, removed or replaced beside others', async () => {
+    const small = variant({ options: ['S'] });
+    const pallet = variant({ options: ['Pallet'], price: 5_000, regularPrice: 5_000 });
+    expect(await priceMovesOf([{ key: 'mug', before: [small], after: [small, pallet] }])).toBe(0);
+    expect(await priceMovesOf([{ key: 'mug', before: [small, pallet], after: [small] }])).toBe(0);
+    const sample = variant({ options: ['Sample'], price: 1, regularPrice: 1 });
+    expect(await priceMovesOf([{ key: 'mug', before: [small, sample], after: [small, pallet] }])).toBe(0);
+  });
+
+  it('is counted of records in doubt too, and of those that are sent again', async () => {
+    const ledger = new MemoryLedger();
+    const keys = ['a', 'b', 'c'];
+    for (const key of keys) ledger.put(key, product(key), { job: 'nightly' });
+    await ledger.doubt(['a']);
+    const dear = [variant({ price: 1_000, regularPrice: 1_000 })];
+    const mapped = keys.map((key, line) => record(key, product(key, { variants: dear }), { line }));
+    const job = { name: 'nightly', import: 'products', mode: 'upsert', duplicates: 'reject' } as const;
+    const options = { job: { ...job, safety: ANY_PRICE_MOVE }, resend: true };
+    const { plan } = await planOf({ mapped, ledger, options });
+    expect(plan.safety).toContainEqual(
+      expect.objectContaining({ limit: 'maxPriceMoves', figure: 3, base: 3 }),
+    );
   });
 });

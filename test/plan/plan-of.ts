@@ -16,6 +16,7 @@ export const NO_LIMITS = {
   maxRejects: { kind: 'off' },
   minRows: { kind: 'count', count: 0 },
   maxChanges: { kind: 'off' },
+  maxPriceMoves: { kind: 'off' },
 } as const;
 
 export interface PlanCase {

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { judgeRejectsWhileApplying, judgeSafety, type SafetyFigures } from '../../src/plan/safety-limits.ts';
+import { safetySchema } from '../../src/config/job/safety.ts';
+import type { SafetyFigures } from '../../src/model/safety-limits.ts';
+import { judgeRejectsWhileApplying, judgeSafety } from '../../src/plan/safety-limits.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
 
-const DEFAULTS = {
-  maxDeletes: { kind: 'percent', percent: 5 },
-  maxRejects: { kind: 'percent', percent: 10 },
-  minRows: { kind: 'percent', percent: 80 },
-  maxChanges: { kind: 'off' },
-} as const;
+const DEFAULTS = safetySchema.parse({});
 
 const USUAL: SafetyFigures = {
   resource: 'products',
@@ -20,6 +17,8 @@ const USUAL: SafetyFigures = {
   previousRows: 1000,
   changed: 0,
   known: 50,
+  priceMoves: 0,
+  prices: [],
   keyChange: null,
 };
 
@@ -29,18 +28,28 @@ function exceeded(figures: Partial<SafetyFigures>, limits: Parameters<typeof jud
     .map(({ limit }) => limit);
 }
 
+function rejectsStop(rejected: number, records: number, limits: typeof DEFAULTS = DEFAULTS) {
+  return judgeRejectsWhileApplying(limits, { resource: 'products', rejected, records }, 'r7');
+}
+
 describe('safety limits', () => {
   it('let a usual night pass, and say how far it was from each limit', () => {
     const verdicts = judgeSafety(DEFAULTS, USUAL, 'r7');
-    expect(verdicts.map(({ limit }) => limit)).toEqual(['minRows', 'maxDeletes', 'maxRejects']);
+    expect(verdicts.map(({ limit }) => limit)).toEqual([
+      'maxDeletes',
+      'maxRejects',
+      'minRows',
+      'maxPriceMoves',
+    ]);
     expect(verdicts.some((verdict) => verdict.exceeded)).toBe(false);
     const upserts = judgeSafety(DEFAULTS, { ...USUAL, deletes: null }, 'r7');
-    expect(upserts.map(({ limit }) => limit)).toEqual(['minRows', 'maxRejects']);
+    expect(upserts.map(({ limit }) => limit)).toEqual(['maxRejects', 'minRows', 'maxPriceMoves']);
     expect(verdicts.some(({ message }) => message.includes('approve'))).toBe(false);
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([
-      { text: '80%', amount: 800 },
       { text: '5%', amount: 5 },
       { text: '10%', amount: 20 },
+      { text: '80%', amount: 800 },
+      { text: '5%', amount: 2.5 },
     ]);
   });
 
@@ -48,10 +57,60 @@ describe('safety limits', () => {
     ['maxDeletes', { deletes: 5 }, { deletes: 6 }],
     ['maxRejects', { rejected: 20 }, { rejected: 21 }],
     ['minRows', { rows: 800 }, { rows: 799 }],
+    ['maxPriceMoves', { priceMoves: 2 }, { priceMoves: 3 }],
     ['maxDeletes', { deletes: 1, keysOfJob: 20 }, { deletes: 1, keysOfJob: 19 }],
   ] as const)('hold %s against its own base: exactly at the limit passes', (limit, within, beyond) => {
     expect(exceeded(within)).toEqual([]);
     expect(exceeded(beyond)).toEqual([limit]);
+  });
+
+  it.each([
+    ['maxRejects', { rejected: 4, records: 4 }, { rejected: 1, records: 5 }],
+    ['maxPriceMoves', { priceMoves: 4, known: 4 }, { priceMoves: 1, known: 5 }],
+    ['maxDeletes', { deletes: 1, keysOfJob: 1 }, { deletes: 1, keysOfJob: 2 }],
+    ['minRows', { rows: 1, previousRows: 4 }, { rows: 3, previousRows: 5 }],
+  ] as const)('of %s in percent stop nothing where there are only a few records', (limit, few, enough) => {
+    expect(exceeded(few)).toEqual([]);
+    expect(exceeded(enough)).toEqual([limit]);
+    const spared = judgeSafety(DEFAULTS, { ...USUAL, ...few }, 'r7').find(
+      (verdict) => verdict.limit === limit,
+    );
+    expect(spared?.allowed?.text).toMatch(
+      /^\d+% \(stops nothing on fewer than [25] (records|products|rows)\)$/,
+    );
+  });
+
+  it('that are numbers stop however few records there are', () => {
+    const limits = { ...DEFAULTS, maxRejects: { kind: 'count', count: 0 } } as const;
+    expect(exceeded({ rejected: 1, records: 4 }, limits)).toEqual(['maxRejects']);
+    expect(rejectsStop(1, 4, limits)?.exceeded).toBe(true);
+  });
+
+  it('judge price moves of products only, and only where the ledger knows some', () => {
+    const judged = (figures: Partial<SafetyFigures>) =>
+      judgeSafety(DEFAULTS, { ...USUAL, ...figures }, 'r7').map(({ limit }) => limit);
+    expect(judged({ known: 0 })).not.toContain('maxPriceMoves');
+    expect(judged({ resource: 'contacts', deletes: null })).toEqual(['maxRejects', 'minRows']);
+  });
+
+  it('name the prices that stop a run, worst first, and how many more there are', () => {
+    const prices = [
+      { key: 'lamp', what: 'Red / L', field: 'variants.price', old: 10, new: 1000 },
+      { key: 'x'.repeat(90), what: null, field: 'variants.salePrice', old: 9.5, new: 0 },
+      { key: 'desk', what: null, field: 'variants.price', old: 9, new: 3 },
+      { key: 'mug', what: null, field: 'variants.price', old: 10, new: 29 },
+    ];
+    const stopped = (priceMoves: number) =>
+      judgeSafety(DEFAULTS, { ...USUAL, priceMoves, prices, known: 60 }, 'r7').find(
+        ({ limit }) => limit === 'maxPriceMoves',
+      )?.message;
+    expect(stopped(60)).toBe(
+      `maxPriceMoves: 60 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 60 known products (100%); the limit is 5%. lamp (Red / L): price 10.00 → 1,000.00; ${'x'.repeat(39)}…: salePrice 9.50 → 0.00; desk: price 9.00 → 3.00; and 57 more. If this is right, approve run r7`,
+    );
+    expect(stopped(4)).not.toContain('mug');
+    expect(stopped(3)).toBe(
+      'maxPriceMoves: 3 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 60 known products (5%); the limit is 5%',
+    );
   });
 
   it('hold changes against the records that the ledger knows', () => {
@@ -105,11 +164,10 @@ describe('safety limits', () => {
   });
 
   it('are judged again on rejects while applying', () => {
-    expect(judgeRejectsWhileApplying(DEFAULTS, { rejected: 20, records: 200 }, 'r7')).toBeNull();
-    expect(judgeRejectsWhileApplying(DEFAULTS, { rejected: 21, records: 200 }, 'r7')?.limit).toBe(
-      'maxRejects',
-    );
-    expect(judgeRejectsWhileApplying(NO_LIMITS, { rejected: 200, records: 200 }, 'r7')).toBeNull();
+    expect(rejectsStop(1, 4)).toBeNull();
+    expect(rejectsStop(20, 200)).toBeNull();
+    expect(rejectsStop(21, 200)?.limit).toBe('maxRejects');
+    expect(rejectsStop(200, 200, NO_LIMITS)).toBeNull();
   });
 });
 

@@ -64,7 +64,7 @@ describeWithRedis('workers that share a run', () => {
   it.concurrent('delete last what a mirror no longer has', async () => {
     await using shop = await openShop({
       products: 700,
-      job: { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0 }' },
+      job: { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0, maxPriceMoves: off }' },
     });
     const { store, workspace } = shop;
     await Promise.all([shop.worker(), shop.worker()]);

@@ -56,6 +56,7 @@ async function setup() {
         maxRejects: { kind: 'off' },
         minRows: { kind: 'off' },
         maxChanges: { kind: 'off' },
+        maxPriceMoves: { kind: 'off' },
       },
       html: 'keep',
       limits: DEFAULT_LIMITS,

@@ -51,6 +51,8 @@ describe('a plan for people', () => {
     expect(lines[at + 1]).toBe('');
     expect(at).toBeLessThan(lines.indexOf('What changes'));
     expect(textOf({ moves: { prices: [usual], stocks: [] } })).not.toContain('Look at this');
+    const many = { moves: { prices: [move, usual], stocks: [] }, priceMoves: 393 };
+    expect(textOf(many)).toContain('and 392 more products');
   });
 
   it('gives every rejection reason with field, column, count and first lines', () => {

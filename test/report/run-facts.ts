@@ -59,6 +59,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
       { field: 'file', records: 1, samples: [{ key: 'song', old: null, new: '' }] },
     ],
     moves: { prices: [], stocks: [] },
+    priceMoves: 0,
     emptied: [],
     rejections: [
       {

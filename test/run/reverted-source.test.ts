@@ -15,7 +15,7 @@ it('sends again what a killed run may have changed, when its source goes back to
   await workspace.storeferry('run', 'nightly');
   const before = JSON.stringify(priceOf('product-7'));
 
-  const wrong = manyProducts(PRODUCTS).map((product) => ({ ...product, price: '1.00' }));
+  const wrong = manyProducts(PRODUCTS).map((product) => ({ ...product, price: '15.00' }));
   await workspace.write('catalog.csv', shopifyCatalog(wrong));
   store.forget();
   store.misbehave({ does: resetAfter, keys: ['product-7'] });

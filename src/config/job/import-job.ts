@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import type { DeepReadonly } from '../deep-readonly.ts';
 import { workspacePathSchema } from '../workspace-path.ts';
 import { limitsSchema } from './input-limits.ts';
@@ -61,7 +62,7 @@ const fields = z.strictObject({
     .describe(
       'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
     ),
-  safety: safetySchema.prefault({}).describe('What stops a run before its first write.'),
+  safety: safetySchema.prefault({}).describe(`What stops a run before its first write. ${FLOOR_TEXT}`),
   html: z
     .enum(['keep', 'strip', 'sanitize'])
     .default('keep')

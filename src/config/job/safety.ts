@@ -1,24 +1,29 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
-import { limitSchema } from './limit.ts';
+import { forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
+
+const EXPECTED = 'expected a whole number, a percentage such as 5%, or off';
+const PATTERN = /^(off|\d+|(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%)$/;
+
+function parseLimit(written: number | string): Limit {
+  if (written === 'off') return { kind: 'off' };
+  if (typeof written === 'string' && written.endsWith('%')) {
+    return { kind: 'percent', percent: Number(written.slice(0, -1)) };
+  }
+  return { kind: 'count', count: Number(written) };
+}
+
+/** A limit as people write it: `500`, `5%` or `off`. */
+const limitSchema = z
+  .union([
+    z.int(EXPECTED).min(0, EXPECTED),
+    z.string(EXPECTED).regex(PATTERN, EXPECTED).meta({ title: 'percentage, or `off`' }),
+  ])
+  .transform(parseLimit);
 
 /** What stops a run before its first write; naming one limit keeps the defaults of the others. */
-export const safetySchema = z.strictObject({
-  maxDeletes: limitSchema
-    .prefault('5%')
-    .describe('Most products a mirror may delete; the percentage is of the keys this job has in the ledger.'),
-  maxRejects: limitSchema
-    .prefault('10%')
-    .describe(
-      'Most records that may be rejected, of all records; judged on the plan and while applying, where requests under way still end, and those of other workers within a second.',
-    ),
-  minRows: limitSchema
-    .prefault('80%')
-    .describe(
-      'Fewest rows the source must have, of the last completed run. No rows at all stop a run unless this is 0.',
-    ),
-  maxChanges: limitSchema.prefault('off').describe('Most records that may change, of those already known.'),
-});
-
-/** Safety limits with their defaults filled in. */
-export type SafetyLimits = DeepReadonly<z.infer<typeof safetySchema>>;
+export const safetySchema = z.strictObject(
+  forEachLimit((name) => {
+    const { default: usual, description } = safetyLimit(name);
+    return limitSchema.prefault(usual).describe(description);
+  }),
+);

@@ -1,3 +1,4 @@
+import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { ImportJob } from '../job/import-job.ts';
 import type { MappingSpec } from '../mapping/mapping-spec.ts';
 import { placeholder } from '../placeholders.ts';
@@ -57,9 +58,7 @@ export function jobText(job: NewJob): string {
           '# The same product twice in one file: reject both, or keep the first or the last.',
           'duplicates: reject',
         ]),
-    '# What stops a run before its first request, to be looked at and approved: too many deletes or rejects, too few',
-    '# rows compared with the last run, too many changes. These are the defaults; a number or a percentage each.',
-    'safety: { maxDeletes: 5%, maxRejects: 10%, minRows: 80%, maxChanges: off }',
+    ...safetyLines(job),
     '',
     '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
     ...scheduleLines(job),
@@ -97,6 +96,17 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
       : `  match: ${yamlText(crosswalk.match)} # its column to match`,
     ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,
+  ];
+}
+
+function safetyLines({ imports }: NewJob): string[] {
+  const limits = limitsFor(imports);
+  const usual = limits.map((name) => `${name}: ${safetyLimit(name).default}`);
+  const guarded = limits.map((name) => safetyLimit(name).title.toLowerCase());
+  return [
+    '# What stops a run before its first request, to be looked at and approved. These are the defaults; each is a number,',
+    `# a percentage, or off: ${guarded.join(', ')}.`,
+    `safety: { ${usual.join(', ')} }`,
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
-import { html } from '../../report/html/markup.ts';
+import { html, type Slot } from '../../report/html/markup.ts';
+import { foreign } from '../../report/html/text.ts';
 import { safetyFound } from '../../report/safety-words.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
@@ -43,7 +44,10 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
     warnings: plan.safety
       .filter(({ exceeded }) => exceeded)
-      .map((verdict) => `Beyond its safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.`),
+      .map(
+        (verdict) =>
+          html`Beyond its safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+      ),
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,
       unsentDeletes > 0
@@ -60,6 +64,13 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
     action: `/runs/${id}/approve`,
     back: `/runs/${id}`,
   };
+}
+
+/** The worst of what was found, and how much more there is. */
+function examplesOf({ examples = [], figure }: SafetyVerdict): Slot {
+  const more = examples.length === 0 ? 0 : figure - examples.length;
+  const rest = more > 0 ? [html`and ${grouped(more)} more`] : [];
+  return [...examples.map((text) => foreign(text)), ...rest].map((line) => html`<br>${line}`);
 }
 
 function limitOf({ allowed }: SafetyVerdict): string {

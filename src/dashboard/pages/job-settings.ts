@@ -2,8 +2,9 @@ import type { ExportJob } from '../../config/job/export-job.ts';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { Job } from '../../config/job/job.ts';
 import type { Notify } from '../../config/job/notify.ts';
+import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { counted, grouped, listed } from '../../report/wording/words.ts';
+import { counted, listed } from '../../report/wording/words.ts';
 import { fact } from './job-card.ts';
 import { placeWords } from './job-words.ts';
 
@@ -86,24 +87,25 @@ function duplicatesWords({ duplicates }: ImportJob): string {
 function safetyWords(limits: readonly string[]): Slot {
   if (limits.length === 0) return 'off';
   return html`<ul>${limits.map((words) => html`<li>${words}</li>`)}</ul>
-<p class="quiet">Judged on the plan, before anything is sent.</p>`;
+<p class="quiet">Judged on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
 }
 
 /** The safety limits of a job that are not off, a clause each; without mirroring nothing is ever deleted. */
-export function limitWords({ mode, safety }: Pick<ImportJob, 'mode' | 'safety'>): string[] {
-  const { maxDeletes, maxRejects, minRows, maxChanges } = safety;
-  return [
-    mode === 'mirror' &&
-      maxDeletes.kind !== 'off' &&
-      `at most ${size(maxDeletes, 'of the known products')} deleted`,
-    maxRejects.kind !== 'off' && `at most ${size(maxRejects, 'of the records')} rejected`,
-    minRows.kind !== 'off' && `at least ${size(minRows, "of the last run's rows")} in the source`,
-    maxChanges.kind !== 'off' && `at most ${size(maxChanges, 'of the known records')} changed`,
-  ].filter((words) => words !== false);
+export function limitWords({
+  import: imports,
+  mode,
+  safety,
+}: Pick<ImportJob, 'import' | 'mode' | 'safety'>): string[] {
+  return limitsFor(imports, mode)
+    .filter((name) => safety[name].kind !== 'off')
+    .map((name) => {
+      const { bound, setting } = safetyLimit(name);
+      return `${bound === 'most' ? 'at most' : 'at least'} ${size(safety[name], setting.of)} ${setting.what}`;
+    });
 }
 
-function size(limit: Exclude<ImportJob['safety']['minRows'], { kind: 'off' }>, base: string): string {
-  return limit.kind === 'count' ? grouped(limit.count) : `${limit.percent}% ${base}`;
+function size(limit: Limit, base: string): string {
+  return limit.kind === 'percent' ? `${limitText(limit)} ${base}` : limitText(limit);
 }
 
 const ENDS: Readonly<Record<Notify['on'][number], string>> = {

@@ -1,4 +1,4 @@
-import type { Move } from '../../model/plan.ts';
+import type { Move } from '../../model/move.ts';
 
 /** Where several fields of a variant move alike, the one that buyers pay is named. */
 const PRECEDENCE: readonly string[] = [

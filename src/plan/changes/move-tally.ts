@@ -1,4 +1,4 @@
-import type { Move, Moves } from '../../model/plan.ts';
+import { isPriceMove, type Move, type Moves } from '../../model/move.ts';
 import { type JsonObject, member } from '../json-value.ts';
 import { TopList } from '../top-list.ts';
 import { byLargestMove } from './largest-move.ts';
@@ -14,14 +14,20 @@ const STOCKS = ['quantity'] as const;
  * only the largest of a kind counts: one with a hundred variants would leave no place for the others.
  */
 export class MoveTally {
+  /** Products of which at least one price moved so far that somebody must look at it. */
+  priceMoves = 0;
   readonly #prices = new TopList<Move>(MOVES_KEPT, byLargestMove);
   readonly #stocks = new TopList<Move>(MOVES_KEPT, byLargestMove);
 
-  /** Takes the variants of a product that stand in both bodies; values that appear or go are no moves. */
-  add(key: string, { pairs, isOnly }: VariantPairs): void {
-    const price = largestOf(key, pairs, isOnly, PRICES);
-    if (price !== null) this.#prices.add(price);
-    const stock = largestOf(key, pairs, isOnly, STOCKS);
+  /** Takes the variants of a product; a stock that appears or goes is no move. */
+  add(key: string, paired: VariantPairs): void {
+    const price = largest([...movesOf(key, paired, PRICES), ...newPrices(key, paired)]);
+    if (price !== null) {
+      this.#prices.add(price);
+      // The largest is one, if any of the product is: it moves the most times.
+      if (isPriceMove(price)) this.priceMoves++;
+    }
+    const stock = largest(movesOf(key, paired, STOCKS));
     if (stock !== null) this.#stocks.add(stock);
   }
 
@@ -30,26 +36,50 @@ export class MoveTally {
   }
 }
 
-function largestOf(
-  key: string,
-  pairs: VariantPairs['pairs'],
-  isOnly: boolean,
-  names: readonly string[],
-): Move | null {
-  let largest: Move | null = null;
-  for (const [before, after] of pairs) {
-    for (const name of names) {
-      const move = moveOf(before, after, name);
-      if (move === null) continue;
-      const named = { key, what: isOnly ? null : variantName(after), field: `variants.${name}`, ...move };
-      if (largest === null || byLargestMove(named, largest) < 0) largest = named;
-    }
-  }
-  return largest;
+function largest(moves: readonly Move[]): Move | null {
+  return moves.reduce<Move | null>(
+    (most, move) => (most === null || byLargestMove(move, most) < 0 ? move : most),
+    null,
+  );
 }
 
-function moveOf(before: JsonObject, after: JsonObject, name: string): { old: number; new: number } | null {
-  const old = member(before, name);
-  const now = member(after, name);
-  return typeof old === 'number' && typeof now === 'number' && old !== now ? { old, new: now } : null;
+/** The numbers of these names that differ in variants that stand in both bodies. */
+function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly string[]): Move[] {
+  return pairs.flatMap(([before, after]) =>
+    names.flatMap((name) => {
+      const old = numberIn(before, name);
+      const now = numberIn(after, name);
+      if (old === undefined || now === undefined || old === now) return [];
+      return [{ key, what: isOnly ? null : variantName(after), field: `variants.${name}`, old, new: now }];
+    }),
+  );
+}
+
+/**
+ * Prices without an acknowledged one of their own would hide that all prices moved: those of a product whose variants all
+ * have other options and skus than before, and of a sale that begins. They are compared with the prices whose place they
+ * take, and count where even the nearest is a price move away.
+ */
+function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs): Move[] {
+  const gone = pairs.length > 0 ? [] : removed.flatMap((variant) => numberIn(variant, 'price') ?? []);
+  const renamed = added.map((variant) => ({ variant, name: 'price', olds: gone }));
+  const onSale = pairs
+    .filter(([before]) => numberIn(before, 'salePrice') === undefined)
+    .map(([before, variant]) => ({
+      variant,
+      name: 'salePrice',
+      olds: [numberIn(before, 'price') ?? []].flat(),
+    }));
+  return [...renamed, ...onSale].flatMap(({ variant, name, olds }) => {
+    const now = numberIn(variant, name);
+    if (now === undefined || !olds.every((old) => isPriceMove({ old, new: now }))) return [];
+    const [old] = olds.toSorted((one, other) => Math.abs(one - now) - Math.abs(other - now));
+    const what = isOnly ? null : variantName(variant);
+    return old === undefined ? [] : [{ key, what, field: `variants.${name}`, old, new: now }];
+  });
+}
+
+function numberIn(variant: JsonObject, name: string): number | undefined {
+  const value = member(variant, name);
+  return typeof value === 'number' ? value : undefined;
 }

@@ -3,14 +3,12 @@ import { type JsonObject, member, memberNames } from '../json-value.ts';
 import type { FieldChange } from './field-change.ts';
 import { skuOf, variantName } from './variant-name.ts';
 
-/** The variants of a product that stand in both of its bodies. */
+/** The variants of the two bodies of a product: those that stand in both, and the others. */
 export interface VariantPairs {
   readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
   /** Whether it has only this one, before and after. */
   readonly isOnly: boolean;
-}
-
-interface Pairing extends VariantPairs {
+  /** Without a counterpart, before and after. */
   readonly removed: readonly JsonObject[];
   readonly added: readonly JsonObject[];
 }
@@ -45,7 +43,7 @@ export function variantChanges(
   return [...changes.values()];
 }
 
-function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): Pairing {
+function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): VariantPairs {
   if (before.length === 1 && after.length === 1) {
     return {
       pairs: before.flatMap((old) => after.map((now) => [old, now] as const)),
@@ -65,7 +63,7 @@ function pairBy(
   handleOf: (variant: JsonObject) => string | undefined,
   before: readonly JsonObject[],
   after: readonly JsonObject[],
-): Omit<Pairing, 'isOnly'> {
+): Omit<VariantPairs, 'isOnly'> {
   const waiting = Map.groupBy(before, handleOf);
   waiting.delete(undefined);
   const pairs: [JsonObject, JsonObject][] = [];

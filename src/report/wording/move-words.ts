@@ -1,4 +1,4 @@
-import type { Move } from '../../model/plan.ts';
+import { type Move, priceText } from '../../model/move.ts';
 import { fieldWords } from './field-words.ts';
 import { printable } from './printable.ts';
 
@@ -9,9 +9,6 @@ export function moveFieldWords({ field }: Pick<Move, 'field'>): string {
 
 /** A price with its cents, a quantity as a whole number where it is one. */
 export function formatNumber({ field }: Pick<Move, 'field'>, value: number): string {
-  const isPrice = /price/i.test(field);
-  return value.toLocaleString('en', {
-    minimumFractionDigits: isPrice ? 2 : 0,
-    maximumFractionDigits: isPrice ? 4 : 3,
-  });
+  if (/price/i.test(field)) return priceText(value);
+  return value.toLocaleString('en', { maximumFractionDigits: 3 });
 }

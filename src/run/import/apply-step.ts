@@ -50,8 +50,8 @@ async function* openOperations(
 /** The error that ends a run of which the store has refused so many, when that is over its limit. */
 export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
   if (run.kind === 'retry' || run.approved) return undefined;
-  const { rejected, records } = plan.counts;
-  const figures = { rejected: rejected.records + refused, records };
+  const { resource, counts } = plan;
+  const figures = { resource, rejected: counts.rejected.records + refused, records: counts.records };
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
   return verdict === null ? undefined : new SafetyLimitError(verdict.message);
 }

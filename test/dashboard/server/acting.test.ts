@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { setupNightly } from '../../support/nightly.ts';
 import { endOf } from './end-of.ts';
 import { formOf } from './http-client.ts';
@@ -46,6 +47,33 @@ describe('what is done from the dashboard', () => {
     expect(refused.words).toContain(`${later} of nightly has begun since`);
     const asked = await client.get(`/runs/${later}/approve`);
     expect(asked.words).toContain('Beyond its safety limit: the source has 30 rows; the limit is 40.');
+  });
+
+  it('names the prices that would move too far before they are approved', async () => {
+    await using nightly = await setupNightly(30);
+    const { workspace } = nightly;
+    await workspace.storeferry('run', 'nightly');
+    const dear = manyProducts(30).map((product) => ({
+      ...product,
+      price: `${product.price.replace('.', '')}.00`,
+    }));
+    await workspace.write('catalog.csv', shopifyCatalog(dear));
+    const stopped = String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+
+    const page = (await client.get(`/runs/${stopped}`)).words;
+    expect(page).toContain(
+      'Stopped before the first request: 30 of 30 known products have a price that becomes',
+    );
+    expect(page).toMatch(/product-\d+: price \d+\.00 → \d,\d00\.00/);
+    expect((await client.get('/jobs/nightly')).words).toContain(
+      'at most 5% of the known products with a price that becomes at least 3 times as high, at most a third, or 0',
+    );
+    const { words } = await client.get(`/runs/${stopped}/approve`);
+    expect(words).toContain('Beyond its safety limit: 30 of 30 known products have a price that becomes');
+    expect(words).toMatch(/the limit is 5%\. ?product-\d+: price \d+\.00 → \d,\d00\.00/);
+    expect(words).toContain('and 20 more');
   });
 
   it('begins one run however often the button is pressed', async () => {

@@ -1,11 +1,11 @@
-import type { Move } from '../../../model/plan.ts';
 import { lastedMs } from '../../../model/run.ts';
 import { headline } from '../../headline.ts';
 import { isOnlyPlanned } from '../../outcomes.ts';
-import { unusualMoves } from '../../unusual-moves.ts';
+import { type UnusualMoves, unusualMoves } from '../../unusual-moves.ts';
 import { formatDuration } from '../../wording/durations.ts';
 import { formatMoment } from '../../wording/moments.ts';
 import { statusTone } from '../../wording/status-words.ts';
+import { counted } from '../../wording/words.ts';
 import { html, type Markup } from '../markup.ts';
 import type { ReportFacts } from '../report-facts.ts';
 import { statusBadge } from '../status-badge.ts';
@@ -17,21 +17,21 @@ export function headlineSection(facts: ReportFacts): Markup {
   const { run, plan, now } = facts;
   const { sentence, explanation } = headline(facts);
   const isTold = run.status === 'stopped' && plan !== null;
-  const unusual = plan === null ? [] : unusualMoves(plan);
+  const unusual = plan === null ? null : unusualMoves(plan);
   const lasted = formatDuration(lastedMs(run, now));
   return html`<section class="lead tone-${statusTone(run.status)}" aria-label="In short">
 <p class="state">${statusBadge(run.status)} <span class="when">${formatMoment(run.finishedAt ?? now)}, ${run.status === 'running' ? 'under way for' : 'took'} ${lasted}</span></p>
 <p class="headline">${sentence}</p>
 ${explanation !== null && html`<p class="explanation">${explanation}</p>`}
 ${run.error !== null && !isTold && html`<p class="problem"><strong>Why:</strong> ${foreign(run.error)}</p>`}
-${unusual.length > 0 && lookFirst(facts, unusual)}
+${unusual !== null && unusual.shown.length > 0 && lookFirst(facts, unusual)}
 </section>
 `;
 }
 
-function lookFirst(facts: ReportFacts, unusual: readonly Move[]): Markup {
+function lookFirst(facts: ReportFacts, { shown, more }: UnusualMoves): Markup {
   const words = isOnlyPlanned(facts) ? 'Look at this first' : 'Look at this';
-  return html`<div class="look-first"><p><strong>${words}:</strong> prices that change more than usual</p><ul>${unusual.map(
+  return html`<div class="look-first"><p><strong>${words}:</strong> prices that change more than usual</p><ul>${shown.map(
     (move) => html`<li>${moveSentence(move)}</li>`,
-  )}</ul></div>`;
+  )}${more > 0 && html`<li>and ${counted(more, 'more product')}</li>`}</ul></div>`;
 }

@@ -1,4 +1,4 @@
-import type { Move } from '../../../model/plan.ts';
+import type { Move } from '../../../model/move.ts';
 import { html, type Markup } from '../markup.ts';
 
 /** A thousandfold fills one half; the scale is logarithmic, so that a tenth is as far as ten times. */

@@ -1,4 +1,4 @@
-import type { Move } from '../../../model/plan.ts';
+import type { Move } from '../../../model/move.ts';
 import { formatChange } from '../../wording/changes.ts';
 import { formatNumber, moveFieldWords } from '../../wording/move-words.ts';
 import { html, type Markup } from '../markup.ts';

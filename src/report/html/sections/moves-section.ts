@@ -1,5 +1,4 @@
-import type { Move } from '../../../model/plan.ts';
-import { isUnusual } from '../../unusual-moves.ts';
+import { isPriceMove, type Move } from '../../../model/move.ts';
 import { formatChange } from '../../wording/changes.ts';
 import { formatNumber, moveFieldWords } from '../../wording/move-words.ts';
 import { dataTable } from '../data-table.ts';
@@ -35,7 +34,7 @@ function movesTable(moves: readonly Move[], arePrices: boolean): Markup {
       { header: 'Drawn', bare: true },
     ],
     rows: moves.map((move) => {
-      const unusual = arePrices && isUnusual(move);
+      const unusual = arePrices && isPriceMove(move);
       return [
         foreign(move.key, LONGEST_NAME),
         ...(withVariants ? [move.what === null ? '' : foreign(move.what, LONGEST_NAME)] : []),

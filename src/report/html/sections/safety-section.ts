@@ -1,5 +1,6 @@
 import type { SafetyVerdict } from '../../../model/plan.ts';
-import { safetyFound, safetyName, verdictsNow } from '../../safety-words.ts';
+import { safetyLimit, safetyRule } from '../../../model/safety-limits.ts';
+import { safetyFound, verdictsNow } from '../../safety-words.ts';
 import { printable } from '../../wording/printable.ts';
 import { sentence } from '../../wording/words.ts';
 import { dataTable } from '../data-table.ts';
@@ -24,7 +25,7 @@ export function safetySection(facts: ReportFacts): Markup | null {
       { header: 'Limit' },
     ],
     rows: verdicts.map((verdict) => [
-      html`${safetyName(verdict.limit)} <code class="setting">${verdict.limit}</code>`,
+      html`${safetyRule(verdict.limit).title} <code class="setting">${verdict.limit}</code>`,
       verdictMark(verdict),
       html`${sentence(safetyFound(verdict, facts.run))}${limitMeter(verdict)}`,
       limitWords(verdict),
@@ -40,8 +41,9 @@ function verdictMark({ exceeded }: SafetyVerdict): Markup {
 /** Plans of earlier versions did not keep their limits. */
 function limitWords({ limit, figure, allowed }: SafetyVerdict): string {
   if (limit === 'key') return 'must not change';
-  if (allowed === undefined) return limit === 'minRows' && figure === 0 ? 'not empty' : '–';
-  return `${limit === 'minRows' ? 'at least' : 'at most'} ${printable(allowed.text)}`;
+  const { bound } = safetyLimit(limit);
+  if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : '–';
+  return `${bound === 'fewest' ? 'at least' : 'at most'} ${printable(allowed.text)}`;
 }
 
 /** How far the figure is from its limit, drawn; the words beside it say the same. */

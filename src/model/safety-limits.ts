@@ -1,0 +1,280 @@
+import { isPriceMove, type Move, PRICE_MOVE, priceMoveText } from './move.ts';
+import type { Resource } from './record.ts';
+
+/** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
+export type Limit =
+  | { readonly kind: 'off' }
+  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'percent'; readonly percent: number };
+
+/** What a plan is judged by. */
+export interface SafetyFigures {
+  readonly resource: Resource;
+  /** Null where the mode deletes nothing whatever is missing. */
+  readonly deletes: number | null;
+  /** Keys that this job has in the ledger. */
+  readonly keysOfJob: number;
+  readonly rejected: number;
+  readonly records: number;
+  readonly rows: number;
+  /** Rows of the last completed run; null when there was none. */
+  readonly previousRows: number | null;
+  readonly changed: number;
+  /** Records of this source that the ledger knows. */
+  readonly known: number;
+  /** Known products with at least one price move. */
+  readonly priceMoves: number;
+  /** The largest changes of prices, a product once, price moves first. */
+  readonly prices: readonly Move[];
+  /** New records and missing keys, where what makes the key differs from the last completed run; else null. */
+  readonly keyChange: { readonly new: number; readonly missing: number } | null;
+}
+
+/** What was counted, and what a percentage is taken of; null where there is nothing to compare with. */
+export interface Measured {
+  readonly figure: number;
+  readonly base: number | null;
+}
+
+/** What is said of something that stops a run. */
+interface SafetyRule {
+  /** What it guards against. */
+  readonly title: string;
+  /** What was found, for a headline: `52 of 100 products would be deleted`. */
+  readonly found: (measured: Measured, resource: Resource) => string;
+  /** The same for a message, which also names the basis: `52 products would be deleted, of 100 products that this job sent`. */
+  readonly detail: (measured: Measured, resource: Resource) => string;
+}
+
+/** A safety limit: all that is known about it. */
+export interface SafetyLimit extends SafetyRule {
+  /** As a job would write it. */
+  readonly default: string;
+  /** For the schema and the reference. */
+  readonly description: string;
+  /** What it is for; it is not judged on others. */
+  readonly resources: readonly Resource[];
+  /** Set where it is judged in mirror mode only. */
+  readonly mirrorOnly?: true;
+  readonly bound: 'most' | 'fewest';
+  /** On a basis smaller than this a percentage stops nothing: one bad row of four is 25 %. */
+  readonly floor: { readonly base: number; readonly unit: string };
+  /** Null where the limit has nothing to judge. */
+  readonly measure: (figures: SafetyFigures) => Measured | null;
+  /** For the settings of a job: `at most 5% of the known products deleted`. */
+  readonly setting: { readonly of: string; readonly what: string };
+  /** The worst of what was found, worst first, for the message; left out: nothing has a name. */
+  readonly examples?: (figures: SafetyFigures) => readonly string[];
+  /** What stops a run whatever the percentage, and how to allow it; null when it does not. */
+  readonly always?: (measured: Measured, setting: Limit) => string | null;
+}
+
+const BOTH = ['products', 'contacts'] as const;
+const PRODUCTS = ['products'] as const;
+const FEW_RECORDS = { base: 5, unit: 'records' } as const;
+
+/**
+ * The safety limits of a job, in the order in which they are listed. Schema, reference, judging, messages, pages and the
+ * files that `init` writes derive from this: a further limit is one entry here, and the figure that it measures.
+ */
+export const SAFETY_LIMITS = {
+  maxDeletes: {
+    title: 'Deletions',
+    default: '5%',
+    description:
+      'Most products a mirror may delete; the percentage is of the keys this job has in the ledger.',
+    resources: PRODUCTS,
+    mirrorOnly: true,
+    bound: 'most',
+    floor: { base: 2, unit: 'products' },
+    measure: ({ deletes, keysOfJob }) => (deletes === null ? null : { figure: deletes, base: keysOfJob }),
+    setting: { of: 'of the known products', what: 'deleted' },
+    ...counting((resource) => ({
+      one: `${thing(resource)} would be deleted`,
+      more: `${resource} would be deleted`,
+      of: `${resource} that this job sent`,
+    })),
+  },
+  maxRejects: {
+    title: 'Rejected records',
+    default: '10%',
+    description:
+      'Most records that may be rejected, of all records; judged on the plan and while applying, where requests under way still end, and those of other workers within a second.',
+    resources: BOTH,
+    bound: 'most',
+    floor: FEW_RECORDS,
+    measure: ({ rejected, records }) => ({ figure: rejected, base: records }),
+    setting: { of: 'of the records', what: 'rejected' },
+    ...counting(() => ({ one: 'record is rejected', more: 'records are rejected', of: 'records' })),
+  },
+  minRows: {
+    title: 'Too few rows',
+    default: '80%',
+    description:
+      'Fewest rows the source must have, of the last completed run. No rows at all stop a run unless this is 0.',
+    resources: BOTH,
+    bound: 'fewest',
+    floor: { base: 5, unit: 'rows' },
+    measure: ({ rows, previousRows }) => ({ figure: rows, base: previousRows }),
+    setting: { of: "of the last run's rows", what: 'in the source' },
+    found: ({ figure, base }) => {
+      if (figure === 0) return 'the source has no rows';
+      const before = base === null ? '' : `, the run before had ${number(base)}`;
+      return `the source has ${number(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
+    },
+    detail: ({ figure, base }) =>
+      base === null
+        ? `${number(figure)} rows`
+        : `${number(figure)} rows, where the last completed run had ${number(base)}`,
+    always: ({ figure }, setting) =>
+      figure > 0 || allowsNothing(setting)
+        ? null
+        : 'the source has no rows; if that is right, set `minRows: 0`',
+  },
+  maxChanges: {
+    title: 'Changes',
+    default: 'off',
+    description: 'Most records that may change, of those already known.',
+    resources: BOTH,
+    bound: 'most',
+    floor: FEW_RECORDS,
+    measure: ({ changed, known }) => ({ figure: changed, base: known }),
+    setting: { of: 'of the known records', what: 'changed' },
+    ...counting(() => ({ one: 'known record changes', more: 'known records change', of: 'known records' })),
+  },
+  maxPriceMoves: {
+    title: 'Price moves',
+    default: '5%',
+    description: `Most products with a price move, of those already known. A price move is a price, of any variant, that becomes ${PRICE_MOVE}, compared with the acknowledged one.`,
+    resources: PRODUCTS,
+    bound: 'most',
+    floor: FEW_RECORDS,
+    measure: ({ priceMoves, known }) => (known === 0 ? null : { figure: priceMoves, base: known }),
+    setting: { of: 'of the known products', what: `with a price that becomes ${PRICE_MOVE}` },
+    ...counting(() => ({
+      one: `known product has a price that becomes ${PRICE_MOVE}`,
+      more: `known products have a price that becomes ${PRICE_MOVE}`,
+      of: 'known products',
+    })),
+    examples: ({ prices }) => prices.filter(isPriceMove).map(priceMoveText),
+  },
+} as const satisfies Readonly<Record<string, SafetyLimit>>;
+
+/** The name of a safety limit: its key in a job. */
+export type SafetyLimitName = keyof typeof SAFETY_LIMITS;
+
+/** The safety limits as a job sets them, defaults filled in. */
+export type SafetyLimits = Readonly<Record<SafetyLimitName, Limit>>;
+
+/** All names, in the order in which limits are listed. */
+export const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = Object.keys(SAFETY_LIMITS).filter(isLimitName);
+
+function isLimitName(name: string): name is SafetyLimitName {
+  return Object.hasOwn(SAFETY_LIMITS, name);
+}
+
+/** Everything that stops a plan: the limits, and `key`, which no setting allows: what makes the key was changed. */
+export type SafetyRuleName = SafetyLimitName | 'key';
+
+/** All names of rules. */
+export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key'];
+
+const KEY_RULE: SafetyRule = {
+  title: 'Another key',
+  found: ({ figure, base }, resource) =>
+    `what identifies a record has changed: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} are missing`,
+  detail: ({ figure, base }, resource) =>
+    `what makes the ${resource === 'products' ? 'url' : 'id'} was changed since the last completed run, ${number(figure)} ${resource} are new and ${number(base ?? 0)} known ones are missing`,
+};
+
+/** The limit of a name. */
+export function safetyLimit(name: SafetyLimitName): SafetyLimit {
+  return SAFETY_LIMITS[name];
+}
+
+/** What is said of a rule. */
+export function safetyRule(name: SafetyRuleName): SafetyRule {
+  return name === 'key' ? KEY_RULE : safetyLimit(name);
+}
+
+/** A value for each limit. */
+export function forEachLimit<Value>(give: (name: SafetyLimitName) => Value): Record<SafetyLimitName, Value>;
+export function forEachLimit(give: (name: SafetyLimitName) => unknown): Record<string, unknown> {
+  return Object.fromEntries(SAFETY_LIMIT_NAMES.map((name) => [name, give(name)]));
+}
+
+/** For the settings of jobs. */
+export const FLOOR_TEXT = `A percentage stops nothing on fewer than ${FEW_RECORDS.base} records (deletes: ${SAFETY_LIMITS.maxDeletes.floor.base}).`;
+
+/** The limits that a job of this kind can set; with a mode, those that are judged in it. */
+export function limitsFor(resource: Resource, mode: 'upsert' | 'mirror' = 'mirror'): SafetyLimitName[] {
+  return SAFETY_LIMIT_NAMES.filter((name) => {
+    const { resources, mirrorOnly = false } = safetyLimit(name);
+    return resources.includes(resource) && (mode === 'mirror' || !mirrorOnly);
+  });
+}
+
+/** The limits of a job that are judged, as it would write them: `maxRejects 10%, minRows 80%`. */
+export function limitsText(limits: SafetyLimits, resource: Resource, mode: 'upsert' | 'mirror'): string {
+  return limitsFor(resource, mode)
+    .map((name) => `${name} ${limitText(limits[name])}`)
+    .join(', ');
+}
+
+/** A limit as a job writes it: `5%`, `500`, `off`. */
+export function limitText(limit: Limit): string {
+  switch (limit.kind) {
+    case 'off':
+      return 'off';
+    case 'count':
+      return number(limit.count);
+    case 'percent':
+      return `${limit.percent}%`;
+    default:
+      return limit satisfies never;
+  }
+}
+
+function allowsNothing(limit: Limit): boolean {
+  switch (limit.kind) {
+    case 'off':
+      return false;
+    case 'count':
+      return limit.count === 0;
+    case 'percent':
+      return limit.percent === 0;
+    default:
+      return limit satisfies never;
+  }
+}
+
+interface CountedWords {
+  /** What follows the figure 1, and any other. */
+  readonly one: string;
+  readonly more: string;
+  /** What the basis counts. */
+  readonly of: string;
+}
+
+/** The sentences of a limit that counts something among the records of its basis. */
+function counting(wordsFor: (resource: Resource) => CountedWords): Pick<SafetyRule, 'found' | 'detail'> {
+  return {
+    found: ({ figure, base }, resource) => {
+      const { one, more } = wordsFor(resource);
+      const of = base === null ? '' : ` of ${number(base)}`;
+      return `${number(figure)}${of} ${(base ?? figure) === 1 ? one : more}`;
+    },
+    detail: ({ figure, base }, resource) => {
+      const { one, more, of } = wordsFor(resource);
+      return `${number(figure)} ${figure === 1 ? one : more}, of ${number(base ?? 0)} ${of}`;
+    },
+  };
+}
+
+function thing(resource: Resource): string {
+  return resource.slice(0, -1);
+}
+
+function number(figure: number): string {
+  return figure.toLocaleString('en');
+}
