@@ -57,8 +57,8 @@ export interface SafetyLimit extends SafetyRule {
   /** Set where it is judged in mirror mode only. */
   readonly mirrorOnly?: true;
   readonly bound: 'most' | 'fewest';
-  /** On a basis smaller than this a percentage stops nothing: one bad row of four is 25 %. */
-  readonly floor: { readonly base: number; readonly unit: string };
+  /** With a smaller basis, or figure, a percentage stops nothing: one bad row of four is 25 %. */
+  readonly floor: { readonly of: keyof Measured; readonly least: number; readonly unit: string };
   /** Null where the limit has nothing to judge. */
   readonly measure: (figures: SafetyFigures) => Measured | null;
   /** For the settings of a job: `at most 5% of the known products deleted`. */
@@ -71,7 +71,7 @@ export interface SafetyLimit extends SafetyRule {
 
 const BOTH = ['products', 'contacts'] as const;
 const PRODUCTS = ['products'] as const;
-const FEW_RECORDS = { base: 5, unit: 'records' } as const;
+const FEW_RECORDS = { of: 'base', least: 5, unit: 'records' } as const;
 
 /**
  * The safety limits of a job, in the order in which they are listed. Schema, reference, judging, messages, pages and the
@@ -86,7 +86,7 @@ export const SAFETY_LIMITS = {
     resources: PRODUCTS,
     mirrorOnly: true,
     bound: 'most',
-    floor: { base: 2, unit: 'products' },
+    floor: { of: 'figure', least: 2, unit: 'deletes' },
     measure: ({ deletes, keysOfJob }) => (deletes === null ? null : { figure: deletes, base: keysOfJob }),
     setting: { of: 'of the known products', what: 'deleted' },
     ...counting((resource) => ({
@@ -114,7 +114,7 @@ export const SAFETY_LIMITS = {
       'Fewest rows the source must have, of the last completed run. No rows at all stop a run unless this is 0.',
     resources: BOTH,
     bound: 'fewest',
-    floor: { base: 5, unit: 'rows' },
+    floor: { of: 'base', least: 5, unit: 'rows' },
     measure: ({ rows, previousRows }) => ({ figure: rows, base: previousRows }),
     setting: { of: "of the last run's rows", what: 'in the source' },
     found: ({ figure, base }) => {
@@ -204,7 +204,7 @@ export function forEachLimit(give: (name: SafetyLimitName) => unknown): Record<s
 }
 
 /** For the settings of jobs. */
-export const FLOOR_TEXT = `A percentage stops nothing on fewer than ${FEW_RECORDS.base} records (deletes: ${SAFETY_LIMITS.maxDeletes.floor.base}).`;
+export const FLOOR_TEXT = `A percentage stops nothing on fewer than ${FEW_RECORDS.least} records (deletes: ${SAFETY_LIMITS.maxDeletes.floor.least}).`;
 
 /** The limits that a job of this kind can set; with a mode, those that are judged in it. */
 export function limitsFor(resource: Resource, mode: 'upsert' | 'mirror' = 'mirror'): SafetyLimitName[] {

@@ -71,11 +71,11 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
   if (setting.kind === 'off' || (setting.kind === 'percent' && base === null)) return null;
   const amount = setting.kind === 'count' ? setting.count : ((base ?? 0) * setting.percent) / 100;
   const beyond = bound === 'most' ? figure > amount + ROUNDING : figure < amount - ROUNDING;
-  const spared = beyond && setting.kind === 'percent' && (base ?? 0) < floor.base;
+  const spared = beyond && setting.kind === 'percent' && (measured[floor.of] ?? 0) < floor.least;
   const exceeded = beyond && !spared;
   const text = limitText(setting);
   const allowed = spared
-    ? { text: `${text} (stops nothing on fewer than ${floor.base} ${floor.unit})`, amount: figure }
+    ? { text: `${text} (stops nothing on fewer than ${floor.least} ${floor.unit})`, amount: figure }
     : { text, amount };
   const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
   const verdict = { limit: name, exceeded, figure, base, allowed };

@@ -58,7 +58,7 @@ describe('safety limits', () => {
     ['maxRejects', { rejected: 20 }, { rejected: 21 }],
     ['minRows', { rows: 800 }, { rows: 799 }],
     ['maxPriceMoves', { priceMoves: 2 }, { priceMoves: 3 }],
-    ['maxDeletes', { deletes: 1, keysOfJob: 20 }, { deletes: 1, keysOfJob: 19 }],
+    ['maxDeletes', { deletes: 2, keysOfJob: 40 }, { deletes: 2, keysOfJob: 39 }],
   ] as const)('hold %s against its own base: exactly at the limit passes', (limit, within, beyond) => {
     expect(exceeded(within)).toEqual([]);
     expect(exceeded(beyond)).toEqual([limit]);
@@ -67,7 +67,7 @@ describe('safety limits', () => {
   it.each([
     ['maxRejects', { rejected: 4, records: 4 }, { rejected: 1, records: 5 }],
     ['maxPriceMoves', { priceMoves: 4, known: 4 }, { priceMoves: 1, known: 5 }],
-    ['maxDeletes', { deletes: 1, keysOfJob: 1 }, { deletes: 1, keysOfJob: 2 }],
+    ['maxDeletes', { deletes: 1, keysOfJob: 2 }, { deletes: 2, keysOfJob: 2 }],
     ['minRows', { rows: 1, previousRows: 4 }, { rows: 3, previousRows: 5 }],
   ] as const)('of %s in percent stop nothing where there are only a few records', (limit, few, enough) => {
     expect(exceeded(few)).toEqual([]);
@@ -76,7 +76,7 @@ describe('safety limits', () => {
       (verdict) => verdict.limit === limit,
     );
     expect(spared?.allowed?.text).toMatch(
-      /^\d+% \(stops nothing on fewer than [25] (records|products|rows)\)$/,
+      /^\d+% \(stops nothing on fewer than [25] (records|deletes|rows)\)$/,
     );
   });
 
