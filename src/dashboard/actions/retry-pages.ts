@@ -99,19 +99,18 @@ ${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Se
 
 function changesTable(
   caption: string,
-  cells: readonly (CellEdit | DamagedCell)[],
+  cells: readonly (CellEdit & Partial<DamagedCell>)[],
   all: number,
   personal: boolean,
 ): Markup | false {
   if (cells.length === 0) return false;
   const shown = cells.slice(0, CELLS_LISTED);
-  const damaged = 'damage' in (shown[0] ?? {});
   return html`<div class="table-scroll"><table>
-<caption>${caption}${all > shown.length && `: the first ${shown.length} of ${grouped(all)}`}</caption>
-<thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}${damaged && html`<th scope="col">What happened</th>`}</tr></thead>
+<caption>${all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption}</caption>
+<thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
 <tbody>${shown.map(
-    (cell) =>
-      html`<tr><td>${cell.line}</td><td>${cell.column}</td>${!personal && html`<td>${shortened(cell.old, CELL_LENGTH)}</td><td>${shortened(cell.new, CELL_LENGTH)}</td>`}${'damage' in cell && html`<td>${DAMAGE_WORDS[cell.damage]}</td>`}</tr>`,
+    ({ line, column, old, new: now, damage }) =>
+      html`<tr><td>${line}</td><td>${column}${damage !== undefined && html` <span class="quiet">(${DAMAGE_WORDS[damage]})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
   )}</tbody></table></div>
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }

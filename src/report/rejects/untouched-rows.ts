@@ -78,10 +78,12 @@ function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
 /** Of the rows that have a cell in common with a row, so many are looked at. */
 const MOST_CANDIDATES = 1000;
 const LEAST_LIKENESS = 0.5;
+/** What a cell loses of its weight that all rows have. */
+const COMMONPLACE = 0.8;
 
 /**
- * Rows by their likeness, for a file whose lines are gone: the one that has most cells in common, if these are at least half of
- * those that are not blank; of several alike the first. `places` are those to compare by.
+ * Rows by their likeness, for a file whose lines are gone: the one that has most cells in common, if these are at least half by
+ * weight; of several alike the first. `places` are those to compare by.
  */
 export async function untouchedByLikeness(table: Table, places: readonly number[]): Promise<UntouchedRows> {
   const left = new Set<UntouchedRow>();
@@ -100,10 +102,23 @@ export async function untouchedByLikeness(table: Table, places: readonly number[
       }
     }
   }
+  const others = left.size - 1;
+  // What all rows have says little, as `true` and `active` do: an export of another shop has it, too.
+  const weightOf = (place: number, cell: string) => {
+    const holding = holders.get(keyOf(place, cell))?.length ?? 1;
+    return others === 0 ? 1 : 1 - COMMONPLACE * ((holding - 1) / others);
+  };
   const likeness = (row: UntouchedRow, cells: readonly string[]) => {
-    const counted = places.filter((place) => (row.cells[place] ?? '') !== '' || (cells[place] ?? '') !== '');
-    const alike = counted.filter((place) => row.cells[place] === cells[place]);
-    return alike.length / Math.max(1, counted.length);
+    let [alike, all] = [0, 0];
+    for (const place of places) {
+      const old = row.cells[place] ?? '';
+      const now = cells[place] ?? '';
+      if (old === '' && now === '') continue;
+      const weight = weightOf(place, old === '' ? now : old);
+      all += weight;
+      if (old === now) alike += weight;
+    }
+    return all === 0 ? 0 : alike / all;
   };
   return {
     take(_line, cells) {
