@@ -68,7 +68,10 @@ export function leftDeletesWarnings(left: number): string[] {
 function appliedSince({ skips }: Plan): string[] {
   return skips
     .filter(({ code }) => code === APPLIED_SINCE)
-    .map(({ records, message }) => `${counted(records, 'record')}: ${message}.`);
+    .map(
+      ({ records, message }) =>
+        `${counted(records, 'record')} left out: ${message}. To change ${records === 1 ? 'it' : 'them'} again, correct the source and run the job.`,
+    );
 }
 
 function takeovers({ takeovers: found, resource }: Plan): string[] {

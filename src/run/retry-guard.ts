@@ -145,7 +145,7 @@ function notRejected({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason
 function appliedSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
   return {
     code: APPLIED_SINCE,
-    message: `left out, since another run has applied it after run ${retryOf} rejected it`,
+    message: `another run has applied this key since run ${retryOf} rejected it`,
     ...lineOf(spans),
   };
 }

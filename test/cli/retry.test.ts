@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
-import { errorAnswer } from '../support/store/faults.ts';
+import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 
 interface Rejected extends Nightly {
   readonly run: string;
@@ -179,7 +179,7 @@ describe('retry', () => {
     expect(store.lastBody('product-4')).toContain('77');
     const { stdout } = await workspace.storeferry('runs', String(json['run']));
     expect(stdout).toContain(
-      `1 record: left out, since another run has applied it after run ${scene.run} rejected it.`,
+      `1 record left out: another run has applied this key since run ${scene.run} rejected it.`,
     );
   });
 
@@ -213,5 +213,30 @@ describe('retry', () => {
     expect((await scene.retry()).json).toMatchObject({ skipped: 1, rejected: 1 });
     await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
     expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 1, skipped: 1 });
+  });
+
+  it('goes on where it stopped, and leaves out what it has sent when the file has been edited since', async () => {
+    await using scene = await setup();
+    const { store } = scene;
+    await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
+    store.misbehave({ does: unauthorized, keys: ['product-4'] });
+    const failed = await scene.retry();
+    expect(failed.json).toMatchObject({ status: 'failed', applied: 1, unsent: 1 });
+    store.behave();
+    const continued = await scene.retry();
+    expect(continued.json).toMatchObject({ run: failed.json['run'], status: 'done', applied: 2 });
+
+    await scene.save(scene.rejects.replaceAll('tbc', '78.00'));
+    expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 0, skipped: 2 });
+    expect(store.lastBody('product-2')).toContain('77');
+  });
+
+  it('refuses the rejects of an earlier version, which do not say what was rejected', async () => {
+    await using scene = await setup();
+    const index = join(scene.workspace.dir, '.storeferry', 'artifacts', scene.run, 'rejects.json');
+    const { keys: _, keyless: __, ...old } = JSON.parse(await readFile(index, 'utf8'));
+    await writeFile(index, JSON.stringify(old));
+    const { json, code } = await scene.retry();
+    expect([code, json['error']]).toEqual([1, expect.stringContaining('Run the job again')]);
   });
 });

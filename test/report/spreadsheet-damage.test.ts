@@ -57,6 +57,12 @@ describe('what a spreadsheet makes of a cell', () => {
     ["'0123", '0123', 'quotes'],
     ['=1+x', '#NAME?', 'formula'],
     ['Привет 👋', '?????? ??', 'letters'],
+    ['Привет', '\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd', 'letters'],
+    ['Dvořák', 'Dvorák', 'accents'],
+    ['(100)', '-100', 'notation'],
+    ['.5', '0.5', 'notation'],
+    ['-abc', '#NAME?', 'formula'],
+    ['a\nb\tc', 'a b c', 'blanks'],
   ];
 
   it.each(restored)('%j -> %j is undone (%s)', (old, now, damage) => {
@@ -127,6 +133,8 @@ describe('what the user has typed', () => {
     ['a b', 'ab'],
     ['10', '100'],
     ['A1', 'A01'],
+    ['Café', 'Cafe'],
+    ['what?', 'what'],
   ])('%j -> %j is an edit', (old, now) => {
     expect(judgeCell(old, now, false)).toEqual({ kind: 'edited' });
   });

@@ -5,6 +5,7 @@ import type { DamagedCell } from './compare-row.ts';
 import { DAMAGE_WORDS } from './spreadsheet-damage.ts';
 
 const CELL_LENGTH = 60;
+const COLUMNS_NAMED = 5;
 
 /** Of cells of one kind, so many are listed for people. */
 export const CELLS_LISTED = 20;
@@ -16,20 +17,32 @@ export const REFUSED =
   'A spreadsheet changed these cells, and what was meant is not known. Their records are not sent: format the column as text, type the value again and save; or put the old value back.';
 
 /** Whether the file is as it was written, but for what a spreadsheet did. */
-export function isUntouched({ editedCells, addedRows, deletedRows, refusedCells }: RejectsEdits): boolean {
-  return editedCells + addedRows + deletedRows + refusedCells === 0;
+export function isUntouched(edits: RejectsEdits): boolean {
+  const { editedCells, addedRows, deletedRows, refusedCells, removedColumns, addedColumns } = edits;
+  const columns = removedColumns.length + addedColumns.length;
+  return editedCells + addedRows + deletedRows + refusedCells + columns === 0;
 }
 
 /** `3 cells edited in 2 of 5 rows, 1 row taken out, 2 cells restored`. */
 export function editsWords(edits: RejectsEdits): string {
   const { editedCells, editedRows, rows, addedRows, deletedRows, restoredCells, refusedCells } = edits;
+  const { removedColumns, addedColumns } = edits;
   return [
     `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
     ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} taken out`] : []),
     ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
     ...(restoredCells > 0 ? [`${counted(restoredCells, 'cell')} restored`] : []),
     ...(refusedCells > 0 ? [`${counted(refusedCells, 'cell')} refused`] : []),
+    ...columnWords(removedColumns, 'taken out'),
+    ...columnWords(addedColumns, 'added'),
   ].join(', ');
+}
+
+function columnWords(columns: readonly string[], what: string): string[] {
+  if (columns.length === 0) return [];
+  const named = columns.slice(0, COLUMNS_NAMED).map(quotedCell);
+  const more = columns.length > named.length ? ` and ${columns.length - named.length} more` : '';
+  return [`${columns.length === 1 ? 'column' : 'columns'} ${named.join(', ')}${more} ${what}`];
 }
 
 /** A cell as a line of text shows it: without line breaks, and without escape sequences that would act on a terminal. */

@@ -87,7 +87,7 @@ function refuseOtherFile(
 }
 
 function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
-  return new SourceError(`${name} is no rejects file of this run: ${what}.`, {
+  return new SourceError(`This is no rejects file of this run: ${what}.`, {
     place: { file: name, line: 1 },
     hint: `Correct the rejects file of the run itself, and ${keep}.`,
   });

@@ -3,7 +3,8 @@ import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/
 
 /** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it. */
 export const DAMAGE_WORDS = {
-  letters: 'letters became question marks',
+  letters: 'letters were lost',
+  accents: 'letters lost their accents',
   cut: 'the text was cut where a cell is full',
   shortened: 'a long number was shortened',
   rounded: 'the last digits of a long number were lost',
@@ -57,6 +58,7 @@ const EFFECTS: readonly Effect[] = [
   { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
   { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
   { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
+  { damage: 'accents', makes: lostAccents, whereBlamed: 'edited' },
   {
     damage: 'blanks',
     makes: (old, now) => withPlainBlanks(old) === withPlainBlanks(now),
@@ -103,8 +105,9 @@ function withPlainBreaks(text: string): string {
 
 /** Whether `now` is what is left of `old` when it was saved in a charset without some of its letters. */
 function lostLetters(old: string, now: string): boolean {
-  if (!now.includes('?')) return false;
+  if (!/[?\ufffd]/.test(now)) return false;
   const after = [...now];
+  const isMark = (character: string | undefined) => character === '?' || character === '\ufffd';
   let lost = 0;
   let at = 0;
   for (const character of old) {
@@ -112,12 +115,22 @@ function lostLetters(old: string, now: string): boolean {
       at += 1;
       continue;
     }
-    if (character < '\u0080' || after[at] !== '?') return false;
+    if (character < '\u0080' || !isMark(after[at])) return false;
     // A character beyond the basic plane is two units, and as many question marks for some programs.
     lost += 1;
-    at += character.length > 1 && after[at + 1] === '?' ? 2 : 1;
+    at += character.length > 1 && isMark(after[at + 1]) ? 2 : 1;
   }
   return lost > 0 && at === after.length;
+}
+
+/** The same where a program writes the plain letter instead: `ř`, which Windows-1252 has not, as `r`. */
+function lostAccents(old: string, now: string): boolean {
+  if (old.length !== now.length) return false;
+  const after = [...now];
+  return [...old].every((letter, index) => {
+    const other = after[index];
+    return letter === other || (letter > '\u00ff' && letter.normalize('NFD')[0] === other);
+  });
 }
 
 /** The most characters of a cell in Excel, Google Sheets and LibreOffice. */
@@ -159,7 +172,7 @@ const NUMBER =
 
 /** The numbers that a text may mean, each in one notation: `1,234` may be 1234 or 1.234. */
 function numbersIn(text: string): ReadonlySet<string> {
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
   const match = trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed);
   const { sign, body = '', exponent = '0', unit } = match?.groups ?? {};
   const power = Number(exponent) - (unit === '%' ? 2 : 0);
@@ -295,7 +308,7 @@ function sameTruth(old: string, now: string): boolean {
 }
 
 function withPlainBlanks(text: string): string {
-  return text.trim().replaceAll(/[^\S\n]+/g, ' ');
+  return text.trim().replaceAll(/\s+/g, ' ');
 }
 
 const QUOTES = /[“”„‟«»]|''/g;
