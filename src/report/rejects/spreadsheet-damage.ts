@@ -210,23 +210,28 @@ function sameNumber(old: string, now: string): boolean {
 const LANGUAGES = 'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk'.split(' ');
 const months = new Map<string, number>();
 
-/** Which month a word names, in the languages that spreadsheets are sold in. */
+/** Which month a word names, in the languages that spreadsheets are sold in: in full, or from its beginning. */
 function monthOf(word: string): number | undefined {
   if (months.size === 0) {
-    months.set('mrz', 3).set('sept', 9);
     for (const language of LANGUAGES) {
-      for (const month of ['short', 'long'] as const) {
-        const format = new Intl.DateTimeFormat(language, { month, day: 'numeric', timeZone: 'UTC' });
-        for (let number = 1; number <= 12; number += 1) {
-          const parts = format.formatToParts(Date.UTC(2024, number - 1, 1));
-          const name = parts.find(({ type }) => type === 'month')?.value ?? '';
-          if (/\p{L}/u.test(name)) months.set(name.replaceAll('.', '').toLowerCase(), number);
+      for (const day of [undefined, 'numeric'] as const) {
+        const format = new Intl.DateTimeFormat(language, { month: 'long', day, timeZone: 'UTC' });
+        for (let month = 1; month <= 12; month += 1) {
+          const parts = format.formatToParts(Date.UTC(2024, month - 1, 1));
+          const name = (parts.find(({ type }) => type === 'month')?.value ?? '').toLowerCase();
+          for (let length = SHORTEST_MONTH; length <= name.length; length += 1) {
+            const beginning = name.slice(0, length);
+            if (!months.has(beginning)) months.set(beginning, month);
+          }
         }
       }
     }
+    months.set('mrz', 3);
   }
   return months.get(word.toLowerCase());
 }
+
+const SHORTEST_MONTH = 3;
 
 /** `03. Apr`, `Apr-03`, `3-Apr-26`, `Jan 50`: a date as a spreadsheet shows what looked like a part of one. */
 const SHORT_DATE = /^(?:\d{1,2}[-. ]{1,2}\p{L}{3,5}\.?(?:[- ]\d{2})?|\p{L}{3,5}\.?[- ]\d{2})$/u;
