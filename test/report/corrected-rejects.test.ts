@@ -274,6 +274,16 @@ describe('a corrected rejects file', () => {
     });
   });
 
+  it('is refused by the row where an added one shows damage; its text stands', async () => {
+    await using rejects = await rejectSimple();
+    const { edits, refused, files } = await rejects.corrected(`${rejects.text}4.00638E+12;new;4;;\n`);
+    expect(files[0]?.cells[3]).toEqual(['4.00638E+12', 'new', '4']);
+    expect(edits).toMatchObject({ addedRows: 1, editedCells: 0, refusedCells: 1 });
+    expect(refused).toMatchObject([
+      { line: 5, cell: { line: '5 of the corrected file', column: 'sku', damage: 'shortened' } },
+    ]);
+  });
+
   it('is refused when it is an export of the same columns', async () => {
     await using rejects = await rejectSimple();
     const other = rejects.corrected('sku;name;price\nX;Uhr;9\nY;Zaun;8\n');

@@ -53,5 +53,5 @@ export function quotedCell(cell: string): string {
 /** Why the record of a refused cell is not sent: the reason of its rejection. Values of contacts are not quoted. */
 export function refusedCellWords({ old, new: now, damage }: DamagedCell, personal: boolean): string {
   const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
-  return `${cell}, as a spreadsheet does it (${DAMAGE_WORDS[damage]}), and what was meant is not known: the old value stands here again`;
+  return `${cell}, as a spreadsheet does it (${DAMAGE_WORDS[damage]}), and what was meant is not known: format the column as text and type the value again`;
 }

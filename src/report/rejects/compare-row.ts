@@ -55,6 +55,16 @@ export function compareRow(
   return { cells: result, edits, restored, refused };
 }
 
+/** What shows by itself in a row that the copy has not, as `1.23E+12` does. */
+export function damageInAdded(
+  line: number,
+  cells: readonly string[],
+  layout: CorrectedLayout,
+): readonly DamagedCell[] {
+  const added = { line: `${line} of the corrected file`, cells: [], reason: '' };
+  return compareRow(added, cells, layout).refused;
+}
+
 /** Whether one of the reasons of a row names the column, and no other line. */
 function isBlamed(reasons: string, column: string): boolean {
   if (!reasons.includes(column)) return false;

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/table.ts';
-import { type ComparedRow, compareRow } from './compare-row.ts';
+import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';
 import type { RejectsIndex } from './rejects-index.ts';
@@ -47,8 +47,6 @@ export interface JoinedRow extends ComparedRow {
   readonly keyless: boolean;
 }
 
-const UNEDITED = { edits: [], restored: [], refused: [] } as const;
-
 /** Reads the corrected file along with its untouched copy, in batches. */
 export async function* joinRejects(
   options: CorrectedRejectsOptions,
@@ -69,8 +67,11 @@ export async function* joinRejects(
       let original = untouched.take(line, cells);
       if (original instanceof Promise) original = await original;
       if (original === undefined) {
-        const added = layout.cut(cells, 0, undefined);
-        joined.push({ line: row.line, header: 0, cells: added, ...UNEDITED, kind: 'added', keyless: false });
+        joined.push({
+          ...{ line: row.line, header: 0, kind: 'added', keyless: false, edits: [], restored: [] },
+          cells: layout.cut(cells, 0, undefined),
+          refused: damageInAdded(row.line, cells, layout),
+        });
         continue;
       }
       const { edits, restored, refused, ...compared } = compareRow(original, cells, layout);
