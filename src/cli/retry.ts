@@ -1,12 +1,13 @@
+import { CELLS_LISTED, editsWords, quotedCell, REFUSED, RESTORED } from '../report/rejects/cell-words.ts';
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
-import { printable, shortened } from '../report/wording/printable.ts';
-import { counted } from '../report/wording/words.ts';
+import type { CellEdit, DamagedCell } from '../report/rejects/compare-row.ts';
+import { DAMAGE_WORDS } from '../report/rejects/spreadsheet-damage.ts';
+import { printable } from '../report/wording/printable.ts';
+import { grouped } from '../report/wording/words.ts';
 import type { Invocation } from './invocation.ts';
 import { knownRun } from './open-context.ts';
 import { runCommand } from './run-command.ts';
 import type { Terminal } from './terminal.ts';
-
-const CELLS_SHOWN = 20;
 
 /** Sends the corrected rejects file of a run. */
 export async function retry(
@@ -29,28 +30,20 @@ export async function retry(
   });
 }
 
-/** Which cells were corrected; the values of contacts stay out of terminals and logs. */
+/** What was corrected, and what a spreadsheet did; the values of contacts stay out of terminals and logs. */
 function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
-  if (!edits.compared) {
-    err('The column storeferry_line is gone, so what was edited cannot be shown.\n');
-    return;
-  }
-  err(`${counted(edits.editedCells, 'cell')} edited in ${edits.editedRows} of ${counted(edits.rows, 'row')}`);
-  err(edits.deletedRows > 0 ? `, ${counted(edits.deletedRows, 'row')} taken out` : '');
-  err(edits.addedRows > 0 ? `, ${counted(edits.addedRows, 'row')} added\n` : '\n');
-  for (const { line, column, old, new: now } of edits.cells.slice(0, CELLS_SHOWN)) {
-    err(
-      personal
-        ? `  line ${printable(line)}, ${printable(column)}\n`
-        : `  line ${printable(line)}, ${printable(column)}: ${shown(old)} -> ${shown(now)}\n`,
-    );
-  }
-  if (edits.editedCells > CELLS_SHOWN) err(`  and ${edits.editedCells - CELLS_SHOWN} more\n`);
-}
-
-const LONGEST = 60;
-
-/** A cell of the user's file: escape sequences in it must not act on the terminal. */
-function shown(cell: string): string {
-  return `'${shortened(printable(cell).replaceAll(/\s+/g, ' '), LONGEST)}'`;
+  const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
+  const change = (cell: CellEdit) =>
+    personal ? place(cell) : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
+  const damage = (cell: DamagedCell) => `${change(cell)} (${DAMAGE_WORDS[cell.damage]})`;
+  const list = (lines: readonly string[], all: number) => {
+    for (const line of lines.slice(0, CELLS_LISTED)) err(`  ${line}\n`);
+    if (all > CELLS_LISTED) err(`  and ${grouped(all - CELLS_LISTED)} more\n`);
+  };
+  err(`${editsWords(edits)}\n`);
+  list(edits.cells.map(change), edits.editedCells);
+  if (edits.restoredCells > 0) err(`${RESTORED}\n`);
+  list(edits.restored.map(damage), edits.restoredCells);
+  if (edits.refusedCells > 0) err(`${REFUSED}\n`);
+  list(edits.refused.map(damage), edits.refusedCells);
 }

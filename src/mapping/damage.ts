@@ -1,4 +1,5 @@
 import type { Reason } from '../model/reason.ts';
+import { isErrorValue } from '../model/spreadsheet-words.ts';
 import type { RecordRows } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 import type { SourceRow } from './source-row.ts';
@@ -56,24 +57,6 @@ const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 /** Nearly every cell is sound: one look tells. */
 const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN)|[eE]\+/u;
 const EXPONENT = /^[-+]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{1,3}$/;
-const ERRORS: ReadonlySet<string> = new Set(
-  [
-    'NaN #N/A #VALUE! #REF! #NAME? #DIV/0! #NUM! #NULL! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #GETTING_DATA',
-    '#NV #WERT! #BEZUG! #ZAHL! #ÜBERLAUF! #N/D #VALEUR! #NOM? #NOMBRE! #NUL! #PROPAGATION! #¡VALOR! #¡REF!',
-    '#¿NOMBRE? #¡DIV/0! #¡NUM! #¡NULO! #¡DESBORDAMIENTO! #VALORE! #RIF! #NOME? #VALOR! #NÚM! #NULO! #WAARDE!',
-    '#VERW! #NAAM? #DEEL/0! #GETAL! #LEEG! #N/B #ARG! #ADR! #NAZWA? #DZIEL/0! #LICZBA! #ZERO! #N/D! #BRAK',
-    '#Н/Д #ЗНАЧ! #ССЫЛКА! #ИМЯ? #ДЕЛ/0! #ЧИСЛО! #ПУСТО! #VÄRDEFEL! #REFERENS! #NAMN? #DIVISION/0! #SAKNAS! #YOK',
-    '#DEĞER! #BAŞV! #AD? #SAYI/0! #SAYI! #BOŞ! #HODNOTA! #ODKAZ! #NÁZEV? #DĚLENÍ_NULOU! #ČÍSLO! #ÉRTÉK! #HIV! #NÉV?',
-  ]
-    .join(' ')
-    .split(' '),
-);
-
-/** Whether a cell holds the error of a spreadsheet or a program, which is no value of any column. */
-export function isErrorValue(text: string): boolean {
-  return (text.startsWith('#') || text === 'NaN') && (ERRORS.has(text) || /^#{3,}$/.test(text));
-}
-
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
   return [

@@ -1,10 +1,10 @@
 import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
-import { isErrorValue } from './damage.ts';
+import { booleanWord, isErrorValue } from '../model/spreadsheet-words.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { BoundTable } from './source-row.ts';
-import { booleanWord, NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
+import { NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
 import { compilePattern } from './transforms/pattern.ts';
 import { columnsOf, compileCondition } from './values/condition.ts';
 import { cleanCell } from './values/read-cell.ts';

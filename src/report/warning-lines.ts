@@ -6,9 +6,18 @@ import { counted, grouped, listed } from './wording/words.ts';
 
 const KEYS_NAMED = 3;
 
+/** The code of a record that a retry leaves out, since another run has applied one of its key. */
+export const APPLIED_SINCE = 'applied-since';
+
 /** What a person should know about a plan besides its figures, a sentence each. */
 export function planWarnings(plan: Plan): string[] {
-  return [...takeovers(plan), ...withheldDeletes(plan), ...emptied(plan), ...duplicates(plan)];
+  return [
+    ...appliedSince(plan),
+    ...takeovers(plan),
+    ...withheldDeletes(plan),
+    ...emptied(plan),
+    ...duplicates(plan),
+  ];
 }
 
 /** What it means that the state does not hold all that was sent. */
@@ -54,6 +63,15 @@ export function leftDeletesWarnings(left: number): string[] {
   return [
     `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: since the plan was made, another job has sent ${left === 1 ? 'it' : 'them'}, or the store gave ${left === 1 ? 'it' : 'them'} another id.`,
   ];
+}
+
+function appliedSince({ skips }: Plan): string[] {
+  return skips
+    .filter(({ code }) => code === APPLIED_SINCE)
+    .map(
+      ({ records, message }) =>
+        `${counted(records, 'record')} left out: ${message}. To change ${records === 1 ? 'it' : 'them'} again, correct the source and run the job.`,
+    );
 }
 
 function takeovers({ takeovers: found, resource }: Plan): string[] {

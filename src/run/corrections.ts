@@ -7,7 +7,6 @@ import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
 import type { RunContext } from './context.ts';
-import { laterThanRejects } from './later-run.ts';
 
 /** A file that may take the place of a run's rejects file. */
 export interface CorrectedFile {
@@ -39,9 +38,9 @@ export async function readCorrections(
   });
 }
 
-/** UsageError unless the rejects of this run can be retried: a plan sent nothing, and of each job only the latest run counts. */
-export async function refuseUnlessLatest(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
+/** UsageError unless this run has rejects to retry. */
+export async function refuseUnlessRejected(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
   rejected: Run,
 ): Promise<void> {
   if (rejected.kind === 'plan') {
@@ -49,16 +48,7 @@ export async function refuseUnlessLatest(
       hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
     });
   }
-  const latest = await laterThanRejects(context, rejected);
-  if (latest !== undefined) {
-    throw new UsageError(
-      `The run ${rejected.id} is not the latest of ${rejected.job}: that is ${latest.id}.`,
-      {
-        hint: `Correct the rejects of the latest run: storeferry runs ${latest.id}`,
-      },
-    );
-  }
-  if (!(await context.artifacts.run(rejected.id).exists(REJECTS_FILE))) {
+  if (!(await artifacts.run(rejected.id).exists(REJECTS_FILE))) {
     throw new UsageError(`The run ${rejected.id} has no rejects file.`, {
       hint: `storeferry runs ${rejected.id} shows what became of it.`,
     });

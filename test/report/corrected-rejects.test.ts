@@ -26,7 +26,6 @@ describe('a corrected rejects file', () => {
       { line: 4, cells: ['C', 'Cä', 'y'] },
     ]);
     expect(edits).toMatchObject({
-      compared: true,
       rows: 3,
       editedRows: 0,
       deletedRows: 0,
@@ -58,6 +57,51 @@ describe('a corrected rejects file', () => {
       ['C', 'Cä', 'y'],
     ]);
     expect(edits.cells).toEqual([{ line: '3', column: 'price', old: 'x', new: '2' }]);
+  });
+
+  it.each(['windows-1252', 'windows-1250', 'macintosh'] as const)(
+    'may be saved with semicolons in %s where it had commas: quotes and letters are read as they are',
+    async (encoding) => {
+      const windows = { ü: 0xfc, ß: 0xdf };
+      const codes = { 'windows-1252': windows, 'windows-1250': windows, macintosh: { ü: 0x9f, ß: 0xa7 } }[
+        encoding
+      ];
+      const source = [
+        'sku,name,text,price',
+        'A,Tür,"ein ""großer"" Tisch, grün",1',
+        'B,Fuß,"12"" breit; schwer\nund grün",x',
+      ];
+      await using rejects = await rejectsOf({ 'a.csv': `${source.join('\n')}\n` }, [rejection(2, 4)]);
+      const saved = [
+        'sku;name;text;price;storeferry_reason;storeferry_line',
+        'A;Tür;"ein ""großer"" Tisch, grün";1;is wrong;2',
+        'B;Fuß;"12"" breit; schwer\nund grün";2;is wrong;3',
+      ].join('\r\n');
+      const bytes = Buffer.from(
+        [...saved].map((letter) => (letter === 'ü' || letter === 'ß' ? codes[letter] : letter.charCodeAt(0))),
+      );
+      const { edits, files, dialect } = await rejects.corrected(bytes);
+      expect(dialect.delimiter).toBe(';');
+      expect(files[0]?.cells).toEqual([
+        ['A', 'Tür', 'ein "großer" Tisch, grün', '1'],
+        ['B', 'Fuß', '12" breit; schwer\nund grün', '2'],
+      ]);
+      expect(edits.cells).toEqual([{ line: '3', column: 'price', old: 'x', new: '2' }]);
+    },
+  );
+
+  it('is read to its end in the encoding that its last rows show', async () => {
+    const rows = Array.from({ length: 4000 }, (_, row) => `${row},"plain ""text"" ${row}, so long",x`);
+    const source = ['sku,name,price', ...rows, 'Z,"Straße, ""grün""",x'].join('\n');
+    await using rejects = await rejectsOf({ 'a.csv': `${source}\n` }, [rejection(2, 4002)]);
+    const saved = ['sku;name;price;storeferry_reason;storeferry_line']
+      .concat(rows.map((_, row) => `${row};"plain ""text"" ${row}, so long";x;is wrong;${row + 2}`))
+      .concat('Z;"Straße, ""grün""";x;is wrong;4002')
+      .join('\r\n');
+    const { edits, dialect } = await rejects.corrected(Buffer.from(saved, 'latin1'));
+    expect([dialect.encoding, dialect.delimiter, edits.editedCells, edits.rows]).toEqual([
+      ...['windows-1252', ';', 0, 4001],
+    ]);
   });
 
   it('lists what was edited, deleted and added', async () => {
@@ -146,9 +190,9 @@ describe('a corrected rejects file', () => {
 
     it('are known by their cells when our columns are gone', async () => {
       await using rejects = await reject();
-      const { files, edits } = await rejects.corrected('a,b,c\n1,,\n1,2,3\n9,,\n');
-      expect(files[0]?.cells).toEqual([['1'], ['1', '2', '3'], ['9', '', '']]);
-      expect(edits).toMatchObject({ compared: false, deletedRows: 0, addedRows: 0 });
+      const { files, edits } = await rejects.corrected('a,b,c\n1,,\n1,2,3\n');
+      expect(files[0]?.cells).toEqual([['1'], ['1', '2', '3']]);
+      expect(edits).toMatchObject({ deletedRows: 1, addedRows: 0 });
     });
   });
 
@@ -163,6 +207,94 @@ describe('a corrected rejects file', () => {
       { header: ['price', 'sku'], rows: [{ line: 3, cells: ['8', 'B'] }] },
     ]);
     expect(new Set(files.map(({ name }) => name)).size).toBe(2);
+  });
+
+  describe('that a spreadsheet has damaged', () => {
+    const SOURCE = [
+      'sku,barcode,size,price,note',
+      '000123,1234567890123,3-4,1.50,a',
+      '000124,4006381333931,1/2,tbc,b',
+      '0777,98,XL,2.00,c',
+    ];
+    const reject = () =>
+      rejectsOf({ 'a.csv': `${SOURCE.join('\n')}\n` }, [
+        rejection(2, 2, "'tbc' is not a number (line 3, column price)"),
+        rejection(3, 3, "'tbc' is not a number (column price)"),
+        rejection(4, 4, 'is refused'),
+      ]);
+    const save = (rows: readonly string[]) =>
+      ['sku;barcode;size;price;note;storeferry_reason;storeferry_line', ...rows].join('\r\n');
+
+    it('has its old values where these are certain, and the edits', async () => {
+      await using rejects = await reject();
+      const { edits, files } = await rejects.corrected(
+        save([
+          '123;1,23457E+12;03. Apr;1,5;a;;2',
+          '124;4,00638E+12;01.02.2026;21,00;b;;3',
+          '777;98;XL;2;c;;4',
+        ]),
+      );
+      expect(files[0]?.cells).toEqual([
+        ['000123', '1234567890123', '3-4', '1.50', 'a'],
+        ['000124', '4006381333931', '1/2', '21,00', 'b'],
+        ['0777', '98', 'XL', '2.00', 'c'],
+      ]);
+      expect(edits).toMatchObject({ editedCells: 1, restoredCells: 9, refusedCells: 0 });
+      const first = { line: '2', column: 'sku', old: '000123', new: '123', damage: 'zeros' };
+      expect(edits.restored[0]).toEqual(first);
+    });
+
+    it('has the same where our columns are gone', async () => {
+      await using rejects = await reject();
+      const saved = [
+        'sku,barcode,size,price,note',
+        '123,1234567890123,3-4,1.50,a',
+        '000124,4006381333931,02. Jan,3,b',
+      ];
+      const { edits, files } = await rejects.corrected(saved.join('\n'));
+      expect(files[0]?.cells).toEqual([
+        ['000123', '1234567890123', '3-4', '1.50', 'a'],
+        ['000124', '4006381333931', '1/2', '3', 'b'],
+      ]);
+      expect(edits).toMatchObject({ editedCells: 1, restoredCells: 2, deletedRows: 1 });
+    });
+
+    it('is refused row by row where what was meant is not known; the old value stands there', async () => {
+      await using rejects = await reject();
+      const { edits, refused, files } = await rejects.corrected(
+        save(['125;1234567890123;3-4;1.50;a;;2', '000124;9,78E+12;1/2;#REF!;b;;3', '0777;98;XL;2.00;c;;4']),
+      );
+      expect(files[0]?.cells[1]).toEqual(['000124', '4006381333931', '1/2', 'tbc', 'b']);
+      expect(edits).toMatchObject({ editedCells: 0, restoredCells: 0, refusedCells: 3 });
+      const old = { old: '4006381333931', new: '9,78E+12' };
+      expect(refused).toEqual([
+        { file: 0, line: 2, cell: { line: '2', column: 'sku', old: '000123', new: '125', damage: 'zeros' } },
+        { file: 0, line: 3, cell: { line: '3', column: 'barcode', ...old, damage: 'shortened' } },
+      ]);
+    });
+  });
+
+  it('is refused by the row where an added one shows damage; its text stands', async () => {
+    await using rejects = await rejectSimple();
+    const { edits, refused, files } = await rejects.corrected(`${rejects.text}4.00638E+12;new;4;;\n`);
+    expect(files[0]?.cells[3]).toEqual(['4.00638E+12', 'new', '4']);
+    expect(edits).toMatchObject({ addedRows: 1, editedCells: 0, refusedCells: 1 });
+    expect(refused).toMatchObject([
+      { line: 5, cell: { line: '5 of the corrected file', column: 'sku', damage: 'shortened' } },
+    ]);
+  });
+
+  it('is refused when it is an export of the same columns', async () => {
+    await using rejects = await rejectSimple();
+    const other = rejects.corrected('sku;name;price\nX;Uhr;9\nY;Zaun;8\n');
+    await expect(other).rejects.toMatchObject({
+      code: 'source',
+      message: /2 of its 2 rows are not like any/,
+    });
+    const mixed = rejects.corrected('sku;name;price\nA;Änne;1\nY;Zaun;8\n');
+    await expect(mixed).rejects.toMatchObject({ code: 'source', hint: /keep the column storeferry_line/ });
+    const ofOtherRun = 'sku;name;price;storeferry_reason;storeferry_line\nX;Uhr;9;too long;2\n';
+    await expect(rejects.corrected(ofOtherRun)).rejects.toMatchObject({ code: 'source' });
   });
 
   it('is refused when it is another file, or broken', async () => {

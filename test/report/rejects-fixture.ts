@@ -70,7 +70,7 @@ export async function rejectsOf(
           return { name, header: table.header, rows: lines, cells: lines.map(({ cells }) => cells) };
         }),
       );
-      return { edits: result.edits, dialect: result.dialect, files };
+      return { edits: result.edits, refused: result.refused, dialect: result.dialect, files };
     },
     [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
   };

@@ -1,6 +1,9 @@
 import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { CELLS_LISTED, editsWords, isUntouched, REFUSED, RESTORED } from '../../report/rejects/cell-words.ts';
 import type { RejectsEdits } from '../../report/rejects/compare-rejects.ts';
+import type { CellEdit, DamagedCell } from '../../report/rejects/compare-row.ts';
+import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
 import { shortened } from '../../report/wording/printable.ts';
 import { counted, grouped } from '../../report/wording/words.ts';
 import type { Frame } from '../pages/frame.ts';
@@ -9,7 +12,6 @@ import { csrfInput, type Notice, page } from '../pages/layout.ts';
 import { at } from './confirm-run.ts';
 import { confirmationForm } from './confirmation.ts';
 
-const CELLS_SHOWN = 20;
 const CELL_LENGTH = 60;
 
 /** What the corrected file of a run changes, as far as it may be shown. */
@@ -71,54 +73,58 @@ export function confirmRetryPage(
   { edits, personal }: Corrections,
   frame: Frame,
 ): string {
-  const nothing = edits.compared && edits.editedCells + edits.addedRows + edits.deletedRows === 0;
   return page({
     ...frame,
     title: `Retry run ${id} with ${counted(edits.rows, 'row')}?`,
     section: 'runs',
-    notice: nothing
+    notice: isUntouched(edits)
       ? {
           tone: 'warning',
           text: 'Nothing was corrected in this file: unless the mapping has changed, the same rows are rejected again.',
         }
       : null,
     body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
-${cellsTable(edits, personal)}
+${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
+${damageSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
+${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
 <ul class="does">
 <li>Sends what is right now to the store ${at({ name: store, baseUrl })}, through the mapping as it is now: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
-<li>Deletes nothing; safety limits do not apply. What is still wrong is rejected again.</li>
+<li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
+<li>Deletes nothing; safety limits do not apply.</li>
 <li>It is a run of its own. The source stays the truth: correct it there too, or the next run changes it back.</li>
 </ul>
 ${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back: `/runs/${id}/retry` }, frame)}`,
   });
 }
 
-function editsWords(edits: RejectsEdits): string {
-  if (!edits.compared) {
-    return `${counted(edits.rows, 'row')}; the column storeferry_line is gone, so what was corrected cannot be shown`;
-  }
-  const { editedCells, editedRows, rows, addedRows, deletedRows, restoredCells } = edits;
-  return [
-    `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
-    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} taken out`] : []),
-    ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
-    ...(restoredCells > 0
-      ? [
-          `${counted(restoredCells, 'cell')} taken from before, since saving had put question marks into ${restoredCells === 1 ? 'it' : 'them'}`,
-        ]
-      : []),
-  ].join(', ');
-}
-
-function cellsTable({ cells, editedCells }: RejectsEdits, personal: boolean): Markup | false {
+function changesTable(
+  caption: string,
+  cells: readonly (CellEdit & Partial<DamagedCell>)[],
+  all: number,
+  personal: boolean,
+): Markup | false {
   if (cells.length === 0) return false;
-  const shown = cells.slice(0, CELLS_SHOWN);
+  const shown = cells.slice(0, CELLS_LISTED);
   return html`<div class="table-scroll"><table>
-<caption>${editedCells > shown.length ? `The first ${shown.length} of ${grouped(editedCells)} corrections` : 'Corrections'}</caption>
+<caption>${all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption}</caption>
 <thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
 <tbody>${shown.map(
-    ({ line, column, old, new: now }) =>
-      html`<tr><td>${line}</td><td>${column}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
+    ({ line, column, old, new: now, damage }) =>
+      html`<tr><td>${line}</td><td>${column}${damage !== undefined && html` <span class="quiet">(${DAMAGE_WORDS[damage]})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
   )}</tbody></table></div>
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
+}
+
+/** What a spreadsheet did to cells, and what comes of it. */
+function damageSection(
+  title: string,
+  what: string,
+  cells: readonly DamagedCell[],
+  all: number,
+  personal: boolean,
+): Markup | false {
+  if (cells.length === 0) return false;
+  return html`<section><h2>${title}: ${counted(all, 'cell')}</h2>
+<p>${what}</p>
+${changesTable('Changed by a spreadsheet', cells, all, personal)}</section>`;
 }

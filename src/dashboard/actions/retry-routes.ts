@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { isUntouched } from '../../report/rejects/cell-words.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
 import { printable, shortened } from '../../report/wording/printable.ts';
-import { readCorrections, refuseUnlessLatest } from '../../run/corrections.ts';
+import { readCorrections, refuseUnlessRejected } from '../../run/corrections.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
 import { lockJob } from '../../run/run-locks.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -38,7 +39,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   const rejectedRun = async (id: string): Promise<Run> => {
     const run = await context.state.runs.get(id);
     if (run === undefined) throw notFound(`There is no run ${id}.`);
-    await refuseUnlessLatest(context, run);
+    await refuseUnlessRejected(context, run);
     return run;
   };
   const editsOf = async (run: Run, upload?: Upload) => {
@@ -47,7 +48,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   };
   const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<string> => {
     const lying = await editsOf(run).catch(() => null);
-    const edited = lying !== null && lying.editedCells + lying.addedRows + lying.deletedRows > 0;
+    const edited = lying !== null && !isUntouched(lying);
     const location = shownFile(
       context.workspaceDir,
       `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`,

@@ -3,7 +3,7 @@ import { reportSections } from '../../report/html/report-page.ts';
 import { withoutPersonalData } from '../../report/wording/personal-data.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
-import { laterRun, laterThanRejects } from '../../run/later-run.ts';
+import { laterRun } from '../../run/later-run.ts';
 import { readStoredReport } from '../../run/report/run-report.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { runActions } from './run-actions.ts';
@@ -22,8 +22,7 @@ export async function readRun(
   const now = context.clock();
   const rejectsFile =
     stored.rejectsFile === null ? null : shownFile(context.workspaceDir, stored.rejectsFile);
-  const later =
-    run.status === 'done-with-rejects' ? await laterThanRejects(context, run) : await laterRun(context, run);
+  const later = await laterRun(context, run);
   const report: ReportFacts = withoutPersonalData({
     ...stored,
     rejectsFile,

@@ -96,13 +96,10 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
         ...approve.map((action) => ({ ...action, weight: 'danger' as const })),
       ];
     case 'done-with-rejects':
-      if (later !== undefined) {
-        return [
-          ...settled('A later run has begun since: only the rejects of the latest run can be retried.'),
-          ...download,
-        ];
-      }
       return [
+        ...settled(
+          'A later run has begun since: what the store has taken from it is left out when the rejects here are retried.',
+        ),
         ...download,
         {
           what: 'Takes the rejects file as you have corrected it, and sends the rows that are right now.',

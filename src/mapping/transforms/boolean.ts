@@ -1,3 +1,4 @@
+import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
 import { Unreadable } from '../values/cell.ts';
 import { readingStep, type Step } from './transform.ts';
 
@@ -5,31 +6,18 @@ import { readingStep, type Step } from './transform.ts';
  * The words that say yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
  * and the plain word of each language whose headers a shipped mapping knows.
  */
-export const YES_WORDS: ReadonlySet<string> = new Set(
-  [
-    'true yes y 1 1.0 on t',
-    'wahr vrai verdadero vero verdadeiro waar prawda истина pravda sant sand tosi igaz doğru adevărat αληθής',
-    'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是',
-  ]
-    .join(' ')
-    .split(' '),
-);
+export const YES_WORDS: ReadonlySet<string> = new Set([
+  ...'true yes y 1 1.0 on t'.split(' '),
+  ...TRUE_WORDS,
+  ...'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是'.split(' '),
+]);
 
 /** The words that say no, likewise. */
-export const NO_WORDS: ReadonlySet<string> = new Set(
-  [
-    'false no n 0 0.0 off f',
-    'falsch faux falso onwaar fałsz ложь nepravda falskt falsk usant epätosi hamis yanlış fals ψευδής',
-    'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否',
-  ]
-    .join(' ')
-    .split(' '),
-);
-
-/** How a word is compared with those for yes and no. */
-export function booleanWord(text: string): string {
-  return text.normalize('NFC').toLowerCase();
-}
+export const NO_WORDS: ReadonlySet<string> = new Set([
+  ...'false no n 0 0.0 off f'.split(' '),
+  ...FALSE_WORDS,
+  ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否'.split(' '),
+]);
 
 /** Reads yes and no; any other word rejects the record, since a guess could publish what is hidden. */
 export function boolean(

@@ -1,8 +1,9 @@
 import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/mapping-condition.ts';
+import { booleanWord } from '../../model/spreadsheet-words.ts';
 import type { Path } from '../problems.ts';
 import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { SourceRow } from '../source-row.ts';
-import { booleanWord, NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
+import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/pattern.ts';
 import { cleanCell } from './read-cell.ts';
 

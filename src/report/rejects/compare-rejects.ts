@@ -1,4 +1,4 @@
-import type { CellEdit } from './compare-row.ts';
+import type { CellEdit, DamagedCell } from './compare-row.ts';
 import {
   type CorrectedForm,
   type CorrectedRejectsOptions,
@@ -6,12 +6,10 @@ import {
   openUntouched,
 } from './join-rejects.ts';
 
-const EDITS_KEPT = 1000;
+const CELLS_KEPT = 1000;
 
-/** What the user changed, to be printed before anything is sent. */
+/** What the user changed, and what a spreadsheet did, to be printed before anything is sent. */
 export interface RejectsEdits {
-  /** False when the file has no `storeferry_line` any more, so that its rows cannot be told apart. */
-  readonly compared: boolean;
   readonly rows: number;
   readonly editedRows: number;
   readonly addedRows: number;
@@ -21,45 +19,77 @@ export interface RejectsEdits {
   readonly byColumn: ReadonlyMap<string, number>;
   /** The first of them. */
   readonly cells: readonly CellEdit[];
-  /** Cells in which the spreadsheet replaced letters by question marks when saving; their old text is used. */
+  /** Cells that a spreadsheet has damaged; their old text is used. */
   readonly restoredCells: number;
+  /** The first of them. */
+  readonly restored: readonly DamagedCell[];
+  /** Cells that a spreadsheet has damaged so that what they were meant to be is not known: their records are not sent. */
+  readonly refusedCells: number;
+  /** The first of them. */
+  readonly refused: readonly DamagedCell[];
   readonly removedColumns: readonly string[];
   readonly addedColumns: readonly string[];
+}
+
+/** Where a row of the corrected file stands among the files of `CorrectedRejects`. */
+export interface CorrectedPlace {
+  readonly file: number;
+  readonly line: number;
+}
+
+/** What comes of reading the corrected file through. */
+export interface ComparedRejects {
+  readonly edits: RejectsEdits;
+  /** The rows with a refused cell, each with the first of them. */
+  readonly refused: readonly (CorrectedPlace & { readonly cell: DamagedCell })[];
+  /** The rows that were rejected without a key. */
+  readonly keyless: readonly CorrectedPlace[];
+  /** How many rows have something in common with what was rejected. */
+  readonly alike: number;
 }
 
 /** Reads the corrected file through and sums up what was changed. CsvError, EncodingError. */
 export async function compareRejects(
   options: CorrectedRejectsOptions,
   form: CorrectedForm,
-): Promise<RejectsEdits> {
+): Promise<ComparedRejects> {
   const { layout } = form;
   const untouched = await openUntouched(options, layout);
   const byColumn = new Map<string, number>();
-  const cells: CellEdit[] = [];
-  const sums = { rows: 0, editedRows: 0, addedRows: 0, editedCells: 0, restoredCells: 0 };
+  const [cells, restored, refused]: [CellEdit[], DamagedCell[], DamagedCell[]] = [[], [], []];
+  const sums = { rows: 0, editedRows: 0, addedRows: 0, editedCells: 0, restoredCells: 0, refusedCells: 0 };
+  const refusedRows: (CorrectedPlace & { readonly cell: DamagedCell })[] = [];
+  const keyless: CorrectedPlace[] = [];
+  let alike = 0;
   for await (const rows of joinRejects(options, form, untouched)) {
-    for (const { edits, restored, kind } of rows) {
+    for (const row of rows) {
       sums.rows += 1;
-      if (kind === 'added') sums.addedRows += 1;
-      if (edits.length > 0) sums.editedRows += 1;
-      sums.editedCells += edits.length;
-      sums.restoredCells += restored;
-      for (const edit of edits) {
-        byColumn.set(edit.column, (byColumn.get(edit.column) ?? 0) + 1);
-        if (cells.length < EDITS_KEPT) cells.push(edit);
-      }
+      if (row.kind === 'added') sums.addedRows += 1;
+      if (row.kind === 'alike') alike += 1;
+      if (row.edits.length > 0) sums.editedRows += 1;
+      sums.editedCells += row.edits.length;
+      sums.restoredCells += row.restored.length;
+      sums.refusedCells += row.refused.length;
+      keepFirst(cells, row.edits);
+      keepFirst(restored, row.restored);
+      keepFirst(refused, row.refused);
+      for (const { column } of row.edits) byColumn.set(column, (byColumn.get(column) ?? 0) + 1);
+      const place = { file: row.header, line: row.line };
+      const [cell] = row.refused;
+      if (cell !== undefined) refusedRows.push({ ...place, cell });
+      if (row.keyless) keyless.push(place);
     }
   }
-  const left = await untouched.left();
-  const compared = layout.hasLines;
-  return {
-    compared,
+  const edits = {
     ...sums,
-    addedRows: compared ? sums.addedRows : 0,
-    deletedRows: compared ? left : 0,
-    byColumn,
-    cells,
+    deletedRows: await untouched.left(),
+    ...{ byColumn, cells, restored, refused },
     removedColumns: layout.removedColumns,
     addedColumns: layout.addedColumns,
   };
+  return { edits, refused: refusedRows, keyless, alike };
+}
+
+function keepFirst<T>(kept: T[], more: readonly T[]): void {
+  kept.push(...more.slice(0, Math.max(0, CELLS_KEPT - kept.length)));
 }

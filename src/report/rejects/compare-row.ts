@@ -1,4 +1,5 @@
 import type { CorrectedLayout } from './corrected-layout.ts';
+import { judgeCell, type SpreadsheetDamage } from './spreadsheet-damage.ts';
 import type { UntouchedRow } from './untouched-rows.ts';
 
 /** A cell that the user has changed. */
@@ -10,54 +11,67 @@ export interface CellEdit {
   readonly new: string;
 }
 
-/**
- * Compares a row with what it was. Line breaks written another way are no edit, nor are question marks where the old
- * text has letters that the spreadsheet could not save: then the old text stands.
- */
+/** A cell that a spreadsheet has changed. */
+export interface DamagedCell extends CellEdit {
+  readonly damage: SpreadsheetDamage;
+}
+
+/** A row with what has become of its cells. */
+export interface ComparedRow {
+  /** As they are to be mapped: the old text stands for all that was not edited. */
+  readonly cells: readonly string[];
+  readonly edits: readonly CellEdit[];
+  /** Their old text stands, and is right. */
+  readonly restored: readonly DamagedCell[];
+  /** Their old text stands, and what was meant is not known: the record must not be sent. */
+  readonly refused: readonly DamagedCell[];
+}
+
+/** Compares a row with what it was, and undoes what a spreadsheet did to it. */
 export function compareRow(
   original: UntouchedRow,
   cells: readonly string[],
   layout: CorrectedLayout,
-): { readonly cells: readonly string[]; readonly edits: readonly CellEdit[]; readonly restored: number } {
+): ComparedRow {
   const result = [...cells];
   const edits: CellEdit[] = [];
-  let restored = 0;
+  const restored: DamagedCell[] = [];
+  const refused: DamagedCell[] = [];
   for (const index of layout.comparable) {
     const old = original.cells[index] ?? '';
     const now = cells[index] ?? '';
     if (old === now) continue;
-    if (breakingAlike(old) === breakingAlike(now)) {
-      result[index] = old;
-    } else if (isLossOf(old, now)) {
-      result[index] = old;
-      restored += 1;
-    } else {
-      edits.push({ line: original.line, column: layout.columnName(index), old, new: now });
-    }
-  }
-  return { cells: result, edits, restored };
-}
-
-function breakingAlike(text: string): string {
-  return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
-}
-
-/** Whether `now` is what is left of `old` when it was saved in a charset without some of its letters. */
-function isLossOf(old: string, now: string): boolean {
-  if (!now.includes('?')) return false;
-  const before = [...breakingAlike(old)];
-  const after = [...breakingAlike(now)];
-  let lost = 0;
-  let at = 0;
-  for (const character of before) {
-    if (after[at] === character) {
-      at += 1;
+    const column = layout.columnName(index);
+    const verdict = judgeCell(old, now, isBlamed(original.reason, column));
+    const cell = { line: original.line, column, old, new: now };
+    if (verdict.kind === 'edited') {
+      edits.push(cell);
       continue;
     }
-    if (character < '\u0080' || after[at] !== '?') return false;
-    // A character beyond the basic plane is two units, and as many question marks for some programs.
-    lost += 1;
-    at += character.length > 1 && after[at + 1] === '?' ? 2 : 1;
+    result[index] = old;
+    if (verdict.kind === 'restored') restored.push({ ...cell, damage: verdict.damage });
+    if (verdict.kind === 'refused') refused.push({ ...cell, damage: verdict.damage });
   }
-  return lost > 0 && at === after.length;
+  return { cells: result, edits, restored, refused };
+}
+
+/** What shows by itself in a row that the copy has not, as `1.23E+12` does. */
+export function damageInAdded(
+  line: number,
+  cells: readonly string[],
+  layout: CorrectedLayout,
+): readonly DamagedCell[] {
+  const added = { line: `${line} of the corrected file`, cells: [], reason: '' };
+  return compareRow(added, cells, layout).refused;
+}
+
+/** Whether one of the reasons of a row names the column, and no other line. */
+function isBlamed(reasons: string, column: string): boolean {
+  if (!reasons.includes(column)) return false;
+  return reasons.split(' / ').some((reason) => {
+    if (/\(line \d+[,)]/.test(reason)) return false;
+    const at = reason.indexOf(column);
+    const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+    return at >= 0 && !/[\p{L}\d]/u.test(around);
+  });
 }

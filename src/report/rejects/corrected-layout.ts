@@ -25,6 +25,8 @@ export interface CorrectedLayout {
   arrange(cells: readonly string[]): string[];
   /** The `storeferry_line` of a row of the corrected file. */
   lineOf(cells: readonly string[]): string;
+  /** The `storeferry_reason` of a row of the corrected file. */
+  reasonOf(cells: readonly string[]): string;
   /** Which of `headers` rows stand under that stood under this one. */
   headerOf(header: number | undefined): number;
   /** An arranged row as it stands under one of `headers`, of the length that it once had if one is given. */
@@ -63,6 +65,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   ];
   const addedStart = columns + index.extras;
   const linePlace = ours.get(LINE_COLUMN) ?? -1;
+  const reasonPlace = ours.get(REASON_COLUMN) ?? -1;
   const extraPlaces = Array.from({ length: index.extras }, (_, number) => columns + number);
   const keptOf = union.positions.map((positions) => positions.filter((place) => present[place] === true));
 
@@ -82,6 +85,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
       return arranged.concat(withoutBlankSurplus(cells, corrected.length).slice(corrected.length));
     },
     lineOf: (cells) => (cells[linePlace] ?? '').trim(),
+    reasonOf: (cells) => cells[reasonPlace] ?? '',
     headerOf: (header) => (hasLines ? (header ?? 0) : 0),
     cut: (arranged, header, length) => {
       const positions = union.positions[header] ?? [];

@@ -1,7 +1,7 @@
 import { DELIMITER_CHARACTERS } from '../../model/delimiters.ts';
 import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
 import type { Dialect } from '../../model/table.ts';
-import { compareRejects, type RejectsEdits } from './compare-rejects.ts';
+import { type ComparedRejects, compareRejects } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
 import { type CorrectedForm, type CorrectedRejectsOptions, withoutMarks } from './join-rejects.ts';
 import { columnKeys, LINE_COLUMN } from './rejects-columns.ts';
@@ -9,31 +9,33 @@ import { columnKeys, LINE_COLUMN } from './rejects-columns.ts';
 /** A way to read the corrected file, and what comes of it. */
 export interface CorrectedReading extends CorrectedForm {
   readonly dialect: Dialect;
-  readonly edits: RejectsEdits;
+  readonly compared: ComparedRejects;
 }
 
 /** The file as it says it is; when it is not in Unicode, the encoding under which it differs least from its copy. */
 export async function findReading(options: CorrectedRejectsOptions): Promise<CorrectedReading> {
-  try {
-    return await tryReading(options, options.encoding);
-  } catch (error) {
+  const reading = await tryReading(options, options.encoding).catch(async (error: unknown) => {
     if (!(error instanceof EncodingError) || options.encoding !== undefined) throw error;
-    let best: CorrectedReading | undefined;
-    for (const encoding of options.csv.encodings) {
-      const reading = await tryReading(options, encoding).catch((reason: unknown) => {
-        if (reason instanceof EncodingError) return undefined;
-        throw reason;
-      });
-      if (
-        reading !== undefined &&
-        (best === undefined || reading.edits.editedCells < best.edits.editedCells)
-      ) {
-        best = reading;
-      }
-    }
-    if (best === undefined || !best.edits.compared) throw error;
-    return best;
+    return (await closestReading(options)) ?? Promise.reject(error);
+  });
+  refuseOtherFile(options, reading);
+  return reading;
+}
+
+/** Of the encodings in which the file can be read at all. In the wrong one, quotes and delimiters may be parts of letters. */
+async function closestReading(options: CorrectedRejectsOptions): Promise<CorrectedReading | undefined> {
+  let best: { readonly reading: CorrectedReading; readonly differing: number } | undefined;
+  for (const encoding of options.csv.encodings) {
+    const reading = await tryReading(options, encoding).catch((reason: unknown) => {
+      if (reason instanceof CsvError || reason instanceof SourceError) return undefined;
+      throw reason;
+    });
+    if (reading === undefined) continue;
+    const { editedCells, restoredCells, refusedCells, addedRows } = reading.compared.edits;
+    const differing = editedCells + restoredCells + refusedCells + addedRows;
+    if (best === undefined || differing < best.differing) best = { reading, differing };
   }
+  return best?.reading;
 }
 
 async function tryReading(
@@ -42,8 +44,8 @@ async function tryReading(
 ): Promise<CorrectedReading> {
   const { delimiter, header, dialect } = await openBest(options, encoding);
   const layout = layOut(header, options.index);
-  const edits = await compareRejects(options, { encoding, delimiter, layout });
-  return { encoding, delimiter, dialect, layout, edits };
+  const compared = await compareRejects(options, { encoding, delimiter, layout });
+  return { encoding, delimiter, dialect, layout, compared };
 }
 
 /** Tries the delimiters, since the header to expect is known: the one that finds most of its columns. */
@@ -51,7 +53,7 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
   const { csv, index, name } = options;
   const expected = new Set([...index.headers.flatMap((header) => columnKeys(header)), `1:${LINE_COLUMN}`]);
   let best: { delimiter: string; header: readonly string[]; dialect: Dialect; known: number } | undefined;
-  let firstError: unknown;
+  let failure: CsvError | undefined;
   for (const delimiter of new Set([index.delimiter, ...DELIMITER_CHARACTERS])) {
     try {
       using table = await csv.open(await options.corrected(), { name, encoding, delimiter });
@@ -61,16 +63,32 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
       if (known > (best?.known ?? 0)) best = { delimiter, header, dialect, known };
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
-      firstError ??= error;
+      // Broken quotes may come of the wrong delimiter, and a wrong encoding of none.
+      if (failure === undefined || error instanceof EncodingError) failure = error;
     }
   }
   const lines = best?.header.includes(LINE_COLUMN) === true;
   if (best !== undefined && (lines || best.known * 2 >= expected.size - 1)) return best;
-  throw (
-    firstError ??
-    new SourceError(`${name} is no rejects file of this run: it has none of its columns.`, {
-      place: { file: name, line: 1 },
-      hint: 'Correct the rejects file of the run itself, and keep its header.',
-    })
-  );
+  throw failure ?? otherFile(options, 'it has none of its columns', 'keep its header');
+}
+
+/** A file of the same columns may be anything: its rows show what it is. SourceError. */
+function refuseOtherFile(
+  options: CorrectedRejectsOptions,
+  { layout, compared: { edits, alike } }: CorrectedReading,
+): void {
+  if (edits.rows === 0) return;
+  if (!layout.hasLines && edits.addedRows > 0) {
+    const what = `the column ${LINE_COLUMN} is gone, and ${edits.addedRows} of its ${edits.rows} rows are not like any that was rejected`;
+    throw otherFile(options, what, `keep the column ${LINE_COLUMN}`);
+  }
+  if (alike === 0)
+    throw otherFile(options, 'none of its rows is like one that was rejected', 'keep its rows');
+}
+
+function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
+  return new SourceError(`This is no rejects file of this run: ${what}.`, {
+    place: { file: name, line: 1 },
+    hint: `Correct the rejects file of the run itself, and ${keep}.`,
+  });
 }

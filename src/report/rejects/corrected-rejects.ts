@@ -1,13 +1,15 @@
 import type { Dialect } from '../../model/table.ts';
-import type { RejectsEdits } from './compare-rejects.ts';
+import type { ComparedRejects } from './compare-rejects.ts';
 import { type CorrectedReading, findReading } from './corrected-reading.ts';
 import { type CorrectedRejectsOptions, joinRejects, openUntouched } from './join-rejects.ts';
 import { withoutBlankSurplus } from './rejects-columns.ts';
+import type { RejectedKey } from './rejects-index.ts';
 
 /** A corrected rejects file, read as what it is: another source. */
-export interface CorrectedRejects {
+export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refused' | 'keyless'> {
   readonly dialect: Dialect;
-  readonly edits: RejectsEdits;
+  /** What was rejected; undefined where an earlier version wrote the rejects. */
+  readonly keys: readonly RejectedKey[] | undefined;
   /**
    * The rows under the headers they once had, without our columns: CSV text to take the snapshot of the retry from.
    * Every row starts on the line that it has in the corrected file; rows that were short or long and have not been
@@ -25,10 +27,12 @@ export interface CorrectedRejects {
 export async function readCorrectedRejects(options: CorrectedRejectsOptions): Promise<CorrectedRejects> {
   const found = await findReading(options);
   const { layout, dialect } = found;
+  const { edits, refused, keyless } = found.compared;
   const delimiter = options.index.delimiter;
   return {
     dialect,
-    edits: found.edits,
+    ...{ edits, refused, keyless },
+    keys: options.index.keys,
     files: layout.headers.map((header, index) => ({
       name: layout.headers.length === 1 ? options.name : `${options.name} (${index + 1})`,
       content: () => restored(options, found, header, index, delimiter),

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/table.ts';
-import { type CellEdit, compareRow } from './compare-row.ts';
+import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';
 import type { RejectsIndex } from './rejects-index.ts';
-import { type UntouchedRows, untouchedByContent, untouchedByLine } from './untouched-rows.ts';
+import { type UntouchedRows, untouchedByLikeness, untouchedByLine } from './untouched-rows.ts';
 
 /** CSV reading and writing, which stages do not import from one another. */
 export interface CsvTools {
@@ -37,13 +37,14 @@ export interface CorrectedForm {
 }
 
 /** A row of the corrected file, its cells as they are to be mapped, and the row it once was. */
-export interface JoinedRow {
+export interface JoinedRow extends ComparedRow {
+  /** Where it starts in the corrected file. */
   readonly line: number;
   readonly header: number;
-  readonly cells: readonly string[];
-  readonly edits: readonly CellEdit[];
-  readonly restored: number;
-  readonly kind: 'known' | 'added';
+  /** `alike`: it has its reason or a cell in common with the row of its line. */
+  readonly kind: 'alike' | 'other' | 'added';
+  /** Whether it was rejected without a key. */
+  readonly keyless: boolean;
 }
 
 /** Reads the corrected file along with its untouched copy, in batches. */
@@ -55,6 +56,7 @@ export async function* joinRejects(
   const { csv, index, name } = options;
   // Under the columns of all headers, a row's own length says nothing.
   const lengthsCount = layout.hasLines || index.headers.length === 1;
+  const keyless = new Set(index.keyless);
   const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }), index);
   for await (const batch of table.batches()) {
     const joined: JoinedRow[] = [];
@@ -65,21 +67,25 @@ export async function* joinRejects(
       let original = untouched.take(line, cells);
       if (original instanceof Promise) original = await original;
       if (original === undefined) {
-        const added = layout.cut(cells, 0, undefined);
-        joined.push({ line: row.line, header: 0, cells: added, edits: [], restored: 0, kind: 'added' });
+        joined.push({
+          ...{ line: row.line, header: 0, kind: 'added', keyless: false, edits: [], restored: [] },
+          cells: layout.cut(cells, 0, undefined),
+          refused: damageInAdded(row.line, cells, layout),
+        });
         continue;
       }
-      const compared = compareRow(original, cells, layout);
+      const { edits, restored, refused, ...compared } = compareRow(original, cells, layout);
       const known = index.rows[original.line];
       const header = layout.headerOf(known?.header);
-      const length = lengthsCount && compared.edits.length === 0 ? known?.cells : undefined;
+      const length = lengthsCount && edits.length === 0 ? known?.cells : undefined;
+      const isAlike =
+        (original.reason !== '' && layout.reasonOf(row.cells) === original.reason) ||
+        layout.comparable.some((place) => cells[place] !== '' && cells[place] === original.cells[place]);
       joined.push({
-        line: row.line,
-        header,
+        ...{ line: row.line, header, edits, restored, refused },
         cells: layout.cut(compared.cells, header, length),
-        edits: compared.edits,
-        restored: compared.restored,
-        kind: 'known',
+        kind: isAlike ? 'alike' : 'other',
+        keyless: keyless.has(original.line),
       });
     }
     yield joined;
@@ -109,5 +115,5 @@ export async function openUntouched(
     delimiter: index.delimiter,
   });
   const table = withoutMarks(opened, index);
-  return layout.hasLines ? untouchedByLine(table) : await untouchedByContent(table, index, layout.comparable);
+  return layout.hasLines ? untouchedByLine(table) : await untouchedByLikeness(table, layout.comparable);
 }

@@ -12,6 +12,7 @@ import {
 } from './rejects-columns.ts';
 import {
   REJECTS_FILE,
+  type RejectedKey,
   type RejectsIndex,
   UNMATCHED_FILE,
   UNTOUCHED_FILE,
@@ -37,6 +38,8 @@ export interface WriteRejectsOptions {
   readonly sources: readonly RejectsSource[];
   readonly rejections: AsyncIterable<readonly Rejection[]>;
   readonly formatRow: FormatRow;
+  /** What the index is to say of the keys of these rejections. */
+  readonly describeKeys?: ((keys: Iterable<string>) => Promise<RejectedKey[]>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -59,6 +62,8 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
       inert: true,
       headers: gathered.headers.map((header) => [...header]),
       rows: gathered.index,
+      ...(options.describeKeys && { keys: await options.describeKeys(gathered.keys) }),
+      keyless: gathered.keyless,
     });
   });
 }
@@ -80,9 +85,19 @@ async function withRejectedRows(
 ): Promise<{ readonly rows: number }> {
   const { folder } = options;
   const rejected = new RejectedSpans();
-  for await (const batch of options.rejections) for (const rejection of batch) rejected.add(rejection);
+  const keyless = new RejectedSpans();
+  const keys = new Set<string>();
+  for await (const batch of options.rejections) {
+    for (const rejection of batch) {
+      rejected.add(rejection);
+      if (rejection.key === null) keyless.add(rejection);
+      else if (rejection.key !== undefined) keys.add(rejection.key);
+    }
+  }
 
   const gathered: Gathered = {
+    keys,
+    keyless: [],
     rows: 0,
     extras: 0,
     delimiter: undefined,
@@ -91,7 +106,7 @@ async function withRejectedRows(
     index: {},
   };
   try {
-    await folder.write(ROWS_FILE, gather(rejected, options, gathered));
+    await folder.write(ROWS_FILE, gather({ rejected, keyless }, options, gathered));
     if (gathered.rows > 0) await write(gathered);
     return { rows: gathered.rows };
   } finally {
@@ -101,6 +116,9 @@ async function withRejectedRows(
 
 /** What is known only when all rejected rows have been seen. */
 interface Gathered {
+  readonly keys: ReadonlySet<string>;
+  /** The `storeferry_line` of rows without one. */
+  readonly keyless: string[];
   rows: number;
   extras: number;
   /** The first file's. */
@@ -115,13 +133,14 @@ type GatheredRow = z.infer<typeof gatheredRow>;
 
 /** The rejected rows as lines of JSON: header, `storeferry_line`, reason, cells. How wide the file must be is not known yet. */
 async function* gather(
-  rejected: RejectedSpans,
+  { rejected, keyless }: Readonly<Record<'rejected' | 'keyless', RejectedSpans>>,
   { sources, signal }: WriteRejectsOptions,
   gathered: Gathered,
 ): AsyncGenerator<string> {
   for (const [file, source] of sources.entries()) {
     const lines = rejected.sweep(file);
     if (lines === undefined) continue;
+    const withoutKey = keyless.sweep(file);
     const table = await source.open();
     const columns = table.header.length;
     gathered.delimiter ??= table.dialect.delimiter;
@@ -137,6 +156,7 @@ async function* gather(
         const cells = withoutBlankSurplus(row.cells, columns);
         const line = sources.length > 1 ? `${source.name}:${row.line}` : String(row.line);
         gathered.rows += 1;
+        if (withoutKey?.at(row.line) !== undefined) gathered.keyless.push(line);
         gathered.extras = Math.max(gathered.extras, cells.length - columns);
         const ragged = cells.length !== columns;
         if (ragged || header > 0) {

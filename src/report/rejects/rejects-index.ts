@@ -19,12 +19,19 @@ const indexSchema = z.strictObject({
   headers: z.array(z.array(z.string())).min(1),
   /** Whether cells that a spreadsheet would run as formulas are marked (`inertCell`); absent in files of earlier versions. */
   inert: z.literal(true).exactOptional(),
+  /** Every key that was rejected, with the fingerprint of what the store had acknowledged for it by then; absent in files of earlier versions. */
+  keys: z.array(z.tuple([z.string(), z.string().nullable()])).exactOptional(),
+  /** The `storeferry_line` of each row that was rejected without a key. */
+  keyless: z.array(z.string()).exactOptional(),
   /** By `storeferry_line`: rows that were shorter or longer than their header, and rows under another than the first. */
   rows: z.record(z.string(), z.strictObject({ cells: z.int().optional(), header: z.int().optional() })),
 });
 
-/** What cannot be told from a rejects file itself: how long rows were, and which header they stood under. */
+/** What a rejects file itself does not say: how long rows were, which header they stood under, and which keys they had. */
 export type RejectsIndex = z.infer<typeof indexSchema>;
+
+/** A rejected key, and the fingerprint of what the store had acknowledged for it when it was rejected. */
+export type RejectedKey = NonNullable<RejectsIndex['keys']>[number];
 
 /** Writes the index beside the rejects file. */
 export async function writeRejectsIndex(folder: RunFolder, index: RejectsIndex): Promise<void> {

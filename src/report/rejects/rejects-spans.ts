@@ -5,6 +5,8 @@ import type { RowSpan } from '../../model/row.ts';
 export interface Rejection {
   readonly spans: readonly RowSpan[];
   readonly reason: Reason;
+  /** Null when it cannot be read; left out when it says nothing about what may be retried. */
+  readonly key?: string | null;
 }
 
 const MOST_REASONS = 5;

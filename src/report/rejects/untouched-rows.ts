@@ -1,11 +1,11 @@
 import type { Row } from '../../model/row.ts';
 import type { Table } from '../../model/table.ts';
-import type { RejectsIndex } from './rejects-index.ts';
 
-/** A row of the untouched copy: its `storeferry_line`, and its cells as that file has them. */
+/** A row of the untouched copy: its `storeferry_line`, its cells as that file has them, and why it was rejected. */
 export interface UntouchedRow {
   readonly line: string;
   readonly cells: readonly string[];
+  readonly reason: string;
 }
 
 /** The rows of the untouched copy, each to be taken once by the row that it has become. */
@@ -22,7 +22,7 @@ export interface UntouchedRows {
  */
 export function untouchedByLine(table: Table): UntouchedRows {
   const batches = table.batches()[Symbol.asyncIterator]();
-  const linePlace = table.header.length - 1;
+  const columns = table.header.length;
   const skipped = new Map<string, UntouchedRow>();
   let batch: readonly Row[] = [];
   let next = 0;
@@ -30,9 +30,8 @@ export function untouchedByLine(table: Table): UntouchedRows {
 
   const search = (wanted: string): UntouchedRow | undefined => {
     while (next < batch.length) {
-      const { cells } = batch[next] ?? { cells: [] };
+      const row = untouchedRow(batch[next]?.cells ?? [], columns);
       next += 1;
-      const row = { line: cells[linePlace] ?? '', cells };
       if (row.line === wanted) return row;
       skipped.set(row.line, row);
     }
@@ -71,23 +70,74 @@ export function untouchedByLine(table: Table): UntouchedRows {
   };
 }
 
+/** The last two columns of the copy are ours. */
+function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
+  return { line: cells[columns - 1] ?? '', reason: cells[columns - 2] ?? '', cells };
+}
+
+/** Of the rows that have a cell in common with a row, so many are looked at. */
+const MOST_CANDIDATES = 1000;
+const LEAST_LIKENESS = 0.5;
+/** What a cell loses of its weight that all rows have. */
+const COMMONPLACE = 0.8;
+
 /**
- * For a file without lines: only rows that were short or long, found by their cells, so that they are so again when
- * nobody has edited them. `places` are those to compare by.
+ * Rows by their likeness, for a file whose lines are gone: the one that has most cells in common, if these are at least half by
+ * weight; of several alike the first. `places` are those to compare by.
  */
-export async function untouchedByContent(
-  table: Table,
-  index: RejectsIndex,
-  places: readonly number[],
-): Promise<UntouchedRows> {
-  const keyOf = (cells: readonly string[]) => JSON.stringify(places.map((place) => cells[place] ?? ''));
-  const ragged = new Map<string, UntouchedRow>();
-  const linePlace = table.header.length - 1;
+export async function untouchedByLikeness(table: Table, places: readonly number[]): Promise<UntouchedRows> {
+  const left = new Set<UntouchedRow>();
+  const holders = new Map<string, UntouchedRow[]>();
+  const keyOf = (place: number, cell: string) => `${place}:${cell}`;
+  const filled = (cells: readonly string[]) => places.filter((place) => (cells[place] ?? '') !== '');
   for await (const batch of table.batches()) {
     for (const { cells } of batch) {
-      const line = cells[linePlace] ?? '';
-      if (index.rows[line]?.cells !== undefined) ragged.set(keyOf(cells), { line, cells });
+      const row = untouchedRow(cells, table.header.length);
+      left.add(row);
+      for (const place of filled(cells)) {
+        const key = keyOf(place, cells[place] ?? '');
+        const known = holders.get(key);
+        if (known === undefined) holders.set(key, [row]);
+        else known.push(row);
+      }
     }
   }
-  return { take: (_line, cells) => ragged.get(keyOf(cells)), left: async () => 0 };
+  const others = left.size - 1;
+  // What all rows have says little, as `true` and `active` do: an export of another shop has it, too.
+  const weightOf = (place: number, cell: string) => {
+    const holding = holders.get(keyOf(place, cell))?.length ?? 1;
+    return others === 0 ? 1 : 1 - COMMONPLACE * ((holding - 1) / others);
+  };
+  const likeness = (row: UntouchedRow, cells: readonly string[]) => {
+    let [alike, all] = [0, 0];
+    for (const place of places) {
+      const old = row.cells[place] ?? '';
+      const now = cells[place] ?? '';
+      if (old === '' && now === '') continue;
+      const weight = weightOf(place, old === '' ? now : old);
+      all += weight;
+      if (old === now) alike += weight;
+    }
+    return all === 0 ? 0 : alike / all;
+  };
+  return {
+    take(_line, cells) {
+      const rarest = filled(cells)
+        .map((place) => holders.get(keyOf(place, cells[place] ?? '')) ?? [])
+        .filter((rows) => rows.length > 0)
+        .sort((one, other) => one.length - other.length);
+      const candidates = new Set<UntouchedRow>();
+      for (const rows of rarest) {
+        for (const row of rows.slice(0, MOST_CANDIDATES - candidates.size)) candidates.add(row);
+      }
+      let best: { readonly row: UntouchedRow; readonly likeness: number } | undefined;
+      for (const row of candidates) {
+        const found = left.has(row) ? likeness(row, cells) : 0;
+        if (found >= LEAST_LIKENESS && found > (best?.likeness ?? 0)) best = { row, likeness: found };
+      }
+      if (best !== undefined) left.delete(best.row);
+      return best?.row;
+    },
+    left: async () => left.size,
+  };
 }

@@ -10,6 +10,13 @@ import { whyNotContinue } from './why-not-continue.ts';
  * keeps what they did; plans waiting for approval lapse, since they describe a store that is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
+  const run = await continueSame(context, begun);
+  await supersedeOthers(context, run);
+  return run;
+}
+
+/** The same, and leaves all other runs and plans as they are: for a run that may turn out to have nothing to send. */
+export async function continueSame(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({
     job: begun.job,
     kinds: SENDING_KINDS,
@@ -17,16 +24,15 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   });
   // The oldest: a younger one of the same digest died before it could hand over to it.
   const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
-  const why = oldest && (await whyNotContinue(context, oldest, context.clock()));
-  if (oldest !== undefined && why !== undefined) {
+  if (oldest === undefined) return begun;
+  const why = await whyNotContinue(context, oldest, context.clock());
+  if (why !== undefined) {
     await context.state.runs.update(oldest.id, { error: `${why.message} Run ${begun.id} took its place.` });
+    return begun;
   }
-  const same = why === undefined ? oldest : undefined;
-  await supersedeOthers(context, begun, same);
-  if (same === undefined) return begun;
-  await continueInstead(context, begun, same);
+  await continueInstead(context, begun, oldest);
   // Its plan, if it has one, is right at this moment too; else it is planned as of now.
-  return await context.state.runs.update(same.id, { stagedAt: begun.stagedAt });
+  return await context.state.runs.update(oldest.id, { stagedAt: begun.stagedAt });
 }
 
 function mayContinue({ kind, status }: Run): boolean {
@@ -34,10 +40,10 @@ function mayContinue({ kind, status }: Run): boolean {
 }
 
 /** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
-export async function supersedeOthers(context: RunContext, by: Run, but?: Run): Promise<void> {
+export async function supersedeOthers(context: RunContext, by: Run): Promise<void> {
   const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify'] });
   for (const run of runs) {
-    if (run.id === by.id || run.id === but?.id) continue;
+    if (run.id === by.id) continue;
     if (mayContinue(run)) await supersedeEmptied(context, run);
     else await discardPlan(context, run);
   }

@@ -6,6 +6,7 @@ import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
+import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import { targetOf } from '../run-locks.ts';
 import type { ImportRequest } from './import-request.ts';
 import { memoContext } from './memo-context.ts';
@@ -34,12 +35,16 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     memoContext: memoContext(context.version, request, lists?.lists ?? null),
   });
   const { job } = request;
+  const ledger = context.state.ledger(targetOf(run, job.import));
+  const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
+  const openGuarded = () =>
+    guard === undefined ? reading.open() : guardRetry(reading.open(), guard, ledger);
   return await planImport({
     run: run.id,
     job,
-    openMapped: () => withRedactedReasons(reading.open(), context.redact),
+    openMapped: () => withRedactedReasons(openGuarded(), context.redact),
     describeSource: () => redactedSource(reading.describe(), context.redact),
-    ledger: context.state.ledger(targetOf(run, job.import)),
+    ledger,
     folder,
     resend: run.resend,
     retry: run.kind === 'retry',

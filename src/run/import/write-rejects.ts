@@ -4,10 +4,13 @@ import type { Run } from '../../model/run.ts';
 import { isUnmatched } from '../../model/unmatched-codes.ts';
 import { readRejections } from '../../plan/files/read-rejections.ts';
 import { writeRejects, writeUnmatched } from '../../report/rejects/rejects-file.ts';
-import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
+import { REJECTS_FILE, type RejectedKey, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
+import type { Rejection } from '../../report/rejects/rejects-spans.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { RunContext } from '../context.ts';
+import { KEY_NOT_REJECTED, loadRetryGuard } from '../retry-guard.ts';
+import { targetOf } from '../run-locks.ts';
 import type { ImportRequest } from './import-request.ts';
 import { openSnapshotFile } from './read-snapshot.ts';
 
@@ -21,7 +24,13 @@ export async function writeRunRejects(context: RunContext, request: ImportReques
     name: file.name,
     open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
   }));
-  await writeRejects({ folder, sources, rejections: refused(context, run), formatRow });
+  await writeRejects({
+    folder,
+    sources,
+    rejections: refused(context, run),
+    formatRow,
+    describeKeys: (keys) => acknowledgedBefore(context, request, run, keys),
+  });
   if (request.mapping.crosswalk === undefined) return;
   await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
 }
@@ -43,7 +52,31 @@ async function* unmatched(folder: RunFolder) {
   }
 }
 
-async function* refused(context: RunContext, run: Run) {
-  yield* readRejections(context.artifacts.run(run.id));
+async function* refused(context: RunContext, run: Run): AsyncGenerator<readonly Rejection[]> {
+  for await (const batch of readRejections(context.artifacts.run(run.id))) {
+    yield batch.map(({ key, spans, reason }) =>
+      reason.code === KEY_NOT_REJECTED && key !== null ? { spans, reason } : { key, spans, reason },
+    );
+  }
   yield* context.state.runs.refusals(run.id);
+}
+
+const KEYS_A_QUESTION = 500;
+
+/** Each key with what the store had acknowledged for it; of a retry also those of the run that it retries, from then. */
+async function acknowledgedBefore(
+  { state, artifacts }: RunContext,
+  { job }: ImportRequest,
+  run: Run,
+  keys: Iterable<string>,
+): Promise<RejectedKey[]> {
+  const known = new Map(run.kind === 'retry' ? (await loadRetryGuard(artifacts.run(run.id))).keys : []);
+  const ledger = state.ledger(targetOf(run, job.import));
+  const asked = [...keys].filter((key) => !known.has(key));
+  for (let from = 0; from < asked.length; from += KEYS_A_QUESTION) {
+    const some = asked.slice(from, from + KEYS_A_QUESTION);
+    const marks = await ledger.marks(some);
+    for (const [index, key] of some.entries()) known.set(key, marks[index]?.fingerprint ?? null);
+  }
+  return [...known];
 }

@@ -63,10 +63,11 @@ describe('the page of a run', () => {
     expect(await actions(ids.planned)).toEqual([`/runs/${ids.planned}/approve`, '/jobs/nightly/plan']);
   });
 
-  it('offers no retry that would be refused, since a later run has begun', async () => {
+  it('offers the retry of rejects also when a later run has begun, and leads to that', async () => {
     expect(await actions(ids.rejected)).toEqual([
       `/runs/${ids.stopped}`,
       `/runs/${ids.rejected}/rejects.csv`,
+      `/runs/${ids.rejected}/retry`,
     ]);
   });
 

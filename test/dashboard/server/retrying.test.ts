@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { delay, errorAnswer } from '../../support/store/faults.ts';
 import { endOf } from './end-of.ts';
@@ -117,6 +118,7 @@ describe('the rejects of a run', () => {
 
   const wrong: Readonly<Record<string, readonly [content: string | Buffer, words: string]>> = {
     'another file': ['a,b\n1,2\n', 'no rejects file of this run'],
+    'an export of the same columns': [shopifyCatalog(manyProducts(2, 90)), 'no rejects file of this run'],
     'a spreadsheet': [Buffer.from('504b0304140006000800000021', 'hex'), 'uploaded.csv'],
     'an empty file': ['', 'uploaded.csv'],
     'an open quote': ['Handle,Title,storeferry_line\n"product-3,x,1\n', 'uploaded.csv'],
@@ -156,14 +158,47 @@ describe('the rejects of a run', () => {
     expect((await client.get(`/runs/${run}/retry?upload=${crypto.randomUUID()}`)).words).toContain('is gone');
   });
 
-  it('are those of the latest run only', async () => {
+  it('may be those of an earlier run: what has been applied since is left out', async () => {
     await using scene = await setup();
-    const { nightly, client, run } = scene;
+    const { nightly, client, run, rejects } = scene;
+    nightly.store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-7'] });
     await nightly.workspace.storeferry('run', 'nightly', '--resend');
-    const answer = await client.get(`/runs/${run}/retry`);
-    expect(answer.status).toBe(409);
-    expect(answer.words).toContain('is not the latest');
+    nightly.store.behave();
+    nightly.store.forget();
+    expect((await client.get(`/runs/${run}`)).words).toContain('A later run has begun since');
+    const shown = await upload(scene, rejects.replace('Product 3', 'Three').replace('Product 7', 'Seven'));
+    const begun = await client.submit(shown, `/runs/${run}/retry`);
+    const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    const ended = await endOf(client, `/runs/${retry}`);
+    expect(ended).toContain('1 record left out: another run has applied this key');
+    expect(nightly.store.requests).toHaveLength(1);
+    expect(nightly.store.lastBody('product-7')).toContain('Seven');
     expect((await client.get('/runs/nosuch/rejects.csv')).status).toBe(404);
+  });
+
+  it('are shown with what a spreadsheet did: what is restored, and what is not sent', async () => {
+    await using scene = await setup();
+    const { nightly, client, run, rejects } = scene;
+    const damaged = rejects
+      .replace('Product 3', 'Three')
+      .replace(/(SKU-product-3-1.*?),true,/, '$1,WAHR,')
+      .replace('SKU-product-7-1', '4.00638E+12');
+    const shown = await upload(scene, damaged);
+    expect(shown.words).toContain('1 cell edited in 1 of 2 rows, 1 cell restored, 1 cell refused');
+    expect(shown.words).toContain('Restored: 1 cell');
+    expect(shown.words).toMatch(
+      /Variant Requires Shipping \(yes and no are written another way\)\s*true\s*WAHR/,
+    );
+    expect(shown.words).toContain('Not sent: 1 cell');
+    expect(shown.words).toMatch(
+      /8\s*Variant SKU \(a long number was shortened\)\s*SKU-product-7-1\s*4.00638E\+12/,
+    );
+    const begun = await client.submit(shown, `/runs/${run}/retry`);
+    const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    const ended = await endOf(client, `/runs/${retry}`);
+    expect(ended).toContain('damaged-by-spreadsheet');
+    expect(nightly.store.requests).toHaveLength(1);
+    expect(nightly.store.lastBody('product-3')).toContain('Three');
   });
 });
 

@@ -1,0 +1,57 @@
+import { printable, shortened } from '../wording/printable.ts';
+import { counted, grouped } from '../wording/words.ts';
+import type { RejectsEdits } from './compare-rejects.ts';
+import type { DamagedCell } from './compare-row.ts';
+import { DAMAGE_WORDS } from './spreadsheet-damage.ts';
+
+const CELL_LENGTH = 60;
+const COLUMNS_NAMED = 5;
+
+/** Of cells of one kind, so many are listed for people. */
+export const CELLS_LISTED = 20;
+
+/** What happened to cells that are not sent as the corrected file has them. */
+export const RESTORED = 'A spreadsheet changed these cells. Their old values are used.';
+/** The same where the old value may not be what was meant. */
+export const REFUSED =
+  'A spreadsheet changed these cells, and what was meant is not known. Their records are not sent: format the column as text, type the value again and save; or put the old value back.';
+
+/** Whether the file is as it was written, but for what a spreadsheet did. */
+export function isUntouched(edits: RejectsEdits): boolean {
+  const { editedCells, addedRows, deletedRows, refusedCells, removedColumns, addedColumns } = edits;
+  const columns = removedColumns.length + addedColumns.length;
+  return editedCells + addedRows + deletedRows + refusedCells + columns === 0;
+}
+
+/** `3 cells edited in 2 of 5 rows, 1 row taken out, 2 cells restored`. */
+export function editsWords(edits: RejectsEdits): string {
+  const { editedCells, editedRows, rows, addedRows, deletedRows, restoredCells, refusedCells } = edits;
+  const { removedColumns, addedColumns } = edits;
+  return [
+    `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
+    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} taken out`] : []),
+    ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
+    ...(restoredCells > 0 ? [`${counted(restoredCells, 'cell')} restored`] : []),
+    ...(refusedCells > 0 ? [`${counted(refusedCells, 'cell')} refused`] : []),
+    ...columnWords(removedColumns, 'taken out'),
+    ...columnWords(addedColumns, 'added'),
+  ].join(', ');
+}
+
+function columnWords(columns: readonly string[], what: string): string[] {
+  if (columns.length === 0) return [];
+  const named = columns.slice(0, COLUMNS_NAMED).map(quotedCell);
+  const more = columns.length > named.length ? ` and ${columns.length - named.length} more` : '';
+  return [`${columns.length === 1 ? 'column' : 'columns'} ${named.join(', ')}${more} ${what}`];
+}
+
+/** A cell as a line of text shows it: without line breaks, and without escape sequences that would act on a terminal. */
+export function quotedCell(cell: string): string {
+  return `'${shortened(printable(cell).replaceAll(/\s+/g, ' '), CELL_LENGTH)}'`;
+}
+
+/** Why the record of a refused cell is not sent: the reason of its rejection. Values of contacts are not quoted. */
+export function refusedCellWords({ old, new: now, damage }: DamagedCell, personal: boolean): string {
+  const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
+  return `${cell}, as a spreadsheet does it (${DAMAGE_WORDS[damage]}), and what was meant is not known: format the column as text and type the value again`;
+}

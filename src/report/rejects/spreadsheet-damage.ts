@@ -1,0 +1,325 @@
+import { isLive } from '../../model/inert-cell.ts';
+import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
+
+/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it. */
+export const DAMAGE_WORDS = {
+  letters: 'letters were lost',
+  accents: 'letters lost their accents',
+  cut: 'the text was cut where a cell is full',
+  shortened: 'a long number was shortened',
+  rounded: 'the last digits of a long number were lost',
+  zeros: 'leading zeros were dropped',
+  sign: 'the leading + was dropped',
+  date: 'it was taken for a date',
+  notation: 'the number is written another way',
+  boolean: 'yes and no are written another way',
+  blanks: 'blanks were changed',
+  quotes: 'quotes were changed',
+  formula: 'it was calculated as a formula',
+  error: 'it is the error of a formula',
+} as const;
+
+/** One of them. */
+export type SpreadsheetDamage = keyof typeof DAMAGE_WORDS;
+
+/**
+ * What became of a cell. `same`: nothing but line ends differ. `edited`: the user's change. `restored`: what a spreadsheet
+ * makes of the old text, which therefore stands. `refused`: damaged, and what it was meant to be cannot be known.
+ */
+export type CellVerdict =
+  | { readonly kind: 'same' | 'edited' }
+  | { readonly kind: 'restored' | 'refused'; readonly damage: SpreadsheetDamage };
+
+/** A way in which a spreadsheet changes a text, and what is done where the reason of the rejection names the column. */
+interface Effect {
+  readonly damage: SpreadsheetDamage;
+  readonly makes: (old: string, now: string) => boolean;
+  /**
+   * `restored`: nobody types such a thing. `refused`: it may be a correction as well, and the old text cannot be made of it.
+   * `edited`: it means the same as the old text, so writing it so may be the correction.
+   */
+  readonly whereBlamed: 'restored' | 'refused' | 'edited';
+}
+
+/** In this order: what loses most comes first. */
+const EFFECTS: readonly Effect[] = [
+  { damage: 'letters', makes: lostLetters, whereBlamed: 'restored' },
+  { damage: 'cut', makes: (old, now) => isFull(now) && old.startsWith(now), whereBlamed: 'restored' },
+  { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
+  { damage: 'shortened', makes: shortenedNumber, whereBlamed: 'restored' },
+  { damage: 'rounded', makes: roundedNumber, whereBlamed: 'restored' },
+  { damage: 'zeros', makes: (old, now) => /^0\d/.test(old) && sameNumber(old, now), whereBlamed: 'refused' },
+  {
+    damage: 'sign',
+    makes: (old, now) => old.startsWith('+') && !now.startsWith('+') && sameNumber(old, now),
+    whereBlamed: 'refused',
+  },
+  { damage: 'date', makes: partsBecameDate, whereBlamed: 'refused' },
+  { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
+  { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
+  { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
+  { damage: 'accents', makes: lostAccents, whereBlamed: 'edited' },
+  {
+    damage: 'blanks',
+    makes: (old, now) => withPlainBlanks(old) === withPlainBlanks(now),
+    whereBlamed: 'edited',
+  },
+  { damage: 'quotes', makes: sameButQuotes, whereBlamed: 'edited' },
+];
+
+/**
+ * Judges a cell by what it was and what it is now. `blamed`: the reason of the rejection names its column, so that the user was
+ * asked to change it: then a change that may as well be the correction is not undone.
+ */
+export function judgeCell(old: string, now: string, blamed: boolean): CellVerdict {
+  const before = withPlainBreaks(old);
+  const after = withPlainBreaks(now);
+  if (before === after) return { kind: 'same' };
+  // What was damaged in the source already is what the user corrects.
+  const sound = before.trim() !== '' && !SHORTENED.test(before) && !isErrorValue(before.trim());
+  const effect = sound ? EFFECTS.find(({ makes }) => makes(before, after)) : undefined;
+  if (effect !== undefined) {
+    const kind = blamed ? effect.whereBlamed : 'restored';
+    return kind === 'edited' ? { kind } : { kind, damage: effect.damage };
+  }
+  const damage = traceOf(before, after, blamed);
+  return damage === undefined ? { kind: 'edited' } : { kind: 'refused', damage };
+}
+
+/** What shows that a new text is not as it was typed. */
+function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
+  if (isFull(now)) return 'cut';
+  if (isErrorValue(now.trim())) return 'error';
+  if (SHORTENED.test(now)) return 'shortened';
+  if (/^\d{16,}$/.test(now) && /^0+$/.test(now.slice(EXACT_DIGITS))) return 'rounded';
+  if (/^0\d+$/.test(old) && /^[1-9]\d*$/.test(now) && now.length < old.length) return 'zeros';
+  if (isLive(old) && !blamed && numbersIn(now).size > 0) return 'formula';
+  if (SHORT_DATE.test(now) && datePartsOf(now) !== undefined && !isDate(old)) return 'date';
+  if (isDate(now) && !blamed && old.trim() !== '' && !isDate(old)) return 'date';
+  return undefined;
+}
+
+function withPlainBreaks(text: string): string {
+  return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
+}
+
+/** Whether `now` is what is left of `old` when it was saved in a charset without some of its letters. */
+function lostLetters(old: string, now: string): boolean {
+  if (!/[?\ufffd]/.test(now)) return false;
+  const after = [...now];
+  const isMark = (character: string | undefined) => character === '?' || character === '\ufffd';
+  let lost = 0;
+  let at = 0;
+  for (const character of old) {
+    if (after[at] === character) {
+      at += 1;
+      continue;
+    }
+    if (character < '\u0080' || !isMark(after[at])) return false;
+    // A character beyond the basic plane is two units, and as many question marks for some programs.
+    lost += 1;
+    at += character.length > 1 && isMark(after[at + 1]) ? 2 : 1;
+  }
+  return lost > 0 && at === after.length;
+}
+
+/** The same where a program writes the plain letter instead: `ř`, which Windows-1252 has not, as `r`. */
+function lostAccents(old: string, now: string): boolean {
+  if (old.length !== now.length) return false;
+  const after = [...now];
+  return [...old].every((letter, index) => {
+    const other = after[index];
+    return letter === other || (letter > '\u00ff' && letter.normalize('NFD')[0] === other);
+  });
+}
+
+/** The most characters of a cell in Excel, Google Sheets and LibreOffice. */
+const CELL_SIZES: ReadonlySet<number> = new Set([32_767, 50_000, 65_535]);
+
+function isFull(text: string): boolean {
+  return CELL_SIZES.has(text.length);
+}
+
+/** A number is kept with so many digits; what is behind them becomes 0. */
+const EXACT_DIGITS = 15;
+/** As spreadsheets show numbers that are too wide: `1.23E+12`. */
+const SHORTENED = /^\s*[-+]?\d(?:[.,](\d+))?E([-+]\d{2,3})\s*$/i;
+
+function shortenedNumber(old: string, now: string): boolean {
+  const [text, fraction = '', exponent] = SHORTENED.exec(now) ?? [];
+  if (text === undefined) return false;
+  const value = Number(text.replace(',', '.'));
+  const step = 10 ** (Number(exponent) - fraction.length);
+  return [...numbersIn(old)].some((number) => Math.abs(Number(number) - value) <= step * 0.500_001);
+}
+
+function roundedNumber(old: string, now: string): boolean {
+  if (/^[-+]?\d{16,}$/.test(old) && /^[-+]?\d{16,}$/.test(now)) {
+    const step = 10n ** BigInt(now.replace(/\D/g, '').length - EXACT_DIGITS);
+    const off = BigInt(old.replace('+', '')) - BigInt(now.replace('+', ''));
+    return BigInt(now.replace('+', '')) % step === 0n && off <= step && -off <= step;
+  }
+  const [, fraction = ''] = /^[-+]?\d*[.,](\d+)$/.exec(now) ?? [];
+  const [, oldFraction = ''] = /^[-+]?\d*[.,](\d+)$/.exec(old) ?? [];
+  if (fraction.length < 8 || oldFraction.length <= fraction.length) return false;
+  const [one, other] = [old, now].map((text) => Number(text.replace(',', '.')));
+  return Math.abs((one ?? 0) - (other ?? 1)) <= 10 ** -fraction.length;
+}
+
+const LONGEST_NUMBER = 40;
+const NUMBER =
+  /^(?<sign>[-+−]?)\p{Sc}?\s?(?<body>[\d.,'’\s]*\d)(?:[eE](?<exponent>[-+]?\d{1,3}))?\s?(?<unit>%|\p{Sc})?$/u;
+
+/** The numbers that a text may mean, each in one notation: `1,234` may be 1234 or 1.234. */
+function numbersIn(text: string): ReadonlySet<string> {
+  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
+  const match = trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed);
+  const { sign, body = '', exponent = '0', unit } = match?.groups ?? {};
+  const power = Number(exponent) - (unit === '%' ? 2 : 0);
+  const numbers = new Set<string>();
+  for (const [whole, fraction] of decimalsIn(body.replaceAll(/\s/g, ' ').replaceAll('’', "'"))) {
+    const digits = `${whole}${fraction}`.replace(/^0+/, '');
+    const significant = digits.replace(/0+$/, '');
+    const shift = power - fraction.length + digits.length - significant.length;
+    numbers.add(
+      significant === '' ? '0' : `${sign === '-' || sign === '−' ? '-' : ''}${significant}e${shift}`,
+    );
+  }
+  return numbers;
+}
+
+/** The digits before and after the decimal sign, for each way to read them. */
+function decimalsIn(body: string): (readonly [whole: string, fraction: string])[] {
+  if (/^\d+$/.test(body)) return [[body, '']];
+  const ways: (readonly [string, string])[] = [];
+  if (/^\d{1,3}(?<sign>[.,' ])\d{3}(?:\k<sign>\d{3})*$/.test(body))
+    ways.push([body.replaceAll(/\D/g, ''), '']);
+  const [, whole = '', fraction] =
+    /^(\d*|\d{1,3}(?:,\d{3})+|\d{1,3}(?:[' ]\d{3})+)\.(\d+)$/.exec(body) ??
+    /^(\d*|\d{1,3}(?:\.\d{3})+|\d{1,3}(?:[' ]\d{3})+),(\d+)$/.exec(body) ??
+    [];
+  if (fraction !== undefined) ways.push([whole.replaceAll(/\D/g, ''), fraction]);
+  return ways;
+}
+
+function sameNumber(old: string, now: string): boolean {
+  const meant = numbersIn(old);
+  return meant.size > 0 && !meant.isDisjointFrom(numbersIn(now));
+}
+
+const LANGUAGES = 'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk'.split(' ');
+const months = new Map<string, number>();
+
+/** Which month a word names, in the languages that spreadsheets are sold in: in full, or from its beginning. */
+function monthOf(word: string): number | undefined {
+  if (months.size === 0) {
+    for (const language of LANGUAGES) {
+      for (const day of [undefined, 'numeric'] as const) {
+        const format = new Intl.DateTimeFormat(language, { month: 'long', day, timeZone: 'UTC' });
+        for (let month = 1; month <= 12; month += 1) {
+          const parts = format.formatToParts(Date.UTC(2024, month - 1, 1));
+          const name = (parts.find(({ type }) => type === 'month')?.value ?? '').toLowerCase();
+          for (let length = SHORTEST_MONTH; length <= name.length; length += 1) {
+            const beginning = name.slice(0, length);
+            if (!months.has(beginning)) months.set(beginning, month);
+          }
+        }
+      }
+    }
+    months.set('mrz', 3);
+  }
+  return months.get(word.toLowerCase());
+}
+
+const SHORTEST_MONTH = 3;
+
+/** `03. Apr`, `Apr-03`, `3-Apr-26`, `Jan 50`: a date as a spreadsheet shows what looked like a part of one. */
+const SHORT_DATE = /^(?:\d{1,2}[-. ]{1,2}\p{L}{3,5}\.?(?:[- ]\d{2})?|\p{L}{3,5}\.?[- ]\d{2})$/u;
+const FULL_DATE =
+  /^(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
+const TIME = /^\d{1,3}:\d{1,2}(?::\d{1,2})?(?: ?[AP]M)?$/i;
+
+function isDate(text: string): boolean {
+  return (
+    FULL_DATE.test(text.trim()) ||
+    (SHORT_DATE.test(text.trim()) && /\p{L}/u.test(text) && datePartsOf(text) !== undefined)
+  );
+}
+
+/** The numbers of what may be a date, months by their number; undefined where anything else stands there. */
+function datePartsOf(text: string): readonly number[] | undefined {
+  if (text.length > LONGEST_NUMBER || !/^[\p{L}\d\s.,/:-]+$/u.test(text)) return undefined;
+  const words = text.match(/\p{L}+|\d+/gu) ?? [];
+  const parts = words.map((word) => (/^\d{1,4}$/.test(word) ? Number(word) : monthOf(word)));
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === parts.length && known.length >= 2 && known.length <= 3 ? known : undefined;
+}
+
+/** Days of a spreadsheet count from here. */
+const FIRST_DAY = Date.UTC(1899, 11, 30);
+
+/** `3-4`, `1/2`, `1.50` or `MAR1` that became `03. Apr`, `01/02/2026`, `Jan 50` or the number of a day. */
+function partsBecameDate(old: string, now: string): boolean {
+  if (FULL_DATE.test(old) || TIME.test(old)) return false;
+  const before = datePartsOf(old);
+  const after = /^\d{5}$/.test(now) ? partsOfDay(Number(now)) : isDate(now) ? datePartsOf(now) : undefined;
+  if (before === undefined || after === undefined) return false;
+  const left = after.map((part) => part % 100);
+  return before.every((part) => {
+    const at = left.indexOf(part % 100);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  });
+}
+
+function partsOfDay(day: number): readonly number[] {
+  const date = new Date(FIRST_DAY + day * 86_400_000);
+  return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
+}
+
+/** The same day, or time of a day, in another form. */
+function sameMoment(old: string, now: string): boolean {
+  if (TIME.test(old) && TIME.test(now)) {
+    const parts = now.match(/\d+/g) ?? [];
+    return (old.match(/\d+/g) ?? []).every((part, index) => Number(part) === Number(parts[index]));
+  }
+  if (!FULL_DATE.test(old)) return false;
+  if (/^\d{5}$/.test(now)) return daysOf(old).includes(partsOfDay(Number(now)).join('-'));
+  const days = daysOf(now);
+  return daysOf(old).some((day) => days.includes(day));
+}
+
+/** The days that a full date may mean, by the order of its parts, as `year-month-day`. */
+function daysOf(text: string): string[] {
+  const parts = datePartsOf(text.trim().split(/[T ](?=\d{1,2}:)/)[0] ?? '');
+  if (parts?.length !== 3) return [];
+  const [one = 0, two = 0, three = 0] = parts;
+  const year = (part: number) => (part < 100 ? 2000 + part : part);
+  const ways =
+    one > 31
+      ? [[one, two, three]]
+      : [
+          [three, two, one],
+          [three, one, two],
+        ];
+  return ways
+    .filter(([, month = 0, day = 0]) => month >= 1 && month <= 12 && day >= 1 && day <= 31)
+    .map(([y = 0, month, day]) => `${year(y)}-${month}-${day}`);
+}
+
+function sameTruth(old: string, now: string): boolean {
+  const [one, other] = [booleanWord(old.trim()), booleanWord(now.trim())];
+  return (TRUE_WORDS.has(one) && TRUE_WORDS.has(other)) || (FALSE_WORDS.has(one) && FALSE_WORDS.has(other));
+}
+
+function withPlainBlanks(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ');
+}
+
+const QUOTES = /[“”„‟«»]|''/g;
+
+function sameButQuotes(old: string, now: string): boolean {
+  if (now === old.replaceAll('"', '""') || now === `'${old}` || `'${now}` === old) return true;
+  const plain = (text: string) => text.replaceAll(QUOTES, '"').replaceAll(/[‘’‚‛]/g, "'");
+  return plain(old) === plain(now);
+}

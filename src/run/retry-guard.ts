@@ -1,0 +1,193 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { SourceError, StateError } from '../model/errors.ts';
+import type { Reason } from '../model/reason.ts';
+import type { DeferredRecord, Mapped, Resource } from '../model/record.ts';
+import type { RowSpan } from '../model/row.ts';
+import type { Run } from '../model/run.ts';
+import { refusedCellWords } from '../report/rejects/cell-words.ts';
+import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
+import type { RejectedKey } from '../report/rejects/rejects-index.ts';
+import { APPLIED_SINCE } from '../report/warning-lines.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import { openSealed, sealedJson } from '../state/sealed-json.ts';
+import { IN_DOUBT, type Ledger } from '../state/state.ts';
+
+const GUARD_FILE = 'retry.json';
+
+/** The code of a record whose key was not among the rejects: it says nothing about what a retry of it may send. */
+export const KEY_NOT_REJECTED = 'key-not-rejected';
+
+const rejectedKey = z.tuple([z.string(), z.string().nullable()]) satisfies z.ZodType<RejectedKey>;
+const guardSchema = z.strictObject({
+  retryOf: z.string(),
+  /** What was rejected, with the fingerprint of what the store had acknowledged by then. */
+  keys: z.array(rejectedKey),
+  /** Rows of the snapshot, as file and line, that were rejected without a key. */
+  keyless: z.array(z.tuple([z.int(), z.int()])),
+  /** Rows of the snapshot that must not be sent, and why. */
+  refused: z.array(z.strictObject({ file: z.int(), line: z.int(), column: z.string(), message: z.string() })),
+});
+
+/** What a retry may send, and what of its snapshot it may not. */
+export type RetryGuard = z.infer<typeof guardSchema>;
+
+/** The guard of a retry of this run. StateError when an earlier version wrote its rejects. */
+export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource: Resource): RetryGuard {
+  const { keys, keyless, refused } = corrected;
+  if (keys === undefined) {
+    throw new StateError(
+      `The rejects of run ${id} are from an earlier version, and do not say which keys were rejected.`,
+      {
+        hint: 'Run the job again: it writes its rejects anew.',
+      },
+    );
+  }
+  return {
+    retryOf: id,
+    keys: [...keys],
+    keyless: keyless.map(({ file, line }) => [file, line]),
+    refused: refused.map(({ file, line, cell }) => ({
+      ...{ file, line, column: cell.column },
+      message: refusedCellWords(cell, resource === 'contacts'),
+    })),
+  };
+}
+
+/** Writes the guard beside the snapshot that it is about. */
+export async function saveRetryGuard(folder: RunFolder, guard: RetryGuard): Promise<void> {
+  await folder.write(GUARD_FILE, [sealedJson(guard)]);
+}
+
+/** The guard of a retry. StateError when it is gone or damaged. */
+export async function loadRetryGuard(folder: RunFolder): Promise<RetryGuard> {
+  try {
+    const { value, isSealed } = openSealed(await text(await folder.read(GUARD_FILE)));
+    if (!isSealed) throw new SyntaxError('the checksum is gone');
+    return guardSchema.parse(value);
+  } catch (cause) {
+    throw new StateError(`${folder.location}: ${GUARD_FILE} is gone or damaged.`, {
+      cause,
+      hint: 'Retry again: it is written anew.',
+    });
+  }
+}
+
+type Item = Mapped | DeferredRecord;
+
+type Verdict =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'rejected' | 'skipped'; readonly key: string | null; readonly reason: Reason };
+
+/**
+ * Lets through what the retry may send: records whose key was rejected, or could not be read and is no record's that the
+ * store has acknowledged. What another run has applied since is left out, as skipped; the rest is rejected. SourceError when
+ * nothing in the file was rejected: then it is another one.
+ */
+export async function* guardRetry(
+  batches: AsyncIterable<readonly Item[]>,
+  guard: RetryGuard,
+  ledger: Pick<Ledger, 'marks'>,
+): AsyncGenerator<readonly Item[]> {
+  const known = new Map(guard.keys);
+  const keyless = linesByFile(guard.keyless.map(([file, line]) => ({ file, line })));
+  const refused = linesByFile(guard.refused);
+  let familiar = false;
+  let strange = 0;
+
+  const judge = (item: Item, key: string, acknowledged: string | undefined): Verdict => {
+    const { spans } = item;
+    const before = known.get(key);
+    if (before === undefined) {
+      const hadNoKey = within(keyless, spans) !== undefined;
+      familiar ||= hadNoKey;
+      if (!hadNoKey || acknowledged !== undefined) {
+        strange += 1;
+        return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
+      }
+    } else {
+      familiar = true;
+      if (acknowledged !== undefined && acknowledged !== IN_DOUBT && acknowledged !== before) {
+        return { kind: 'skipped', key, reason: appliedSince(guard, spans) };
+      }
+    }
+    const cell = within(refused, spans);
+    if (cell === undefined || item.kind === 'rejected') return { kind: 'sent' };
+    const { line, column, message } = cell;
+    return { kind: 'rejected', key, reason: { code: 'damaged-by-spreadsheet', message, line, column } };
+  };
+
+  for await (const batch of batches) {
+    const keys = batch.flatMap(({ kind, key }) => (kind === 'skipped' || key === null ? [] : [key]));
+    const marks = (await ledger.marks(keys)).values();
+    yield batch.map((item) => {
+      if (item.kind === 'skipped' || item.key === null) {
+        familiar ||= item.key === null ? within(keyless, item.spans) !== undefined : known.has(item.key);
+        return item;
+      }
+      const verdict = judge(item, item.key, marks.next().value?.fingerprint);
+      if (verdict.kind === 'sent') return item;
+      const { rows, spans } = item;
+      return { ...verdict, rows, spans };
+    });
+  }
+  if (strange > 0 && !familiar) throw otherFile(guard, strange);
+}
+
+function notRejected({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
+  return {
+    code: KEY_NOT_REJECTED,
+    message: `run ${retryOf} did not reject a record of this key, and a retry sends only what was rejected: change the key back, or correct the source and run the job`,
+    ...lineOf(spans),
+  };
+}
+
+function appliedSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
+  return {
+    code: APPLIED_SINCE,
+    message: `another run has applied this key since run ${retryOf} rejected it`,
+    ...lineOf(spans),
+  };
+}
+
+function lineOf([first]: readonly RowSpan[]): Pick<Reason, 'line'> {
+  return first === undefined ? {} : { line: first.from };
+}
+
+function otherFile({ retryOf }: RetryGuard, records: number): SourceError {
+  const none = records === 1 ? 'The only record' : `None of the ${records} records`;
+  return new SourceError(
+    `${none} in the rejects file was ${records === 1 ? 'not ' : ''}rejected by run ${retryOf}.`,
+    {
+      hint: 'It is another file, or what makes the key was changed: correct the rejects file of the run itself, or correct the source and run the job.',
+    },
+  );
+}
+
+/** Places by their file, ordered by line. */
+function linesByFile<Place extends { readonly file: number; readonly line: number }>(
+  places: readonly Place[],
+): ReadonlyMap<number, readonly Place[]> {
+  const byFile = Map.groupBy(places, ({ file }) => file);
+  for (const ofFile of byFile.values()) ofFile.sort((one, other) => one.line - other.line);
+  return byFile;
+}
+
+/** The first place that lies in one of the spans. */
+function within<Place extends { readonly line: number }>(
+  places: ReadonlyMap<number, readonly Place[]>,
+  spans: readonly RowSpan[],
+): Place | undefined {
+  for (const { file, from, to } of spans) {
+    const ofFile = places.get(file) ?? [];
+    let low = 0;
+    for (let high = ofFile.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((ofFile[middle]?.line ?? 0) < from) low = middle + 1;
+      else high = middle;
+    }
+    const place = ofFile[low];
+    if (place !== undefined && place.line <= to) return place;
+  }
+  return undefined;
+}

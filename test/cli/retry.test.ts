@@ -1,0 +1,242 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { type Nightly, setupNightly } from '../support/nightly.ts';
+import { errorAnswer, unauthorized } from '../support/store/faults.ts';
+
+interface Rejected extends Nightly {
+  readonly run: string;
+  /** The rejects file as it was written. */
+  readonly rejects: string;
+  save(content: string | Buffer): Promise<void>;
+  retry(of?: string): Promise<Retried>;
+}
+
+interface Retried {
+  readonly json: Record<string, unknown>;
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+/** Five products, two of which the mapping rejects for their price: product-2 and product-4. */
+async function setup(edit: (catalog: string) => string = (catalog) => catalog): Promise<Rejected> {
+  const products = manyProducts(5).map((product, index) => ({
+    ...product,
+    price: index % 2 === 1 ? 'tbc' : product.price,
+  }));
+  const nightly = await setupNightly(0, { safety: '{ maxRejects: off, minRows: 0 }' });
+  const { workspace } = nightly;
+  await workspace.write('catalog.csv', edit(shopifyCatalog(products)));
+  const { run, rejectsFile } = (await workspace.storeferry('run', 'nightly', '--json')).json();
+  const file = join(workspace.dir, String(rejectsFile));
+  return {
+    ...nightly,
+    run: String(run),
+    rejects: await readFile(file, 'utf8'),
+    save: (content) => writeFile(file, content),
+    async retry(of = String(run)) {
+      const { code, stderr, json } = await workspace.storeferry('retry', of, '--json');
+      return { json: json(), code, stderr };
+    },
+    [Symbol.asyncDispose]: () => nightly[Symbol.asyncDispose](),
+  };
+}
+
+const SKUS = { 'SKU-product-2-1': '000123', 'SKU-product-4-1': '1234567890123' };
+const withCodes = (catalog: string) =>
+  Object.entries(SKUS).reduce((text, [sku, code]) => text.replace(sku, code), catalog);
+
+describe('retry', () => {
+  it('sends what was rejected, not what a spreadsheet made of it', async () => {
+    await using scene = await setup(withCodes);
+    const damaged = scene.rejects.replace('000123', '123').replace('1234567890123', '1.23457E+12');
+    await scene.save(damaged.replaceAll('tbc', '21.00'));
+    const { json, stderr } = await scene.retry();
+    expect(json).toMatchObject({ status: 'done', applied: 2, rejected: 0 });
+    expect(scene.store.lastBody('product-2')).toContain('"000123"');
+    expect(scene.store.lastBody('product-4')).toContain('"1234567890123"');
+    expect(stderr).toContain('2 cells edited in 2 of 2 rows, 2 cells restored');
+    expect(stderr).toContain("line 3, Variant SKU: '000123' -> '123' (leading zeros were dropped)");
+  });
+
+  it('refuses a record of which it does not know what was meant, with the cell, and sends the others', async () => {
+    await using scene = await setup(withCodes);
+    const damaged = scene.rejects.replace('000123', '124').replaceAll('tbc', '21.00');
+    await scene.save(damaged);
+    const { json, code, stderr } = await scene.retry();
+    expect([code, json]).toMatchObject([3, { status: 'done-with-rejects', applied: 1, rejected: 1 }]);
+    expect(scene.store.lastBody('product-2')).toBeUndefined();
+    expect(stderr).toContain('1 cell refused');
+    expect(stderr).toContain("line 3, Variant SKU: '000123' -> '124' (leading zeros were dropped)");
+
+    // Its own rejects hold the old value, and the price as it was corrected.
+    const again = await readFile(join(scene.workspace.dir, String(json['rejectsFile'])), 'utf8');
+    expect(again).toContain(',000123,');
+    expect(again).toContain("'000123' has become '124'");
+    const second = await scene.retry(String(json['run']));
+    expect(second.json).toMatchObject({ status: 'done', applied: 1 });
+    expect(scene.store.lastBody('product-2')).toContain('"000123"');
+  });
+
+  it('accepts what a European spreadsheet saves: semicolons, Windows-1252, decimal commas', async () => {
+    await using scene = await setup((catalog) =>
+      catalog
+        .replace('Product 2', '"Tür, ""groß"""')
+        .replace('<p>About Product 2</p>', '"<p class=""x"">schön; grün</p>"'),
+    );
+    const [header = '', two = '', four = ''] = scene.rejects.slice(1).split('\n');
+    const saved = [
+      header.replaceAll(',', ';'),
+      two
+        .replace('"Tür, ""groß"""', '"Tür# ""groß"""')
+        .replaceAll(',', ';')
+        .replace('Tür#', 'Tür,')
+        .replace('tbc', '21.00'),
+      four.replaceAll(',', ';').replace('tbc', '22.00'),
+    ];
+    await scene.save(Buffer.from(`${saved.join('\r\n')}\r\n`, 'latin1'));
+    const { json, stderr } = await scene.retry();
+    expect(stderr).toContain('2 cells edited in 2 of 2 rows\n');
+    expect(json).toMatchObject({ status: 'done', applied: 2 });
+    expect(scene.store.lastBody('product-2')).toContain('Tür, \\"groß\\"');
+  });
+
+  it('refuses a record whose key was not rejected, also when that is rejected and retried again', async () => {
+    await using scene = await setup();
+    const healthy = scene.store.lastBody('product-1');
+    const edited = scene.rejects.replaceAll('tbc', '21.00').replace('product-2,', 'product-1,');
+    await scene.save(edited);
+    const { json, code } = await scene.retry();
+    expect([code, json]).toMatchObject([3, { applied: 1, rejected: 1 }]);
+    const again = await readFile(join(scene.workspace.dir, String(json['rejectsFile'])), 'utf8');
+    expect(again).toContain(`run ${scene.run} did not reject a record of this key`);
+
+    const second = await scene.retry(String(json['run']));
+    expect(second.code).not.toBe(0);
+    expect(scene.store.lastBody('product-1')).toBe(healthy);
+
+    // A new key is no rejected one either.
+    await scene.save(scene.rejects.replaceAll('tbc', '21.00').replace('product-2,', 'product-99,'));
+    expect((await scene.retry()).json).toMatchObject({ applied: 0, rejected: 1 });
+    await scene.save(scene.rejects.replaceAll('tbc', '21.00'));
+    expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 1 });
+    expect(scene.store.lastBody('product-2')).toContain('21');
+  });
+
+  it('sends a row whose key could not be read once it has one, unless the store knows that key', async () => {
+    await using scene = await setup((catalog) => catalog.replace('product-2,', ','));
+    await scene.save(scene.rejects.replace(/^,/m, 'product-1,').replaceAll('tbc', '21.00'));
+    const { json } = await scene.retry();
+    expect(json).toMatchObject({ applied: 1, rejected: 1 });
+    const second = join(scene.workspace.dir, String(json['rejectsFile']));
+    await writeFile(second, (await readFile(second, 'utf8')).replace(/^product-1,/m, 'product-2,'));
+    expect((await scene.retry(String(json['run']))).json).toMatchObject({ status: 'done', applied: 1 });
+    expect(scene.store.lastBody('product-2')).toContain('21');
+  });
+
+  it("refuses another shop's export in the place of the rejects file", async () => {
+    await using scene = await setup();
+    scene.store.forget();
+    const others = manyProducts(3, 70);
+    await scene.save(shopifyCatalog(others));
+    const { json, code } = await scene.retry();
+    expect(code).toBe(1);
+    expect(json['error']).toContain('is no rejects file of this run');
+
+    // The same with our columns, as the rejects of another run have them.
+    const lines = shopifyCatalog(others).trim().split('\n');
+    const columns = lines.map(
+      (line, row) => `${line},${row === 0 ? 'storeferry_reason,storeferry_line' : `x,${row + 2}`}`,
+    );
+    await scene.save(`${columns.join('\n')}\n`);
+    const second = await scene.retry();
+    expect(second.code).toBe(1);
+    expect(second.json['error']).toContain(
+      `None of the 3 records in the rejects file was rejected by run ${scene.run}`,
+    );
+    expect(scene.store.requests).toHaveLength(0);
+  });
+
+  it('leaves out what a newer run has applied, counts it, and sends the rest', async () => {
+    await using scene = await setup();
+    const { workspace, store } = scene;
+    const products = manyProducts(5).map((product, index) => ({
+      ...product,
+      price: index === 3 ? 'tbc' : product.price,
+    }));
+    await workspace.write('catalog.csv', shopifyCatalog(products));
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
+      applied: 1,
+      rejected: 1,
+    });
+    const applied = store.lastBody('product-2');
+
+    await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
+    const { json } = await scene.retry();
+    expect(json).toMatchObject({ status: 'done', records: 2, applied: 1, skipped: 1, rejected: 0 });
+    expect(store.lastBody('product-2')).toBe(applied);
+    expect(store.lastBody('product-4')).toContain('77');
+    const { stdout } = await workspace.storeferry('runs', String(json['run']));
+    expect(stdout).toContain(
+      `1 record left out: another run has applied this key since run ${scene.run} rejected it.`,
+    );
+  });
+
+  it('sends what a newer run has tried and the store refused', async () => {
+    await using scene = await setup();
+    const { workspace, store } = scene;
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(5)));
+    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-2'] });
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
+      applied: 1,
+      rejected: 1,
+    });
+    store.behave();
+    await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
+    expect((await scene.retry()).json).toMatchObject({ applied: 1, skipped: 1 });
+    expect(store.lastBody('product-2')).toContain('77');
+  });
+
+  it('may be repeated, and does not count as a newer run while the store has taken nothing of it', async () => {
+    await using scene = await setup();
+    const { workspace } = scene;
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(3)));
+    const planned = (await workspace.storeferry('plan', 'nightly', '--json')).json();
+    const unedited = await scene.retry();
+    expect(unedited).toMatchObject({ code: 3, json: { rejected: 2, requests: 0 } });
+    expect((await scene.retry()).code).toBe(3);
+    const approved = await workspace.storeferry('approve', String(planned['run']), '--json');
+    expect(approved.json()).toMatchObject({ status: 'done' });
+
+    await scene.save(scene.rejects.replace('tbc', '77.00'));
+    expect((await scene.retry()).json).toMatchObject({ skipped: 1, rejected: 1 });
+    await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
+    expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 1, skipped: 1 });
+  });
+
+  it('goes on where it stopped, and leaves out what it has sent when the file has been edited since', async () => {
+    await using scene = await setup();
+    const { store } = scene;
+    await scene.save(scene.rejects.replaceAll('tbc', '77.00'));
+    store.misbehave({ does: unauthorized, keys: ['product-4'] });
+    const failed = await scene.retry();
+    expect(failed.json).toMatchObject({ status: 'failed', applied: 1, unsent: 1 });
+    store.behave();
+    const continued = await scene.retry();
+    expect(continued.json).toMatchObject({ run: failed.json['run'], status: 'done', applied: 2 });
+
+    await scene.save(scene.rejects.replaceAll('tbc', '78.00'));
+    expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 0, skipped: 2 });
+    expect(store.lastBody('product-2')).toContain('77');
+  });
+
+  it('refuses the rejects of an earlier version, which do not say what was rejected', async () => {
+    await using scene = await setup();
+    const index = join(scene.workspace.dir, '.storeferry', 'artifacts', scene.run, 'rejects.json');
+    const { keys: _, keyless: __, ...old } = JSON.parse(await readFile(index, 'utf8'));
+    await writeFile(index, JSON.stringify(old));
+    const { json, code } = await scene.retry();
+    expect([code, json['error']]).toEqual([1, expect.stringContaining('Run the job again')]);
+  });
+});

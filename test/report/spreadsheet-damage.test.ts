@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { refusedCellWords } from '../../src/report/rejects/cell-words.ts';
+import { judgeCell } from '../../src/report/rejects/spreadsheet-damage.ts';
+
+const LONG = 'x'.repeat(40_000);
+
+/** Old text, new text, what a spreadsheet did. */
+type Case = readonly [old: string, now: string, damage: string];
+
+describe('what a spreadsheet makes of a cell', () => {
+  const restored: readonly Case[] = [
+    ['000123', '123', 'zeros'],
+    ['007.50', '7.5', 'zeros'],
+    ['0012345678905', '1.23457E+10', 'shortened'],
+    ['1234567890123', '1.23457E+12', 'shortened'],
+    ['1234567890123', '1,23457E+12', 'shortened'],
+    ['12E3', '1.20E+04', 'shortened'],
+    ['12E3', '12000', 'notation'],
+    ['1234567890123456', '1234567890123450', 'rounded'],
+    ['12345678901234567890', '12345678901234600000', 'rounded'],
+    ['0.123456789012', '0.123456789', 'rounded'],
+    ['3-4', '03. Apr', 'date'],
+    ['3-4', '4-Mar', 'date'],
+    ['3-4', '03. Apr.', 'date'],
+    ['3/4', '3. avr', 'date'],
+    ['3-4', '46115', 'date'],
+    ['1/2', '01/02/2026', 'date'],
+    ['1/2', '1.2.2026', 'date'],
+    ['MAR1', '1-Mar', 'date'],
+    ['SEPT2', '02. Sep', 'date'],
+    ['1.50', 'Jan 50', 'date'],
+    ['1.5', '01. Mai', 'date'],
+    ['10-12', '10. Dez', 'date'],
+    ['2026-12-31', '31.12.2026', 'date'],
+    ['2026-12-31 10:00', '31.12.2026 10:00', 'date'],
+    ['12/31/2026', '31/12/26', 'date'],
+    ['4:3', '04:03:00', 'date'],
+    ['1:30', '01:30:00 AM', 'date'],
+    [LONG, LONG.slice(0, 32_767), 'cut'],
+    ['+4930123456', '4930123456', 'sign'],
+    ['1.50', '1.5', 'notation'],
+    ['1,50', '1.5', 'notation'],
+    ['1234.5', '1.234,50', 'notation'],
+    ['1234', '1,234', 'notation'],
+    ["1'234.50", '1 234,50', 'notation'],
+    ['1234567.5', '1\u202f234\u202f567,5', 'notation'],
+    ['€1.50', '1,50 €', 'notation'],
+    ['50%', '50,00%', 'notation'],
+    ['50%', '0.5', 'notation'],
+    ['-5', '−5', 'notation'],
+    ['TRUE', 'WAHR', 'boolean'],
+    ['true', 'TRUE', 'boolean'],
+    ['FALSE', 'FAUX', 'boolean'],
+    [' a  b', 'a b', 'blanks'],
+    ['a\u00a0b', 'a b', 'blanks'],
+    ['12" vinyl', '12"" vinyl', 'quotes'],
+    ['“best”', '"best"', 'quotes'],
+    ["'0123", '0123', 'quotes'],
+    ['=1+x', '#NAME?', 'formula'],
+    ['Привет 👋', '?????? ??', 'letters'],
+    ['Привет', '\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd', 'letters'],
+    ['Dvořák', 'Dvorák', 'accents'],
+    ['(100)', '-100', 'notation'],
+    ['.5', '0.5', 'notation'],
+    ['-abc', '#NAME?', 'formula'],
+    ['a\nb\tc', 'a b c', 'blanks'],
+  ];
+
+  it.each(restored)('%j -> %j is undone (%s)', (old, now, damage) => {
+    expect(judgeCell(old, now, false)).toEqual({ kind: 'restored', damage });
+  });
+
+  const unclear: readonly Case[] = [
+    ['000123', '124', 'zeros'],
+    ['old', '1.23E+12', 'shortened'],
+    ['', '4.00638E+12', 'shortened'],
+    ['1.23E+12', '1.23457E+12', 'shortened'],
+    ['1234567890123456', '9876543210987650', 'rounded'],
+    ['3-4', '03. Mai', 'date'],
+    ['', '03. Mai', 'date'],
+    ['M', '01/02/2026', 'date'],
+    ['short', 'x'.repeat(32_767), 'cut'],
+    ['10.00', '#REF!', 'error'],
+    ['=1+2', '3', 'formula'],
+  ];
+
+  it.each(unclear)('%j -> %j is refused (%s): what was meant is not known', (old, now, damage) => {
+    expect(judgeCell(old, now, false)).toEqual({ kind: 'refused', damage });
+  });
+
+  it('is refused where the reason names the column, and the change may be the correction', () => {
+    for (const [old, now, damage] of [
+      ['000123', '123', 'zeros'],
+      ['1/2', '01/02/2026', 'date'],
+      ['+4930123456', '4930123456', 'sign'],
+    ] as const) {
+      expect(judgeCell(old, now, true), old).toEqual({ kind: 'refused', damage });
+    }
+    expect(judgeCell('1234567890123', '1.23457E+12', true).kind).toBe('restored');
+    expect(judgeCell(LONG, LONG.slice(0, 32_767), true).kind).toBe('restored');
+  });
+});
+
+describe('what the user has typed', () => {
+  it.each([
+    ['1,50', '1.50'],
+    ['1.234,50', '1234.50'],
+    ['31.12.2026', '2026-12-31'],
+    ['WAHR', 'TRUE'],
+    [' name', 'name'],
+  ])('%j -> %j is a correction where the reason names the column', (old, now) => {
+    expect(judgeCell(old, now, true)).toEqual({ kind: 'edited' });
+  });
+
+  it.each([
+    ['tbc', '21.00'],
+    ['11.00', '9.50'],
+    ['', '000124'],
+    ['', '2026-12-31'],
+    ['Product 5', 'Product five'],
+    ['0123', '4567'],
+    ['4006381333931', '4006381333930'],
+    ['2026-03-04', '2026-04-03'],
+    ['2026-03-04', '2027-03-04'],
+    ['3-4', '4-3'],
+    ['3-4', ''],
+    ['1.23E+12', '1230000000000'],
+    ['#N/A', '12'],
+    ['April 2024', 'May 2024'],
+    ['=Sale', 'Sale'],
+    ['yes', 'TRUE'],
+    ['XL', 'On'],
+    [LONG, LONG.slice(0, 20_000)],
+    ['a b', 'ab'],
+    ['10', '100'],
+    ['A1', 'A01'],
+    ['Café', 'Cafe'],
+    ['what?', 'what'],
+  ])('%j -> %j is an edit', (old, now) => {
+    expect(judgeCell(old, now, false)).toEqual({ kind: 'edited' });
+  });
+
+  it('is not touched by another way to end lines', () => {
+    expect(judgeCell('a\r\nb', 'a\nb', false)).toEqual({ kind: 'same' });
+  });
+});
+
+/** What a spreadsheet of a language saves for what it has read; its own rules, written down once more. */
+function saved(text: string, german: boolean): string {
+  const point = german ? ',' : '.';
+  const [date, day = '', month = ''] = /^(\d{1,2})-(\d{1,2})$/.exec(text) ?? [];
+  if (date !== undefined && Number(day) <= 28 && Number(month) >= 1 && Number(month) <= 12) {
+    const name = new Intl.DateTimeFormat(german ? 'de' : 'en', { month: 'short', timeZone: 'UTC' });
+    const shown = name.format(Date.UTC(2026, Number(month) - 1, 1));
+    return german ? `${day.padStart(2, '0')}. ${shown}` : `${Number(day)}-${shown}`;
+  }
+  if (/^\+?\d+$/.test(text)) {
+    const number = Number(text);
+    return String(number).length < 12
+      ? String(number)
+      : number.toExponential(5).replace('.', point).toUpperCase();
+  }
+  if (/^\d{1,6}\.\d{1,4}$/.test(text)) return String(Number(text)).replace('.', point);
+  if (/^(?:true|false)$/i.test(text)) {
+    const isTrue = text.toLowerCase() === 'true';
+    return german ? (isTrue ? 'WAHR' : 'FALSCH') : text.toUpperCase();
+  }
+  return text.length > 32_767 ? text.slice(0, 32_767) : text;
+}
+
+it('is never taken for an edit where nobody has edited anything', () => {
+  const digits = (minLength: number, maxLength: number) =>
+    fc.stringMatching(new RegExp(`^[0-9]{${minLength},${maxLength}}$`));
+  const two = fc.integer({ min: 1, max: 28 });
+  const cell = fc.oneof(
+    digits(1, 20),
+    digits(2, 14).map((code) => `00${code}`),
+    digits(2, 14).map((code) => `+${code}`),
+    fc.tuple(two, fc.integer({ min: 1, max: 12 })).map(([day, month]) => `${day}-${month}`),
+    fc.tuple(digits(1, 6), digits(1, 4)).map(([whole, fraction]) => `${whole}.${fraction}`),
+    fc.constantFrom('true', 'TRUE', 'False'),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    digits(1, 5).map((tail) => 'long '.repeat(7000) + tail),
+  );
+  fc.assert(
+    fc.property(cell, fc.boolean(), (old, german) => {
+      const now = saved(old, german);
+      if (now === old) return;
+      expect(judgeCell(old, now, false).kind).toBe('restored');
+      // Where the column is blamed, what cannot be written another way is not sent as it came back.
+      const loses = /^[0+]\d|^\d+-/.test(old) || /E\+/.test(now) || old.length > 32_767;
+      if (loses && !/[.]/.test(old)) expect(judgeCell(old, now, true).kind).not.toBe('edited');
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it('does not quote the values of contacts', () => {
+  const cell = { line: '2', column: 'Phone', old: '0049301', new: '49302', damage: 'zeros' } as const;
+  expect(refusedCellWords(cell, true)).not.toMatch(/\d/);
+  expect(refusedCellWords(cell, false)).toContain("'0049301' has become '49302'");
+});
