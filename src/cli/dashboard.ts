@@ -15,7 +15,7 @@ import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';
 import { commandOf } from './dashboard/command-of.ts';
-import { handOver, hasWorkers } from './dashboard/hand-over.ts';
+import { handOver, hasWorkers, queuedRuns } from './dashboard/hand-over.ts';
 import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';
@@ -68,6 +68,7 @@ export async function dashboard(
       start: (action, onRun) => childCommand(commandOf(action, directory), onRun),
       hasWorkers: async () => queues !== null && (await hasWorkers(queues)),
       enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
+      queued: async () => (queues === null ? new Map() : await queuedRuns(queues)),
       log,
     }),
   );

@@ -5,7 +5,7 @@ import { Page } from './wording/page.ts';
 import { statusTone } from './wording/status-words.ts';
 import { totalsWords } from './wording/totals-words.ts';
 
-/** A job of the workspace, and how it fares. */
+/** A job of the workspace, when it runs and what its last run did. */
 export interface JobFacts {
   readonly job: string;
   /** Null when it runs by hand only, or its file cannot be used. */

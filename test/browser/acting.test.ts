@@ -182,7 +182,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     expect(held).toBeLessThan(120);
 
     await page.locator('#next').locator('..').getByRole('link', { name: 'Run', exact: true }).click();
-    expect(await page.locator('.does').innerText()).toContain('it goes on where run');
+    expect(await page.locator('.does').innerText()).toContain('it continues where run');
     await press(page, 'Run now');
     await page.waitForURL(run);
     await outcome(page, 'Done');

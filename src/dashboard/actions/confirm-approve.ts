@@ -19,14 +19,14 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
     throw new PageError(
       409,
       'Nothing to approve',
-      `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job anew.`,
+      `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job again.`,
     );
   }
   if (later !== undefined) {
     throw new PageError(
       409,
       'Nothing to approve any more',
-      `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job anew.`,
+      `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job again.`,
     );
   }
   const { counts, resource } = plan;

@@ -5,6 +5,7 @@ import { statusBadge } from '../../report/html/status-badge.ts';
 import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
 import { jobHref } from './job-card.ts';
+import { whyNotDone } from './job-state.ts';
 import { moment, type Reading, relative } from './moment.ts';
 
 interface RunsTableOptions {
@@ -16,7 +17,7 @@ interface RunsTableOptions {
   readonly reading: Reading;
 }
 
-/** Runs, one a row, in the order given. */
+/** Runs, one a row, in the order given; of those that did not end well, why. */
 export function runsTable(runs: readonly Run[], options: RunsTableOptions): Markup {
   const { caption, captionHidden, ofOneJob, reading } = options;
   const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];
@@ -28,18 +29,24 @@ export function runsTable(runs: readonly Run[], options: RunsTableOptions): Mark
       ...job,
       { header: 'Outcome', bare: true, short: true },
       { header: 'Records', bare: true },
-      { header: 'Begun', bare: true },
-      { header: 'Took', numeric: true },
+      { header: 'Started', bare: true },
+      { header: 'Duration', numeric: true },
     ],
     rows: runs.map((run) => [
       html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
       ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
       statusBadge(run.status),
-      totalsWords(run),
+      recordsWords(run),
       html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
       formatDuration(lastedMs(run, reading.now)),
     ]),
   });
+}
+
+function recordsWords(run: Run): Markup {
+  const words = totalsWords(run);
+  const why = run.status === 'running' ? null : whyNotDone(run);
+  return html`${words}${why !== null && html`${words !== '' && html`<br>`}<span class="why">${why}</span>`}`;
 }
 
 function kindNote({ kind, retryOf }: Run): Markup {

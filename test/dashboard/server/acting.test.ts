@@ -95,6 +95,32 @@ describe('what is done from the dashboard', () => {
     expect((await client.get('/runs')).document.querySelectorAll('tbody tr')).toHaveLength(1);
   });
 
+  it('offers no second start while a command runs the job, and leads an earlier form to that run', async () => {
+    await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
+    const { store, workspace } = nightly;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    const earlier = await client.get('/jobs/nightly/run');
+    const running = workspace.start('run', 'nightly');
+    while (store.requests.length < 20) await sleep(20);
+    const [underWay] = [...(await client.get('/')).document.querySelectorAll('.job')];
+    const run = /\/runs\/(\w+)/.exec(underWay?.innerHTML ?? '')?.[1] ?? '';
+    for (const path of ['/jobs/nightly/run', '/jobs/nightly/plan']) {
+      const page = await client.get(path);
+      expect(page.words).toMatch(
+        new RegExp(`^nightly is under way Running since .*: run ${run}, started by a command`),
+      );
+      expect(page.document.querySelector('main form')).toBeNull();
+    }
+    const { action, fields } = formOf(earlier, '/jobs/nightly/run');
+    expect((await client.post(action, fields)).headers.location).toBe(`/runs/${run}`);
+    running.process.kill('SIGINT');
+    await running.ended;
+    expect((await client.get('/jobs/nightly/run')).words).toContain('it continues where run');
+    const runs = await client.get('/runs');
+    expect(runs.document.querySelectorAll('tbody tr')).toHaveLength(1);
+  });
+
   it('interrupts a run that is under way, and its own runs when it is told to stop', async () => {
     await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
     const { store, workspace } = nightly;
