@@ -18,6 +18,7 @@ import { guard } from './guard/guard.ts';
 import type { OwnAddresses } from './guard/own-addresses.ts';
 import { SECURITY_HEADERS } from './guard/security-headers.ts';
 import { showErrors } from './guard/show-errors.ts';
+import { healthRoute } from './health-route.ts';
 import { eventRoutes } from './live/event-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { type QueueBoard, queueRoutes } from './queues/queue-routes.ts';
@@ -87,6 +88,7 @@ export async function buildDashboard(parts: DashboardParts): Promise<FastifyInst
   await app.register(fastifyMultipart);
   signIn(app, { sessions, cookieName, addresses, hashes, log });
   await serveAssets(app);
+  healthRoute(app, dashboard);
   registerPages(app, dashboard);
   actionRoutes(app, dashboard, log);
   const uploads = openUploads();

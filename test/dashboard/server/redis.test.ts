@@ -102,7 +102,12 @@ describeWithRedis('over Redis', () => {
       expect(answer.words).toContain(`Redis at 127.0.0.1:${shop.redis.port} cannot be reached`);
       expect(answer.body).not.toMatch(/\bat .*\.ts:\d/);
     }
+    const ill = await dashboard.client().get('/healthz');
+    expect([ill.status, ill.body]).toEqual([503, 'Redis cannot be reached\n']);
     await shop.redis.restart();
+    await expect
+      .poll(async () => (await dashboard.client().get('/healthz')).status, { timeout: 15_000 })
+      .toBe(200);
     await expect.poll(async () => (await client.get('/runs')).status, { timeout: 15_000 }).toBe(200);
   }, 60_000);
 });

@@ -197,6 +197,17 @@ describe('who may only look', () => {
   });
 });
 
+describe('the health of the dashboard', () => {
+  it('is given without a sign-in, and says nothing else', async () => {
+    const answer = await dashboard.client().get('/healthz', { accept: '*/*' });
+    expect([answer.status, answer.body]).toEqual([200, 'ok\n']);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect((await dashboard.client().send('HEAD', '/healthz')).status).toBe(200);
+    expect((await dashboard.client().get('/healthz', { host: 'elsewhere.example' })).status).toBe(421);
+  });
+});
+
 describe('an address', () => {
   it.each([
     'elsewhere.example',
