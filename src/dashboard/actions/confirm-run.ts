@@ -7,6 +7,7 @@ import { totalsWords } from '../../report/wording/totals-words.ts';
 import { counted } from '../../report/wording/words.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-settings.ts';
+import { waitingPlan } from '../pages/job-state.ts';
 import { placeWords, whatItMoves } from '../pages/job-words.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
@@ -118,13 +119,6 @@ function goesOn({ id, totals }: Run): Markup {
 function asPlanned({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
   const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
   return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
-}
-
-/** The plan that may still be approved: none after a run that has read its source since. */
-function waitingPlan(runs: readonly Run[]): Run | undefined {
-  const isWaiting = ({ status }: Run) => status === 'planned' || status === 'stopped';
-  const latest = runs.find((run) => isWaiting(run) || (run.kind !== 'plan' && run.digest !== null));
-  return latest !== undefined && isWaiting(latest) ? latest : undefined;
 }
 
 /** `main (https://shop.example)`. */

@@ -77,13 +77,13 @@ export function jobActions(
   { facts, job, activity, need }: JobCardFacts,
   { canAct }: CardView['viewer'],
 ): Markup {
-  const { job: name, last } = facts;
+  const { job: name } = facts;
   const trends =
     keepsHistory(job) &&
     html`<a class="button" href="/lists/${encodeURIComponent(name)}">Trends${ofJob(name)}</a>`;
   const buttons = [
     ...(canAct && activity !== null ? activityButtons(activity, name) : []),
-    ...(canAct && activity === null && job !== undefined ? startButtons(name, job, last, need) : []),
+    ...(canAct && activity === null && job !== undefined ? startButtons(name, job, need) : []),
     trends,
   ].filter((button) => button !== false);
   return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
@@ -128,15 +128,15 @@ function activityButtons({ run }: Activity, name: string): Markup[] {
   ];
 }
 
-function startButtons(name: string, job: Job, last: Run | undefined, need: Need | null): Markup[] {
-  // What a limit stopped or a store refused is looked at before anything is run again.
-  const look = last !== undefined && (last.status === 'stopped' || last.status === 'done-with-rejects');
-  const first = need !== null && look;
+function startButtons(name: string, job: Job, need: Need | null): Markup[] {
+  const look = need?.look ?? null;
   return [
-    ...(first
-      ? [html`<a class="button primary" href="/runs/${last.id}">See the last run${ofJob(name)}</a>`]
-      : []),
-    html`<a class="button${!first && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
+    ...(look === null
+      ? []
+      : [
+          html`<a class="button primary" href="/runs/${look.id}">See the ${look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
+        ]),
+    html`<a class="button${look === null && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
     ...(job.kind === 'import'
       ? [html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`]
       : []),

@@ -8,6 +8,7 @@ import { clockNote } from './clock-note.ts';
 import type { Frame } from './frame.ts';
 import { activityWords, type JobCardFacts, jobActions, scheduleFacts } from './job-card.ts';
 import { jobSettings } from './job-settings.ts';
+import { settledRuns } from './job-state.ts';
 import { whatItMoves } from './job-words.ts';
 import { page } from './layout.ts';
 import { problemList } from './problem-list.ts';
@@ -42,7 +43,7 @@ ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 ${jobActions(card, frame.viewer)}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
-${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading }))}
+${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   });
@@ -53,7 +54,8 @@ function problemsBox(problems: readonly ConfigurationProblem[]): Markup {
 }
 
 function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
-  if (job?.kind !== 'import')
+  if (job === undefined) return html`<p>No runs yet.</p>`;
+  if (job.kind !== 'import')
     return html`<p>No runs yet. Start one: <code>${program} run ${facts.job}</code></p>`;
   return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
 }

@@ -64,7 +64,7 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
   return {
     ...{ facts, job, problems, timezone },
     activity: activityOf(runs, atWork),
-    need: needOf(facts.last, problems),
+    need: needOf({ last: facts.last, runs, problems }),
     history: past.length < FEWEST_COMPARED ? null : await historyPlot(past, timezone),
   };
 }

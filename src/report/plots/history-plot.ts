@@ -26,7 +26,15 @@ const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginT
 /** How bars are drawn whose data name their own fill, opacity and title. */
 const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
 /** How the value stands above its bar. */
-const VALUE_ABOVE = { lineAnchor: 'bottom', dy: -4, fontWeight: 600, fill: 'var(--ink)' } as const;
+const VALUE_ABOVE = {
+  lineAnchor: 'bottom',
+  dy: -4,
+  fontWeight: 600,
+  fill: 'var(--ink)',
+  // An outline, so that it can be read across a taller bar beside it.
+  stroke: 'var(--panel)',
+  strokeWidth: 4,
+} as const;
 /** The bars of few runs would be too wide to compare. */
 const FEWEST_BANDS = 12;
 /** Of so few runs each bar has its value, where there is room. */

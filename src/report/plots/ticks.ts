@@ -5,7 +5,7 @@ export interface Tick {
 }
 
 /** Zero and this many at most above it. */
-const MOST_TICKS = 3;
+const MOST_TICKS = 4;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

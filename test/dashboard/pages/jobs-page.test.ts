@@ -100,7 +100,7 @@ describe('the page of jobs', () => {
   });
 
   it('lists jobs by what they need: what is broken or failed first, then what is under way, then all others a line each', async () => {
-    const names = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf'];
+    const names = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel'];
     const plain = NIGHTLY.replace(/schedule.*\n/, '');
     await using scene = await setupPages(
       {
@@ -112,10 +112,11 @@ describe('the page of jobs', () => {
     );
     const ended = {
       bravo: { status: 'done-with-rejects', totals: { ...noTotals, records: 9, rejected: 3 } },
-      charlie: { status: 'failed', error: 'The store refused the API key (401).' },
+      charlie: { status: 'failed', error: 'The store refused the API key (401). Check it.' },
       delta: { status: 'stopped', error: 'maxDeletes: 52 of 100; the limit is 5%' },
       echo: { status: 'running' },
       foxtrot: { status: 'done' },
+      hotel: { status: 'planned', kind: 'plan', totals: { ...noTotals, operations: 24 } },
     } as const;
     for (const [job, changes] of Object.entries(ended)) {
       await scene.state.runs.create(aRun({ id: `of-${job}`, job, finishedAt: null, ...changes }));
@@ -124,13 +125,14 @@ describe('the page of jobs', () => {
     const { document } = await scene.get('/');
     const group = (id: string) =>
       [...document.querySelectorAll(`section[aria-labelledby="${id}"] .job h3`)].map(textOf);
-    expect(group('needing')).toEqual(['golf', 'charlie', 'delta', 'bravo']);
+    expect(group('needing')).toEqual(['golf', 'charlie', 'delta', 'bravo', 'hotel']);
     expect(group('under-way')).toEqual(['echo']);
     expect([...document.querySelectorAll('#quiet-jobs tbody th')].map(textOf)).toEqual(['alpha', 'foxtrot']);
     const reasons = [...document.querySelectorAll('.job-why')].map(textOf);
     expect(reasons[1]).toBe('The store refused the API key (401).');
     expect(reasons[2]).toBe('maxDeletes: 52 of 100; the limit is 5%');
     expect(reasons[3]).toBe('3 records were rejected and not sent.');
+    expect(reasons[4]).toBe('A plan waits for approval: 24 requests.');
   });
 
   it('offers no second start while a job is under way, and says what is running and who runs it', async () => {
