@@ -175,7 +175,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     expect(await seriousFindings(page)).toEqual([]);
     const run = page.url();
     await press(page, 'Interrupt');
-    await press(page, 'Interrupt it');
+    await press(page, 'Interrupt the run');
     await outcome(page, 'Interrupted');
     const held = (await shop.products('slow')).size - 60;
     expect(held).toBeGreaterThan(0);

@@ -46,7 +46,7 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
       .filter(({ exceeded }) => exceeded)
       .map(
         (verdict) =>
-          html`Beyond its safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+          html`Beyond the safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
       ),
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,

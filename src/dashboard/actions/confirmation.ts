@@ -72,5 +72,5 @@ ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 export function onceOf(fields: Readonly<Record<string, string | undefined>>): string {
   const once = fields[ONCE_FIELD];
   if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
-  throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat what you did.');
+  throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }

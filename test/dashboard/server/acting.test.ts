@@ -46,7 +46,7 @@ describe('what is done from the dashboard', () => {
     expect(refused.status).toBe(409);
     expect(refused.words).toContain(`${later} of nightly has begun since`);
     const asked = await client.get(`/runs/${later}/approve`);
-    expect(asked.words).toContain('Beyond its safety limit: the source has 30 rows; the limit is 40.');
+    expect(asked.words).toContain('Beyond the safety limit: the source has 30 rows; the limit is 40.');
   });
 
   it('names the prices that would move too far before they are approved', async () => {
@@ -130,7 +130,7 @@ describe('what is done from the dashboard', () => {
     const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
     while (store.requests.length < 20) await sleep(20);
     const asked = await client.get(`/runs/${run}/interrupt`);
-    expect(asked.words).toContain('The next run of the job goes on where it stopped');
+    expect(asked.words).toContain('The next run of the job continues where it stopped');
     await client.submit(asked, `/runs/${run}/interrupt`);
     expect(await endOf(client, `/runs/${run}`)).toContain('nterrupted');
 
