@@ -41,7 +41,7 @@ export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
 <div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && statusBadge(last.status)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
 ${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
-<dl class="facts">${scheduleFacts(facts, reading)}${isShownLive(activity, last) ? '' : lastFact(last, job, reading)}</dl>
+<dl class="facts">${scheduleFacts(facts, reading)}${isShownLive(activity, last) ? '' : lastFact(card, reading)}</dl>
 ${history}
 ${jobActions(card, viewer)}
 </article>`;
@@ -92,8 +92,8 @@ export function jobActions(
 /** What is under way, and who does it. */
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
-  const what = run.kind === 'plan' ? 'Planning' : run.kind === 'verify' ? 'Verification' : 'Running';
-  return html`${what} since ${relative(run.startedAt, reading)}: <a href="/runs/${run.id}">run ${run.id}</a>, ${STARTED_BY[by]}.`;
+  const what = run.kind === 'plan' ? 'Plan' : run.kind === 'verify' ? 'Verification' : 'Run';
+  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is under way, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
 /** The address of a job's page. */
@@ -107,10 +107,10 @@ export function fact(term: string, description: Slot): Markup {
 }
 
 const STARTED_BY: Readonly<Record<Activity['by'], string>> = {
-  dashboard: 'started in this dashboard',
-  worker: 'executed by a worker',
-  queue: 'started by a command',
-  command: 'started by a command',
+  dashboard: 'in this dashboard',
+  worker: 'and executed by a worker',
+  queue: 'by a command',
+  command: 'by a command',
 };
 
 const STARTING: Readonly<Record<Activity['by'], string>> = {
@@ -161,10 +161,12 @@ function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {
     : momentAndDistance(next, reading);
 }
 
-function lastFact(last: Run | undefined, job: Job | undefined, reading: Reading): Markup {
+function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading): Markup {
   if (last !== undefined) return fact('Last run', lastWords(last, reading));
   const advice =
-    job?.kind === 'import' && 'Plan it first: that shows what a run would send, and sends nothing.';
+    job?.kind === 'import' &&
+    need?.look == null &&
+    'Plan it first: that shows what a run would send, and sends nothing.';
   return fact('Last run', html`Never. ${advice}`);
 }
 

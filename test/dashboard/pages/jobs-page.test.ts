@@ -150,7 +150,7 @@ describe('the page of jobs', () => {
     for (const url of ['/', '/jobs/nightly']) {
       const { document } = await scene.get(url);
       expect(textOf(document.querySelector('main'))).toContain(
-        'Running since 3 min ago: run underway, executed by a worker.',
+        'Run underway is under way, started 3 min ago and executed by a worker.',
       );
       expect(
         document.querySelector('main a[href="/jobs/nightly/run"], main a[href="/jobs/nightly/plan"]'),

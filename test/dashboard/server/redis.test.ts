@@ -44,7 +44,9 @@ describeWithRedis('over Redis', () => {
     await shop.worker();
     while (store.requests.length < 5) await sleep(20);
     for (const path of ['/', '/jobs/nightly', '/jobs/nightly/plan']) {
-      expect((await client.get(path)).words).toMatch(/Running since .*: run \w+, executed by a worker\./);
+      expect((await client.get(path)).words).toMatch(
+        /Run \w+ is under way, started .* and executed by a worker\./,
+      );
     }
   });
 
