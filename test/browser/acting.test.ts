@@ -77,7 +77,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     // It leads where one wanted to go.
     await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
     await press(page, 'Jobs');
-    await page.getByRole('heading', { name: 'watched' }).waitFor();
+    await page.getByRole('rowheader', { name: 'watched' }).waitFor();
 
     await press(page, 'Sign out');
     await page.getByLabel('Token').waitFor();
