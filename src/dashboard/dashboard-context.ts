@@ -14,7 +14,7 @@ export interface DashboardContext {
   /** State, artifacts, clock and version. Its `signal` aborts when the dashboard stops. */
   readonly context: RunContext;
   /**
-   * The workspace as it is now: people edit its files while the dashboard runs, so every page opens it anew. What is
+   * The workspace as it is now: people edit its files while the dashboard runs, so every page opens it again. What is
    * wrong in a file is thrown when it is asked for (ConfigurationError), or given by `inspection` without throwing.
    */
   readonly openWorkspace: () => Workspace;

@@ -114,7 +114,7 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
     case 'failed':
     case 'interrupted':
       if (later !== undefined) return [...settled('A later run of this job has started since.'), ...download];
-      return [...again(anew(kind)), ...download];
+      return [...again(continuation(kind)), ...download];
     case 'superseded':
       return later === undefined
         ? again('A later run has taken its place.')
@@ -131,7 +131,7 @@ function againHref({ kind, job, retryOf }: Run): string {
   return `${jobHref(job)}/${kind === 'plan' ? 'plan' : 'run'}`;
 }
 
-function anew(kind: Run['kind']): string {
+function continuation(kind: Run['kind']): string {
   return kind === 'run' || kind === 'retry'
     ? 'Continues where it stopped: what the store has acknowledged is not sent again.'
     : 'Starts again.';
