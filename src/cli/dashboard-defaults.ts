@@ -1,2 +1,2 @@
-/** What `dashboard` does when it is not told otherwise: it listens on this machine only. */
+/** The defaults of `dashboard`: it listens on this machine only. */
 export const DASHBOARD_DEFAULTS = { listen: '127.0.0.1:8700' } as const;

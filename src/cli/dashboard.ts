@@ -15,7 +15,7 @@ import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';
 import { commandOf } from './dashboard/command-of.ts';
-import { handOver, hasWorkers } from './dashboard/hand-over.ts';
+import { handOver, hasWorkers, queuedRuns } from './dashboard/hand-over.ts';
 import { aborted, interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { listJobs } from './list-jobs.ts';
@@ -32,7 +32,7 @@ interface DashboardCommandOptions {
   readonly newToken?: true;
 }
 
-/** Serves the dashboard until it is told to stop; what it began is interrupted then, and continued by the next run. */
+/** Serves the dashboard until it is stopped; runs that it started are interrupted then, and continued by the next run. */
 export async function dashboard(
   { terminal, directory, program }: Invocation,
   options: DashboardCommandOptions,
@@ -53,7 +53,7 @@ export async function dashboard(
   for (const secret of allSecrets(open.workspace)) secrets.add(secret);
   const reopen = () => openWorkspace(directory, process.env);
   const retell = (text: string) => {
-    // What is wrong with the workspace may be the very thing that is to be told.
+    // The text may be about what is wrong with the workspace.
     const workspace = attempt(reopen);
     for (const secret of workspace === undefined ? [] : allSecrets(workspace)) secrets.add(secret);
     return withProgram(secrets.redact(text), program);
@@ -68,6 +68,7 @@ export async function dashboard(
       start: (action, onRun) => childCommand(commandOf(action, directory), onRun),
       hasWorkers: async () => queues !== null && (await hasWorkers(queues)),
       enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
+      queued: async () => (queues === null ? new Map() : await queuedRuns(queues)),
       log,
     }),
   );
@@ -92,7 +93,7 @@ export async function dashboard(
     ...{ listen, publicUrl, queueBoard, log },
   });
   ending.defer(running.close);
-  // Not before it listens: tokens that nobody was told would take the place of those that people have.
+  // Not before it listens: tokens that were never printed would replace those in use.
   if (tokens !== null) await writeTokenHashes(file, hashes);
 
   terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
@@ -140,20 +141,20 @@ function parsePublicUrl(text: string): URL {
 
 function firstStart({ full, readOnly }: Tokens, program: string): string {
   return `
-Sign in with one of these tokens. They are shown this once, and kept as hashes only:
+Sign in with one of these tokens. They are printed only once; the dashboard keeps their hashes:
 
-  ${full}   everything: run, approve, retry, interrupt
-  ${readOnly}   only look
+  ${full}   full access: run, approve, retry, interrupt
+  ${readOnly}   read-only
 
-New ones, should they be lost: ${program} dashboard --new-token
+To make new tokens: ${program} dashboard --new-token
 
 `;
 }
 
 function laterStart(program: string): string {
-  return `Sign in with a token that was shown at its first start; new ones: ${program} dashboard --new-token\n`;
+  return `Sign in with a token that was printed at the first start. To make new tokens: ${program} dashboard --new-token\n`;
 }
 
 function exposed(listen: string, program: string): string {
-  return `Warning: it listens beyond this machine without TLS, so whoever is on the way can read along, tokens included. Put a proxy with TLS before it, and say where browsers reach that: ${program} dashboard --listen ${listen} --url https://...\n`;
+  return `Warning: it listens beyond this machine without TLS: tokens and pages can be read on the way. Put a proxy with TLS in front, and name the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
 }

@@ -11,6 +11,7 @@ const own = (name: string) => new URL(`public/${name}`, import.meta.url);
 const ASSETS = [
   { name: 'report.css', type: CSS, url: STYLESHEET_URL },
   { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
+  { name: 'queues.css', type: CSS, url: own('queues.css') },
   { name: 'live.js', type: JS, url: own('live.js') },
   { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
 ] as const;

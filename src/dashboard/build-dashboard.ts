@@ -18,6 +18,7 @@ import { guard } from './guard/guard.ts';
 import type { OwnAddresses } from './guard/own-addresses.ts';
 import { SECURITY_HEADERS } from './guard/security-headers.ts';
 import { showErrors } from './guard/show-errors.ts';
+import { healthRoute } from './health-route.ts';
 import { eventRoutes } from './live/event-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { type QueueBoard, queueRoutes } from './queues/queue-routes.ts';
@@ -32,9 +33,9 @@ export interface DashboardParts {
   readonly dashboard: DashboardContext;
   readonly hashes: TokenHashes;
   readonly addresses: OwnAddresses;
-  /** Whether a proxy of this machine or its network stands in front and says who asks. */
+  /** Whether a proxy of this machine or its network stands in front and names the client in X-Forwarded-For. */
   readonly behindProxy: boolean;
-  /** Tells this dashboard's cookie from those of others on the same machine: browsers do not tell ports apart. */
+  /** Different for each dashboard of a machine: cookies of browsers do not depend on the port. */
   readonly cookieName: string;
   /** Null without Redis: then there are no queues. */
   readonly queueBoard: QueueBoard | null;
@@ -67,7 +68,7 @@ export async function buildDashboard(parts: DashboardParts): Promise<FastifyInst
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
-    // The proxy itself says who asks; what stands before that in X-Forwarded-For anybody may have written.
+    // Only the entry that the proxy itself added is trusted; a client can write those before it.
     trustProxy: behindProxy ? (address, hop) => hop === 0 && isNearby(address) : false,
     genReqId: () => randomUUID(),
     frameworkErrors: (_error, _request, { raw }) =>
@@ -87,6 +88,7 @@ export async function buildDashboard(parts: DashboardParts): Promise<FastifyInst
   await app.register(fastifyMultipart);
   signIn(app, { sessions, cookieName, addresses, hashes, log });
   await serveAssets(app);
+  healthRoute(app, dashboard);
   registerPages(app, dashboard);
   actionRoutes(app, dashboard, log);
   const uploads = openUploads();

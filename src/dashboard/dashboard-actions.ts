@@ -1,9 +1,9 @@
-/** A command that the dashboard may have carried out, as a person would type it. */
+/** A command that the dashboard can start, as a person would type it. */
 export type Action =
   | { readonly command: 'run' | 'plan'; readonly job: string }
   | { readonly command: 'approve' | 'retry'; readonly job: string; readonly run: string };
 
-/** What became of an action by the time there was something to show. */
+/** The state of an action when there is something to show. */
 export type ActionResult =
   /** It has become this run, which goes on, or has ended already. */
   | { readonly kind: 'begun'; readonly run: string }
@@ -11,10 +11,16 @@ export type ActionResult =
   | { readonly kind: 'starting' }
   /** It waits for a worker to take it; `workers`: whether any is there. */
   | { readonly kind: 'enqueued'; readonly workers: boolean }
-  /** The job is at work on behalf of this dashboard already; its run, as far as it has one. */
+  /** The job is under way already; its run, if it has one yet. */
   | { readonly kind: 'busy'; readonly run: string | null }
-  /** It ended before it had a run; `message` is what the command said. */
+  /** It ended before it had a run; `message` is what the command printed. */
   | { readonly kind: 'refused'; readonly message: string };
+
+/** Work on a job: of this dashboard, of a worker, or still in the queue; its run is null while it has none. */
+export interface AtWork {
+  readonly by: 'dashboard' | 'worker' | 'queue';
+  readonly run: string | null;
+}
 
 /** Carries actions out; made at the edge, since only that starts processes. */
 export interface DashboardActions {
@@ -26,7 +32,9 @@ export interface DashboardActions {
   readonly begin: (action: Action, once: string, before?: () => Promise<void>) => Promise<ActionResult>;
   /** Whether runs are handed over to workers at the moment, instead of running beside the dashboard. */
   readonly hasWorkers: () => Promise<boolean>;
-  /** How far the action of a confirmation is; undefined when nobody knows of it any more. */
+  /** What is started here or handed over to the workers, and has not ended: by job. */
+  readonly atWork: () => Promise<ReadonlyMap<string, AtWork>>;
+  /** How far the action of a confirmation is; undefined when it is no longer remembered. */
   readonly look: (
     once: string,
   ) => Promise<{ readonly action: Action; readonly result: ActionResult } | undefined>;

@@ -3,7 +3,7 @@ import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DashboardActions } from './dashboard-actions.ts';
 
-/** The jobs of a workspace, and who runs them by the clock. */
+/** The jobs of a workspace, and what keeps their schedules. */
 export interface ListedJobs {
   readonly jobs: readonly JobFacts[];
   readonly keeper: ClockKeeper;
@@ -11,16 +11,16 @@ export interface ListedJobs {
 
 /** What the pages of the dashboard are made from; put together at the edge (cli/). */
 export interface DashboardContext {
-  /** State, artifacts, clock and version. Its `signal` aborts when the dashboard is told to stop. */
+  /** State, artifacts, clock and version. Its `signal` aborts when the dashboard stops. */
   readonly context: RunContext;
   /**
-   * The workspace as it is now: people edit its files while the dashboard runs, so every page opens it anew. What is
-   * wrong in a file is thrown when it is asked for (ConfigurationError), or told by `inspection` without throwing.
+   * The workspace as it is now: people edit its files while the dashboard runs, so every page opens it again. What is
+   * wrong in a file is thrown when it is asked for (ConfigurationError), or given by `inspection` without throwing.
    */
   readonly openWorkspace: () => Workspace;
   /** What the workspace is called in titles: the name of its folder. */
   readonly workspaceName: string;
-  /** Where state is shared; undefined where it is embedded, and then there are no queues to look into. */
+  /** Where state is shared; undefined where it is embedded: then there are no queues. */
   readonly redisUrl: string | undefined;
   /** How a command for this workspace begins when it is typed: `storeferry -C shop`. */
   readonly program: string;

@@ -1,6 +1,6 @@
-/** Whoever has signed in. */
+/** A signed-in visitor. */
 export interface Viewer {
-  /** False for those who may only look: their pages have no buttons, and what they send is refused. */
+  /** False with the read-only token: its pages have no buttons, and every change is refused. */
   readonly canAct: boolean;
   /** Belongs to the session, and must come with every form (the field `CSRF_FIELD`). */
   readonly csrfToken: string;
@@ -8,7 +8,7 @@ export interface Viewer {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks. Throws where nobody need have signed in: the sign-in page and the assets. */
+    /** The visitor of this request. Throws on public routes: the sign-in page, the assets, `/healthz`. */
     viewer: Viewer;
   }
 }

@@ -5,7 +5,7 @@ import { Page } from './wording/page.ts';
 import { statusTone } from './wording/status-words.ts';
 import { totalsWords } from './wording/totals-words.ts';
 
-/** A job of the workspace, and how it fares. */
+/** A job of the workspace, when it runs and what its last run did. */
 export interface JobFacts {
   readonly job: string;
   /** Null when it runs by hand only, or its file cannot be used. */
@@ -84,9 +84,9 @@ function outcomeOf({ last }: JobFacts, now: number): string {
 function noteOf(keeper: ClockKeeper, program: string): string | null {
   switch (keeper) {
     case 'no-redis':
-      return 'Nothing runs by the clock yet: workers keep schedules, and need REDIS_URL.';
+      return 'Schedules are inactive: they need Redis (REDIS_URL) and a worker.';
     case 'no-worker':
-      return `Nothing runs by the clock at the moment: start a worker with: ${program} worker`;
+      return `Schedules are inactive: no worker is running. Start one: ${program} worker`;
     case 'worker':
       return null;
     default:

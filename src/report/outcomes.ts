@@ -99,11 +99,12 @@ function come({ run, totals }: RunFacts): OutcomeFigures[] {
       meaning: 'sent, and confirmed by the store',
     },
     {
-      kind: 'unsent',
+      // Of a run under way it is no fault: the colour of a warning is for what stays behind.
+      kind: isRunning ? 'resent' : 'unsent',
       label: isRunning ? 'to be sent' : unsentWord(run),
       records: totals.unsent,
       rows: totals.inRows.unsent,
-      meaning: isRunning ? 'still to come' : 'not confirmed by the store: sent when the run goes on',
+      meaning: isRunning ? 'still to come' : 'not confirmed by the store: sent when the run continues',
     },
   ];
 }

@@ -77,7 +77,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     // It leads where one wanted to go.
     await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
     await press(page, 'Jobs');
-    await page.getByRole('heading', { name: 'watched' }).waitFor();
+    await page.getByRole('rowheader', { name: 'watched' }).waitFor();
 
     await press(page, 'Sign out');
     await page.getByLabel('Token').waitFor();
@@ -175,14 +175,14 @@ describeWithBrowser('the dashboard in a browser', () => {
     expect(await seriousFindings(page)).toEqual([]);
     const run = page.url();
     await press(page, 'Interrupt');
-    await press(page, 'Interrupt it');
+    await press(page, 'Interrupt the run');
     await outcome(page, 'Interrupted');
     const held = (await shop.products('slow')).size - 60;
     expect(held).toBeGreaterThan(0);
     expect(held).toBeLessThan(120);
 
     await page.locator('#next').locator('..').getByRole('link', { name: 'Run', exact: true }).click();
-    expect(await page.locator('.does').innerText()).toContain('it goes on where run');
+    expect(await page.locator('.does').innerText()).toContain('it continues where run');
     await press(page, 'Run now');
     await page.waitForURL(run);
     await outcome(page, 'Done');

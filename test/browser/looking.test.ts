@@ -89,7 +89,7 @@ describeWithBrowser('every page in a browser', () => {
     expect(await page.locator('.report-file').innerText()).toContain('Done, with rejects');
   });
 
-  it('shows everything to the token for looking only, and offers nothing to do', async () => {
+  it('shows everything to the read-only token, and offers nothing to do', async () => {
     const { page } = await openVisitor(browser);
     await signIn(page, dashboard, 'readOnly');
     const stopped = shop.nights.at(-1);
@@ -104,7 +104,7 @@ describeWithBrowser('every page in a browser', () => {
       `/runs/${shop.contacts}/retry`,
     ]) {
       expect((await page.goto(address(path)))?.status()).toBe(403);
-      await page.getByRole('heading', { name: 'Only looking' }).waitFor();
+      await page.getByRole('heading', { name: 'Read-only access' }).waitFor();
     }
     // Who keeps a form from elsewhere, with the token of this session, is refused as well.
     await page.goto(address(`/runs/${stopped}`));
@@ -114,7 +114,7 @@ describeWithBrowser('every page in a browser', () => {
       form.append(Object.assign(document.createElement('input'), { name: 'once', value: crypto.randomUUID() }));
       form.submit();
     })()`);
-    await page.getByRole('heading', { name: 'Only looking' }).waitFor();
+    await page.getByRole('heading', { name: 'Read-only access' }).waitFor();
     expect((await shop.workspace.storeferry('runs', String(stopped))).stdout).toContain(
       'stopped by a safety limit',
     );

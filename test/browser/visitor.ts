@@ -3,7 +3,7 @@ import type { ServedDashboard } from '../dashboard/server/running-dashboard.ts';
 
 /** Wide as a desk, and narrow as a hand. */
 export const DESKTOP = { width: 1280, height: 900 };
-export const PHONE = { width: 390, height: 844 };
+export const PHONE = { width: 375, height: 812 };
 
 /** Somebody with a browser of their own. */
 export interface Visitor {

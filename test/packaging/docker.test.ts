@@ -25,13 +25,18 @@ const serviceSchema = z.object({
   privileged: z.never().optional(),
 });
 const composeSchema = z.object({
-  services: z.object({ redis: serviceSchema, worker: serviceSchema, sandbox: serviceSchema }),
+  services: z.object({
+    redis: serviceSchema,
+    worker: serviceSchema,
+    dashboard: serviceSchema,
+    sandbox: serviceSchema,
+  }),
   volumes: z.record(z.string(), z.unknown()),
 });
 
 describe('docker-compose.yml', () => {
   const { services, volumes } = composeSchema.parse(parse(read('docker-compose.yml')));
-  const { redis, worker, sandbox } = services;
+  const { redis, worker, dashboard, sandbox } = services;
 
   it('has a Redis that keeps what it is told, in a volume, and is well before a worker starts', () => {
     const command = redis.command?.join(' ') ?? '';
@@ -57,12 +62,26 @@ describe('docker-compose.yml', () => {
     expect(worker.volumes).toEqual([expect.stringMatching(/:\/workspace$/)]);
   });
 
+  it('serves the dashboard only when it is asked for, to this machine, and asks it how it is at its own port', () => {
+    expect(dashboard.profiles).toEqual(['dashboard']);
+    const port = dashboard.command?.at(-1)?.replace('0.0.0.0:', '');
+    expect(dashboard.ports).toEqual([`127.0.0.1:${port}:${port}`]);
+    expect(dashboard.healthcheck?.test.join(' ')).toContain(`127.0.0.1:${port}/healthz`);
+    expect(dashboard.environment).toEqual(worker.environment);
+    expect([dashboard.volumes, dashboard.user, dashboard.restart]).toEqual([
+      worker.volumes,
+      worker.user,
+      worker.restart,
+    ]);
+    expect(dashboard.depends_on).toEqual(worker.depends_on);
+  });
+
   it('serves the sandbox only when it is asked for, where the worker reaches it on loopback', () => {
     expect(sandbox.profiles).toEqual(['sandbox']);
     expect([redis.profiles, worker.profiles]).toEqual([[], []]);
     expect(sandbox.network_mode).toBe('service:worker');
     expect(sandbox.command?.[0]).toBe('sandbox');
-    expect([worker.build, sandbox.build]).toEqual(['.', '.']);
+    expect([worker.build, dashboard.build, sandbox.build]).toEqual(['.', '.', '.']);
   });
 });
 

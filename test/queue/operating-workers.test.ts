@@ -218,7 +218,7 @@ describeWithRedis('storeferry runs', () => {
     expect(unseen.code).toBe(0);
     expect(unseen.stdout).toMatch(/nightly +30 3 1 1 \* UTC +when a worker has seen it +never/);
     expect(unseen.stdout).toMatch(/broken +broken file/);
-    expect(unseen.stdout).toContain('start a worker with: storeferry -C');
+    expect(unseen.stdout).toContain('no worker is running. Start one: storeferry -C');
     await shop.worker();
     await workspace.storeferry('enqueue', 'nightly', '--follow');
     const seen = await workspace.storeferry('runs', '--job', 'nightly');

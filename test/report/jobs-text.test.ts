@@ -38,7 +38,7 @@ describe('the list of jobs', () => {
   });
 
   it('says what keeps scheduled jobs from running', () => {
-    expect(lines([aJob], 'no-redis').at(-1)).toContain('need REDIS_URL');
+    expect(lines([aJob], 'no-redis').at(-1)).toContain('need Redis (REDIS_URL)');
     expect(lines([aJob], 'no-worker').at(-1)).toContain('storeferry -C shop worker');
     expect(lines([aJob], 'worker')).toHaveLength(2);
     expect(lines([{ ...aJob, schedule: null, next: null }], 'no-redis')).toHaveLength(2);

@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Action, ActionResult, DashboardActions } from '../../dashboard/dashboard-actions.ts';
+import type { Action, ActionResult, AtWork, DashboardActions } from '../../dashboard/dashboard-actions.ts';
 import type { DashboardLog } from '../../dashboard/dashboard-log.ts';
 import type { ChildCommand } from './child-command.ts';
 
-/** Whoever has clicked waits so long for a run to show; after that they are told that it is starting. */
+/** A click waits so long for a run to show; after that the page says that it is starting. */
 const WAIT_MS = 2_500;
 /** Confirmations are remembered, so that the same one again does nothing; the oldest make room. */
 const MOST_REMEMBERED = 1_000;
 
 export interface ActionRunnerOptions {
-  /** Starts the command of an action in a process of its own; `onRun` is told its run. */
+  /** Starts the command of an action in a process of its own; `onRun` gets its run. */
   readonly start: (action: Action, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;
   /** Hands a run over to the workers, and gives how to look after it; null when there are none. */
   readonly enqueue: (job: string) => Promise<EnqueuedRun | null>;
+  /** What waits for the workers or is held by them, by job. */
+  readonly queued: () => Promise<ReadonlyMap<string, AtWork>>;
   readonly log: DashboardLog;
 }
 
@@ -23,7 +25,7 @@ export interface EnqueuedRun {
 }
 
 /** An action and how far it is. */
-interface Errand {
+interface StartedAction {
   readonly action: Action;
   run: string | null;
   refused: string | null;
@@ -38,10 +40,11 @@ export function actionRunner({
   start,
   enqueue,
   hasWorkers,
+  queued,
   log,
 }: ActionRunnerOptions): DashboardActions & AsyncDisposable {
-  const remembered = new Map<string, Errand>();
-  const atWork = new Map<string, Errand>();
+  const remembered = new Map<string, StartedAction>();
+  const atWork = new Map<string, StartedAction>();
   const stop = new AbortController();
 
   /** Waits for something, but not for long, and not at all once the dashboard ends. */
@@ -49,42 +52,42 @@ export function actionRunner({
     await Promise.race([awaited, sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})]);
   };
 
-  const startChild = (errand: Errand): Promise<void> => {
-    const { action } = errand;
+  const startChild = (started: StartedAction): Promise<void> => {
+    const { action } = started;
     const { promise, resolve } = Promise.withResolvers<void>();
     const child = start(action, (run) => {
-      errand.run = run;
+      started.run = run;
       resolve();
     });
-    errand.child = child;
+    started.child = child;
     void child.ended.then(({ code, words }) => {
-      log.info({ ...action, begun: errand.run, code }, 'action ended');
-      if (errand.run === null)
-        errand.refused = words.trim() || `It ended with the exit code ${code}, and said nothing.`;
+      log.info({ ...action, begun: started.run, code }, 'action ended');
+      if (started.run === null)
+        started.refused = words.trim() || `It ended with the exit code ${code}, and said nothing.`;
       atWork.delete(action.job);
       resolve();
     });
     return promise;
   };
 
-  const carryOut = async (errand: Errand, before: () => Promise<void>): Promise<void> => {
-    const { action } = errand;
+  const carryOut = async (started: StartedAction, before: () => Promise<void>): Promise<void> => {
+    const { action } = started;
     try {
       await before();
-      errand.enqueued = action.command === 'run' ? await enqueue(action.job) : null;
-      if (errand.enqueued !== null) atWork.delete(action.job);
+      started.enqueued = action.command === 'run' ? await enqueue(action.job) : null;
+      if (started.enqueued !== null) atWork.delete(action.job);
       else if (stop.signal.aborted) throw new Error('The dashboard is stopping.');
-      else await startChild(errand);
+      else await startChild(started);
     } catch (error) {
       atWork.delete(action.job);
-      errand.refused = error instanceof Error ? error.message : String(error);
+      started.refused = error instanceof Error ? error.message : String(error);
     }
   };
 
-  const look = async (errand: Errand): Promise<ActionResult> => {
-    if (errand.enqueued !== null) return await errand.enqueued.look();
-    if (errand.refused !== null) return { kind: 'refused', message: errand.refused };
-    return errand.run === null ? { kind: 'starting' } : { kind: 'begun', run: errand.run };
+  const look = async (started: StartedAction): Promise<ActionResult> => {
+    if (started.enqueued !== null) return await started.enqueued.look();
+    if (started.refused !== null) return { kind: 'refused', message: started.refused };
+    return started.run === null ? { kind: 'starting' } : { kind: 'begun', run: started.run };
   };
 
   return {
@@ -95,25 +98,29 @@ export function actionRunner({
       const known = remembered.get(once);
       const other = atWork.get(action.job);
       if (known === undefined && other !== undefined) return { kind: 'busy', run: other.run };
-      const errand = known ?? {
+      const started = known ?? {
         action,
         ...{ run: null, refused: null, enqueued: null, child: null },
         settled: Promise.resolve(),
       };
       if (known === undefined) {
         log.info(action, 'action begun');
-        remembered.set(once, errand);
+        remembered.set(once, started);
         const [oldest] = remembered.keys();
         if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-        atWork.set(action.job, errand);
-        errand.settled = carryOut(errand, before);
+        atWork.set(action.job, started);
+        started.settled = carryOut(started, before);
       }
-      await moment(errand.settled);
-      return await look(errand);
+      await moment(started.settled);
+      return await look(started);
+    },
+    async atWork() {
+      const own = [...atWork].map(([job, { run }]) => [job, { by: 'dashboard', run }] as const);
+      return new Map<string, AtWork>([...(await queued()), ...own]);
     },
     async look(once) {
-      const errand = remembered.get(once);
-      return errand === undefined ? undefined : { action: errand.action, result: await look(errand) };
+      const started = remembered.get(once);
+      return started === undefined ? undefined : { action: started.action, result: await look(started) };
     },
     async [Symbol.asyncDispose]() {
       stop.abort();

@@ -1,6 +1,7 @@
 import type { Workspace } from '../../config/workspace.ts';
-import type { ActionResult } from '../../dashboard/dashboard-actions.ts';
+import type { ActionResult, AtWork } from '../../dashboard/dashboard-actions.ts';
 import { enqueueRun } from '../../queue/enqueue-run.ts';
+import { isRunJobData } from '../../queue/job-types.ts';
 import type { Queues } from '../../queue/open-queues.ts';
 import { newRunId } from '../open-context.ts';
 import { runRequest } from '../read-request.ts';
@@ -24,6 +25,24 @@ export async function handOver(
 /** Whether a worker would take a run; false when Redis does not say. */
 export async function hasWorkers(queues: Queues): Promise<boolean> {
   return (await queues.runs.getWorkersCount().catch(() => 0)) > 0;
+}
+
+/** More runs than a workspace has jobs. */
+const MOST_LISTED = 1_000;
+
+/** The runs that wait for a worker or are held by one, by job. StateError when Redis does not answer. */
+export async function queuedRuns(queues: Queues): Promise<ReadonlyMap<string, AtWork>> {
+  const list = async (by: AtWork['by'], states: Parameters<typeof queues.runs.getJobs>[0]) => {
+    const jobs = await queues.ask(queues.runs.getJobs(states, 0, MOST_LISTED));
+    return jobs.flatMap((queued): [string, AtWork][] =>
+      isRunJobData(queued?.data) ? [[queued.data.job, { by, run: queued.data.run ?? null }]] : [],
+    );
+  };
+  const [waiting, held] = await Promise.all([
+    list('queue', ['waiting', 'delayed', 'prioritized']),
+    list('worker', 'active'),
+  ]);
+  return new Map([...waiting, ...held]);
 }
 
 async function lookAfter(queues: Queues, id: string): Promise<ActionResult> {

@@ -38,7 +38,7 @@ export function addServiceCommands(program: Command, { invocation, finish }: Cal
       ),
     )
     .option('--url <url>', 'where browsers reach it, when a proxy stands before it: https://...')
-    .option('--new-token', 'make both tokens anew, for everything and for looking only, and print them')
+    .option('--new-token', 'make new tokens, one with full access and one read-only, and print them')
     .addHelpText(
       'after',
       examples(

@@ -10,7 +10,7 @@ const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 
 const accessSchema = z.strictObject({ version: z.literal(1), full: HASH, readOnly: HASH });
 
-/** The tokens that let people in: of the one everything may be done, of the other only looked. */
+/** The tokens to sign in with: one has full access, the other is read-only. */
 export interface Tokens {
   readonly full: string;
   readonly readOnly: string;
@@ -18,13 +18,13 @@ export interface Tokens {
 
 const TOKEN_BYTES = 24;
 
-/** Both tokens, made anew, with what is kept of them. */
+/** Two new tokens, and the hashes that are kept of them. */
 export function newTokens(): { readonly tokens: Tokens; readonly hashes: TokenHashes } {
   const tokens = { full: newToken('full'), readOnly: newToken('look') };
   return { tokens, hashes: { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) } };
 }
 
-/** Keeps the hashes in the file, for its owner only; the tokens before are worth nothing at the next start. */
+/** Writes the hashes to the file, for its owner only; earlier tokens are invalid from the next start on. */
 export async function writeTokenHashes(file: string, { full, readOnly }: TokenHashes): Promise<void> {
   await writeWhole(file, `${JSON.stringify({ version: 1, full, readOnly }, null, 2)}\n`);
 }
@@ -52,7 +52,7 @@ function unusable(file: string, cause: unknown): UsageError {
   });
 }
 
-/** Says what it is for, so that nobody hands out the wrong one. */
+/** Begins with what it is for, so that the wrong one is not handed out. */
 function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Viewer } from '../viewer.ts';
 
-/** Without a request for so long, one has to sign in again. */
+/** A session without a request for so long ends. */
 export const IDLE_MS = 2 * 60 * 60_000;
-/** However busy: a working day. */
+/** The longest session: a working day. */
 export const LONGEST_MS = 12 * 60 * 60_000;
 /**
- * More at once of one token are nobody's browsers; the one that was used least recently makes room. Counted by token, so
- * that the read-only one ends no session of those who may act.
+ * The most sessions of one token at a time; the least recently used one makes room. Counted by token, so that sign-ins
+ * with the read-only token end no session with full access.
  */
 const MOST_OF_A_TOKEN = 100;
 const ID_BYTES = 32;
-/** A clock that was put back by more cannot say how long somebody has been idle. */
+/** After a clock was put back by more, the idle time of a session is unknown: it ends. */
 const PUT_BACK_MS = 60_000;
 
-/** Somebody who has signed in, in one browser. */
+/** A signed-in browser. */
 export interface Session extends Viewer {
   readonly id: string;
   readonly begunAt: number;

@@ -24,7 +24,7 @@ export interface SignInOptions {
   readonly log: DashboardLog;
 }
 
-/** The form that takes a token for a session, and the button that ends it. */
+/** The sign-in form, and the button that signs out. */
 export function signIn(app: FastifyInstance, options: SignInOptions): void {
   const { sessions, cookieName, addresses, hashes, log } = options;
   const cookie = ({ headers }: FastifyRequest) => ({
@@ -38,7 +38,9 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
       page({
         title: 'Sign in',
         viewer: null,
-        notice: wrong ? { tone: 'bad', text: 'That is neither of the two tokens.' } : null,
+        notice: wrong
+          ? { tone: 'bad', text: 'Wrong token: it is neither the full nor the read-only one.' }
+          : null,
         body: form(next),
       }),
     );
@@ -64,10 +66,10 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
     const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {
       for (const count of counters) await count(request);
-      log.warn({ address: request.ip }, 'somebody tried to sign in with a wrong token');
+      log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply.code(401), ownPath(next), true);
     }
-    // A session that somebody else may have begun in this browser is not taken over.
+    // A session that was begun in this browser before is not taken over: it may be another person's.
     if (request.session !== null) sessions.end(request.session.id);
     const session = sessions.begin(allowed === 'all');
     log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
@@ -99,5 +101,5 @@ function form(next: string): Markup {
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false"></p>
 <p><button type="submit" class="button primary">Sign in</button></p>
 </form>
-<p class="hint">The dashboard printed two tokens when it was started for the first time: with one everything may be done, with the other only looked. New ones: <code>storeferry dashboard --new-token</code></p>`;
+<p class="hint">The dashboard printed two tokens at its first start. One has full access, the other is read-only. To make new tokens: <code>storeferry dashboard --new-token</code></p>`;
 }

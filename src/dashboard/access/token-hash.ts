@@ -13,7 +13,7 @@ export function hashToken(token: string): string {
 
 /**
  * What a token allows: everything, looking, or nothing. Both hashes are always compared, each in constant time, so that
- * the time taken tells nothing of either token.
+ * the time taken reveals nothing of either token.
  */
 export function allowedBy(token: string, hashes: TokenHashes): 'all' | 'look' | 'nothing' {
   const given = hashToken(token);

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Job } from '../../config/job/job.ts';
+import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import { askToInterrupt } from '../../run/interrupt-run.ts';
 import { laterRun } from '../../run/later-run.ts';
@@ -9,11 +11,12 @@ import type { DashboardLog } from '../dashboard-log.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
 import { frameOf } from '../pages/frame.ts';
+import { activityOf } from '../pages/job-state.ts';
 import { serverTimezone } from '../pages/server-timezone.ts';
 import { confirmApprove } from './confirm-approve.ts';
 import { confirmInterrupt } from './confirm-interrupt.ts';
 import { type Beginning, confirmPlan, confirmRun } from './confirm-run.ts';
-import { type Confirmation, confirmationPage, onceOf } from './confirmation.ts';
+import { type Confirmation, confirmationPage, onceOf, underWayPage } from './confirmation.ts';
 import { showResult } from './show-result.ts';
 
 interface OfJob {
@@ -24,7 +27,7 @@ interface OfRun {
   readonly Params: { readonly run: string };
 }
 
-/** What may be done: each GET says what would be done, its POST does it and leads to the run. */
+/** The actions: each GET says what would be done, its POST does it and leads to the run. */
 export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
   const { context, actions } = dashboard;
   const forActors = { config: { who: 'actors' } } as const;
@@ -33,13 +36,29 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     reply.type('text/html; charset=utf-8').send(confirmationPage(confirmation, frameOf(dashboard, request)));
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: Action) => {
     const once = onceOf(formFields(request.body));
-    const result = await actions.begin(action, once);
+    const known = await actions.look(once);
+    const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
+    const result =
+      running == null ? await actions.begin(action, once) : ({ kind: 'busy', run: running.id } as const);
     return showResult(reply, { action, result, once }, frameOf(dashboard, request), dashboard);
   };
+  const runsOf = async (job: string) =>
+    await Promise.all((await context.state.runs.list({ job })).map((run) => asItStands(context, run)));
+  const activityOn = async (job: string) => activityOf(await runsOf(job), (await actions.atWork()).get(job));
   const runOf = async ({ params }: FastifyRequest<OfRun>) => {
     const run = await context.state.runs.get(params.run);
     if (run === undefined) throw notFound(`There is no run ${params.run}.`);
     return await asItStands(context, run);
+  };
+  /** The run of another job that writes to the store and resource of this one: a run of this one waits for it. */
+  const writerTo = async (job: Job): Promise<Run | undefined> => {
+    if (job.kind !== 'import') return undefined;
+    const listed = await context.state.runs.list({ statuses: ['running'], kinds: SENDING_KINDS });
+    const writers = listed.filter(
+      (run) => run.store === job.store && run.resource === job.import && run.job !== job.name,
+    );
+    const standing = await Promise.all(writers.map((run) => asItStands(context, run)));
+    return standing.find(({ status }) => status === 'running');
   };
   const jobOf = ({ params }: FastifyRequest<OfJob>) => {
     const workspace = dashboard.openWorkspace();
@@ -48,18 +67,31 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
   };
   const beginningOf = async (request: FastifyRequest<OfJob>): Promise<Beginning> => {
     const { workspace, job } = jobOf(request);
-    const runs = await context.state.runs.list({ job: job.name });
     return {
       job,
       store: workspace.store(job.store),
-      runs: await Promise.all(runs.map((run) => asItStands(context, run))),
+      runs: await runsOf(job.name),
+      waitsFor: await writerTo(job),
       byWorkers: await actions.hasWorkers(),
       reading: reading(),
     };
   };
 
+  const askUnlessUnderWay = async (
+    request: FastifyRequest<OfJob>,
+    reply: FastifyReply,
+    confirm: (beginning: Beginning) => Confirmation,
+  ) => {
+    const beginning = await beginningOf(request);
+    const { name } = beginning.job;
+    const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
+    if (activity === null) return ask(request, reply, confirm(beginning));
+    const document = underWayPage(name, activity, beginning.reading, frameOf(dashboard, request));
+    return reply.type('text/html; charset=utf-8').send(document);
+  };
+
   app.get<OfJob>('/jobs/:job/run', forActors, async (request, reply) =>
-    ask(request, reply, confirmRun(await beginningOf(request))),
+    askUnlessUnderWay(request, reply, confirmRun),
   );
   app.post<OfJob>('/jobs/:job/run', async (request, reply) => {
     const { job } = jobOf(request);
@@ -67,7 +99,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
   });
 
   app.get<OfJob>('/jobs/:job/plan', forActors, async (request, reply) =>
-    ask(request, reply, confirmPlan(await beginningOf(request))),
+    askUnlessUnderWay(request, reply, confirmPlan),
   );
   app.post<OfJob>('/jobs/:job/plan', async (request, reply) => {
     const { job } = jobOf(request);
@@ -100,7 +132,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     const { once } = request.params;
     const known = await actions.look(once);
     if (known === undefined)
-      throw notFound('Nobody knows any more what was started here. See the latest runs.');
+      throw notFound('What was started here is no longer remembered. See the latest runs.');
     return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
   });
 }

@@ -19,14 +19,14 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
     throw new PageError(
       409,
       'Nothing to approve',
-      `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job anew.`,
+      `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job again.`,
     );
   }
   if (later !== undefined) {
     throw new PageError(
       409,
       'Nothing to approve any more',
-      `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job anew.`,
+      `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job again.`,
     );
   }
   const { counts, resource } = plan;
@@ -46,7 +46,7 @@ export function confirmApprove(report: RunReport, later: Run | undefined, readin
       .filter(({ exceeded }) => exceeded)
       .map(
         (verdict) =>
-          html`Beyond its safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+          html`Beyond the safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
       ),
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,

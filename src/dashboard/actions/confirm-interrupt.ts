@@ -10,27 +10,23 @@ import type { Confirmation } from './confirmation.ts';
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
   const { id, job, kind, progress, startedAt } = run;
   if (run.status !== 'running') {
-    throw new PageError(
-      409,
-      'It has ended',
-      `The run ${id} is ${run.status}: there is nothing to interrupt.`,
-    );
+    throw new PageError(409, 'Nothing to interrupt', `Run ${id} has ended: it is ${run.status}.`);
   }
   const sends = kind === 'run' || kind === 'retry';
   return {
     title: `Interrupt run ${id}?`,
-    lead: html`The run of <a href="${jobHref(job)}">${job}</a> began ${relative(startedAt, reading)}${
+    lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relative(startedAt, reading)}${
       progress != null &&
       progress.step === 'apply' &&
       html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`
     }.`,
     does: [
-      'Sends nothing new within about a second, lets the requests under way end, and writes down what the store has taken.',
+      'Sends nothing new within about a second, lets the requests under way end, and records what the store has acknowledged.',
       sends
-        ? 'The next run of the job goes on where it stopped, if source and mapping are the same by then: nothing is sent twice.'
-        : 'What it has read so far is of no use to the next one: that begins again.',
+        ? 'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.'
+        : 'The next one starts again: what was read so far is discarded.',
     ],
-    label: 'Interrupt it',
+    label: 'Interrupt the run',
     weight: 'danger',
     action: `/runs/${id}/interrupt`,
     back: `/runs/${id}`,

@@ -7,34 +7,40 @@ import { totalsWords } from '../../report/wording/totals-words.ts';
 import { counted } from '../../report/wording/words.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-settings.ts';
+import { waitingPlan } from '../pages/job-state.ts';
 import { placeWords, whatItMoves } from '../pages/job-words.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
 
-/** What a job is about to be begun on. */
+/** What a run or plan of a job starts from. */
 export interface Beginning {
   readonly job: Job;
   readonly store: Pick<StoreConfig, 'name' | 'baseUrl'>;
   /** The latest runs of the job, newest first, as they stand. */
   readonly runs: readonly Run[];
-  /** Whether workers take it; else it runs beside the dashboard. */
+  /** A run of another job that it would wait for. */
+  readonly waitsFor: Run | undefined;
+  /** Whether workers take it; else the dashboard starts a process for it. */
   readonly byWorkers: boolean;
   readonly reading: Reading;
 }
 
-/** What running a job will do, as far as can be told before its source is read. */
+/** What running a job will do, as far as it is known before its source is read. */
 export function confirmRun(beginning: Beginning): Confirmation {
-  const { job, runs, byWorkers } = beginning;
-  const running = runs.find(({ status, kind }) => status === 'running' && kind !== 'plan');
+  const { job, byWorkers, waitsFor } = beginning;
   return {
     title: `Run ${job.name}?`,
     lead: html`${whatItMoves(job)}.`,
-    warnings: running === undefined ? [] : [underWay(running)],
     does: [
       ...(job.kind === 'import' ? importDoes(job, beginning) : exportDoes(beginning)),
+      ...(waitsFor === undefined
+        ? []
+        : [
+            html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
+          ]),
       byWorkers
-        ? 'It is handed over to the workers, and goes on when the dashboard ends.'
-        : 'It runs beside the dashboard. Should that end, the run is interrupted, and the next one goes on from there.',
+        ? 'A worker executes it; it continues when the dashboard stops.'
+        : 'It runs on the machine of the dashboard. If the dashboard stops, the run is interrupted, and the next run continues it.',
     ],
     label: 'Run now',
     weight: 'primary',
@@ -51,10 +57,10 @@ export function confirmPlan({ job, store, runs, reading }: Beginning): Confirmat
     lead: html`Shows what a run would change in the store ${at(store)}. Nothing is sent.`,
     does: [
       job.kind === 'import' && html`Reads ${placeWords(job.source)} as it is now.`,
-      'Compares each record with what the store has taken from this job before.',
+      'Compares each record with what the store has acknowledged.',
       'Ends with a report: what is new or changed, what is rejected and why, and whether a safety limit would stop it.',
       waiting !== undefined &&
-        html`Takes the place of the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which nobody has approved.`,
+        html`Takes the place of the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
     ].filter((does) => does !== false),
     label: 'Plan now',
     weight: 'primary',
@@ -70,8 +76,8 @@ function importDoes(job: ImportJob, { store, runs, reading }: Beginning): Slot[]
   );
   const last = runs.find(({ kind, status }) => kind !== 'plan' && status !== 'superseded');
   return [
-    html`Reads ${placeWords(job.source)} as it is now, and compares each record with what the store has taken before.`,
-    html`Sends what is new or has changed to the store ${at(store)}, one request a record.`,
+    html`Reads ${placeWords(job.source)} as it is now, and compares each record with what the store has acknowledged.`,
+    html`Sends what is new or has changed to the store ${at(store)}, one request per record.`,
     ...(job.mode === 'mirror'
       ? ['Deletes the products that this job last sent and the source no longer has.']
       : ['Deletes nothing.']),
@@ -93,7 +99,7 @@ function exportDoes({ job, store }: Beginning): Slot[] {
     html`Reads from the store ${at(store)}, and changes nothing there.`,
     destination.mode === 'append'
       ? html`Adds to ${placeWords(destination)}; what it holds stays.`
-      : html`Writes ${placeWords(destination)} anew, whole or not at all.`,
+      : html`Replaces ${placeWords(destination)}, whole or not at all.`,
   ];
 }
 
@@ -107,23 +113,12 @@ function sendsOnlyIf(job: ImportJob): string[] {
 function goesOn({ id, totals }: Run): Markup {
   const left =
     totals === null || totals.unsent === 0 ? '' : `: ${counted(totals.unsent, 'record')} left to send`;
-  return html`If nothing has changed since, it goes on where <a href="/runs/${id}">run ${id}</a> stopped${left}; what the store has taken is not sent again.`;
+  return html`If nothing has changed since, it continues where <a href="/runs/${id}">run ${id}</a> stopped${left}; what the store has acknowledged is not sent again.`;
 }
 
 function asPlanned({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
   const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
-  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run plans anew; to send exactly that plan, <a href="/runs/${id}/approve">approve it</a>.`;
-}
-
-/** The plan that may still be approved: none after a run that has read its source since. */
-function waitingPlan(runs: readonly Run[]): Run | undefined {
-  const isWaiting = ({ status }: Run) => status === 'planned' || status === 'stopped';
-  const latest = runs.find((run) => isWaiting(run) || (run.kind !== 'plan' && run.digest !== null));
-  return latest !== undefined && isWaiting(latest) ? latest : undefined;
-}
-
-function underWay({ id }: Run): Markup {
-  return html`<a href="/runs/${id}">Run ${id}</a> of this job is under way; a second one is refused until it has ended.`;
+  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
 }
 
 /** `main (https://shop.example)`. */

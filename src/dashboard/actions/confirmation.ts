@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Frame } from '../pages/frame.ts';
+import { activityWords, jobHref } from '../pages/job-card.ts';
+import type { Activity } from '../pages/job-state.ts';
 import { csrfInput, page } from '../pages/layout.ts';
+import type { Reading } from '../pages/moment.ts';
 
 /** Names one confirmation: sent twice, it does what it says once. */
 const ONCE_FIELD = 'once';
 
-/** What somebody is asked before something is done. */
+/** What is asked before something is done. */
 export interface Confirmation {
   /** As a question. */
   readonly title: string;
@@ -40,6 +43,18 @@ ${confirmationForm(confirmation, frame)}`,
   });
 }
 
+/** The page in the place of a confirmation while the job is under way: what is running, and what can be done about that. */
+export function underWayPage(job: string, activity: Activity, reading: Reading, frame: Frame): string {
+  const { run } = activity;
+  return page({
+    ...frame,
+    title: `${job} is under way`,
+    section: 'jobs',
+    body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
+<p class="actions">${run !== null && html`<a class="button primary" href="/runs/${run.id}">Watch</a> <a class="button danger" href="/runs/${run.id}/interrupt">Interrupt</a> `}<a class="button" href="${jobHref(job)}">Back to ${job}</a></p>`,
+  });
+}
+
 /** The form alone, for pages that have more to show. */
 export function confirmationForm(
   { action, fields = {}, label, weight, back }: Omit<Confirmation, 'title' | 'lead' | 'does'>,
@@ -57,5 +72,5 @@ ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 export function onceOf(fields: Readonly<Record<string, string | undefined>>): string {
   const once = fields[ONCE_FIELD];
   if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
-  throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat what you did.');
+  throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }

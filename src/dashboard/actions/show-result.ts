@@ -8,7 +8,7 @@ import { page } from '../pages/layout.ts';
 
 const LOOK_AGAIN_S = 2;
 
-/** Leads to the run that an action has become, or says why there is none, or none yet. */
+/** Redirects to the run that an action has become, or says why there is none, or none yet. */
 export function showResult(
   reply: FastifyReply,
   { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
@@ -29,23 +29,23 @@ export function showResult(
       return show(
         409,
         `${action.job} is being started already`,
-        html`<p>Wait until it shows on the page of the job: one thing at a time is done for a job.</p>${toJob}`,
+        html`<p>The page of the job shows it in a moment. A job has one run at a time.</p>${toJob}`,
       );
     case 'starting':
     case 'enqueued':
-      // The address of the confirmation is left, so that to load the page again asks, and does not do it again.
+      // Another address than the confirmation's, so that a reload asks and does not start anything again.
       if (reply.request.method === 'POST') return reply.redirect(`/starting/${once}`, 303);
       reply.header('refresh', LOOK_AGAIN_S);
       return show(
         200,
         `Starting ${action.job}`,
-        html`<p role="status">${waitingFor(result)}</p><p>This page looks again every ${LOOK_AGAIN_S} seconds, and shows the run as soon as there is one. <a href="/starting/${once}">Look again now</a></p>${toJob}`,
+        html`<p role="status">${waitingFor(result)}</p><p>This page reloads every ${LOOK_AGAIN_S} seconds and shows the run as soon as there is one. <a href="/starting/${once}">Reload now</a></p>${toJob}`,
       );
     case 'refused':
       return show(
         409,
-        `It could not begin: ${action.command} ${action.job}`,
-        html`<p>Nothing was sent. The command said:</p><pre>${retell(result.message)}</pre>${toJob}`,
+        `Not started: ${action.command} ${action.job}`,
+        html`<p>Nothing was sent. The command printed:</p><pre>${retell(result.message)}</pre>${toJob}`,
       );
     default:
       return result satisfies never;
@@ -56,5 +56,5 @@ function waitingFor(result: Extract<ActionResult, { kind: 'starting' | 'enqueued
   if (result.kind === 'starting') return 'It reads its source, or waits for another run to end.';
   return result.workers
     ? 'It waits for a worker to take it.'
-    : 'It waits for a worker, and none is there at the moment. Start one: storeferry worker';
+    : 'It waits for a worker, and no worker is running. Start one: storeferry worker';
 }

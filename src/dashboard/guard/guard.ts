@@ -15,8 +15,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * Who may ask. Left out: whoever has signed in for what only shows (GET), those who may act for all else.
-     * `anyone` need not have signed in.
+     * Who may ask. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for all else.
+     * `anyone` is a public route.
      */
     who?: 'anyone' | 'viewers' | 'actors';
     /** The form is a stream, whose token the handler checks itself (`checkFormToken`). */
@@ -29,7 +29,7 @@ export interface GuardOptions {
   readonly addresses: OwnAddresses;
   readonly sessions: Sessions;
   readonly cookieName: string;
-  /** Answers with what is wrong: whatever stands at the address, its own way to show errors is not asked. */
+  /** Answers with the error page, also where a route has an error handler of its own. */
   readonly refuse: ShowError;
 }
 
@@ -43,7 +43,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   app.decorateRequest('session', null);
   app.decorateRequest('viewer', {
     getter() {
-      if (this.session === null) throw new Error('Nobody need have signed in to ask for this.');
+      if (this.session === null) throw new Error('Public route: no viewer.');
       return this.session;
     },
   });
@@ -54,7 +54,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     if (leavesItsFolder(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
-    // A page that is left open is no sign of anybody.
+    // The event stream of a page that was left open does not count as use.
     const isSeen = accept !== 'text/event-stream';
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
@@ -70,7 +70,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
       admit(request, reply);
     } catch (error) {
       const person = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
-      // People are led to the sign-in and back again; programs are told.
+      // Browsers are redirected to the sign-in and back; programs get the 401.
       if (error instanceof PageError && error.statusCode === 401 && person) {
         return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`, 303);
       }
@@ -97,7 +97,7 @@ export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given
   throw new PageError(
     403,
     'The form is out of date',
-    'It belongs to a session that has ended. Go back, load the page again and repeat what you did: nothing was done.',
+    'It belongs to a session that has ended, so nothing was done. Go back, load the page again and repeat the step.',
   );
 }
 
@@ -119,7 +119,7 @@ function isReading({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** Browsers say from which page a form comes, and programs of other pages cannot change that. */
+/** Browsers send the origin of a form in headers that scripts of other pages cannot change. */
 function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
@@ -128,31 +128,31 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
   throw new PageError(
     403,
     'From another page',
-    `What was sent does not come from a page of this dashboard at ${own}, so nothing was done. Behind a proxy, say where browsers reach it: storeferry dashboard --url https://...`,
+    `This form was not sent from a page of the dashboard at ${own}, so nothing was done. Behind a proxy, start the dashboard with the address that browsers use: storeferry dashboard --url https://...`,
   );
 }
 
 function foreignHost(): PageError {
   return new PageError(
     421,
-    'Another address',
-    'The dashboard is not known by the name in the address. Use localhost or its numeric address, or start it with the name: storeferry dashboard --url https://...',
+    'Unknown host name',
+    'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
   );
 }
 
 function onlyLooking(): PageError {
   return new PageError(
     403,
-    'Only looking',
-    'You have signed in with the token for looking only, so nothing was done. Sign out, and sign in with the full one.',
+    'Read-only access',
+    'You are signed in with the read-only token, so nothing was done. Sign out, and sign in with the full token.',
   );
 }
 
 function notSignedIn(): PageError {
-  return new PageError(401, 'Not signed in', 'Sign in first: nothing is shown and nothing done without.');
+  return new PageError(401, 'Not signed in', 'Sign in first.');
 }
 
-/** The names of jobs and runs in an address: what looks like the way to a file leads nowhere. */
+/** Parameters that hold names of jobs and runs: anything that looks like a file path is not found. */
 const NAMES: ReadonlySet<string> = new Set(['job', 'run']);
 
 function refuseStrangeNames({ params }: FastifyRequest): void {

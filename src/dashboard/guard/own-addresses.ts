@@ -3,7 +3,7 @@ export interface Listen {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
-  /** Whether nobody but this machine can reach it. */
+  /** Whether only this machine can reach it. */
   readonly loopback: boolean;
 }
 

@@ -11,7 +11,7 @@ export class PageError extends Error {
   }
 }
 
-/** Nothing is at this address. */
-export function notFound(message = 'Nothing is at this address. Begin with the jobs, at /.'): PageError {
+/** There is no page at this address. */
+export function notFound(message = 'There is no page at this address.'): PageError {
   return new PageError(404, 'Not found', message);
 }

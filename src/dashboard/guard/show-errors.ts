@@ -15,18 +15,22 @@ interface ShownError {
   readonly body: Markup;
 }
 
+/** Below every error, for those who have signed in. */
+const WAYS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
+
 /** Shows an error as a page. */
 export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 const NO_QUEUES =
-  'There are queues only with Redis: set REDIS_URL, start the dashboard again, and a worker beside it.';
+  'There are queues only with Redis: set REDIS_URL, then restart the dashboard and start a worker.';
 
-/** Shows whatever goes wrong as a page that says what to do; bugs are logged, and found there by a reference. */
+/** Shows every error as a page that says what to do; bugs are logged under the reference that the page shows. */
 export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
   const show: ShowError = (error, request, reply) => {
-    // Whoever has not signed in is not told where the workspace is, which commands would say.
-    const told = request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
-    const { status, title, body } = shown(error, told, (reference) =>
+    // Without a sign-in, no message names the folder of the workspace, as commands would.
+    const shownContext =
+      request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
+    const { status, title, body } = shown(error, shownContext, (reference) =>
       log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
     );
     reply.code(status).type('text/html; charset=utf-8');
@@ -40,7 +44,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
         ...(session === null
           ? {}
           : { workspace: dashboard.workspaceName, queues: dashboard.redisUrl !== undefined }),
-        body,
+        body: html`${body}${session !== null && WAYS_ON}`,
       }),
     );
   };
@@ -77,14 +81,13 @@ function shown(
     };
   }
   const status = statusOf(error);
-  if (status < 500)
-    return { status, title: 'A request that cannot be read', body: html`<p>${wordsFor(status)}</p>` };
+  if (status < 500) return { status, title: 'Invalid request', body: html`<p>${wordsFor(status)}</p>` };
   const reference = randomUUID().slice(0, 8);
   logBug(reference);
   return {
     status: 500,
     title: 'Something went wrong in the dashboard',
-    body: html`<p>This is a bug in Storeferry. The log of the dashboard tells more, under the reference <code>${reference}</code>; please report it.</p>`,
+    body: html`<p>This is a bug in Storeferry. The log of the dashboard has the details under the reference <code>${reference}</code>; please report it.</p>`,
   };
 }
 
@@ -100,9 +103,9 @@ function statusOf(error: unknown): number {
 function wordsFor(status: FastifyError['statusCode']): string {
   switch (status) {
     case 413:
-      return 'It is larger than the dashboard takes.';
+      return 'It is larger than the dashboard accepts.';
     case 415:
-      return 'It is not of a kind that the forms of the dashboard send.';
+      return 'Its content type is not one that the forms of the dashboard send.';
     case 408:
       return 'It took too long to arrive. Try again.';
     default:

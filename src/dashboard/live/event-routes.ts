@@ -40,7 +40,7 @@ export function eventRoutes(
     if (open.size >= MOST_STREAMS || own >= MOST_OF_A_SESSION) {
       throw new PageError(
         503,
-        'Too many watch',
+        'Too many open pages',
         'Close other pages of the dashboard that show a run under way.',
       );
     }
@@ -48,7 +48,7 @@ export function eventRoutes(
     const entry = { session, stream };
     const send = (event: string, progress: LiveProgress) => {
       if (sessions.find(session.id, false) === undefined) stream.end();
-      // Whoever reads slowly misses what is out of date by then anyway, never the end.
+      // A slow reader misses progress that is out of date by then, never the end.
       else if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
       if (event === 'ended') stream.end();
     };

@@ -11,10 +11,10 @@ export interface LiveProgress extends Omit<RunProgress, 'at'> {
   readonly etaMs: number | null;
 }
 
-/** Is told how a run goes: once a second while it goes, then once how it ended. */
+/** Called once a second with the progress of a run, and once at its end. */
 export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
-/** Looks after the runs that somebody watches. */
+/** Follows the runs that are watched. */
 export interface RunFeed extends Disposable {
   /** Begins to watch a run; gives what ends it. */
   watch(id: string, listener: RunListener): () => void;

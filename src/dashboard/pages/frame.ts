@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageParts } from './layout.ts';
 
-/** What all pages of a dashboard have in common, for whoever asks. */
+/** What all pages of a dashboard have in common for this visitor. */
 export function frameOf(
   { workspaceName, redisUrl }: Pick<DashboardContext, 'workspaceName' | 'redisUrl'>,
   { viewer }: Pick<FastifyRequest, 'viewer'>,

@@ -6,19 +6,24 @@ import { statusBadge } from '../../report/html/status-badge.ts';
 import type { JobFacts } from '../../report/jobs-text.ts';
 import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
+import type { Activity, Need } from './job-state.ts';
 import { keepsHistory, whatItMoves } from './job-words.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 import { scheduleWords } from './schedule-words.ts';
 
-/** A job, and how its nights went. */
+/** A job with its recent runs. */
 export interface JobCardFacts {
   readonly facts: JobFacts;
   /** Undefined when its file cannot be used. */
   readonly job: Job | undefined;
   readonly problems: readonly ConfigurationProblem[];
-  /** A drawing of the latest nights; null while there are too few to compare. */
+  /** What is under way; null when nothing is. */
+  readonly activity: Activity | null;
+  /** Why somebody must act; null when nobody must. */
+  readonly need: Need | null;
+  /** A plot of the recent runs; null while there are too few to compare. */
   readonly history: Markup | null;
-  /** Whose clock times are shown by. */
+  /** Times are shown in it. */
   readonly timezone: string;
 }
 
@@ -27,42 +32,68 @@ interface CardView {
   readonly viewer: { readonly canAct: boolean };
 }
 
-/** A job among others. */
-export function jobCard({ facts, job, problems, history, timezone }: JobCardFacts, view: CardView): Markup {
-  const reading = { now: view.now, timezone };
+/** A job that needs attention or is under way. */
+export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
+  const { facts, job, activity, need, history, timezone } = card;
+  const reading = { now, timezone };
   const { job: name, last } = facts;
   return html`<article class="card job">
-<div class="job-head"><h2><a href="${jobHref(name)}">${name}</a></h2>${last !== undefined && statusBadge(last.status)}</div>
+<div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && statusBadge(last.status)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
-${problems.length > 0 && html`<p class="job-problems">Its file cannot be used as it stands; what is wrong is said above.</p>`}
-<dl class="facts">${scheduleFacts(facts, reading)}${lastFact(last, job, reading)}</dl>
+${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
+<dl class="facts">${scheduleFacts(facts, reading)}${isShownLive(activity, last) ? '' : lastFact(card, reading)}</dl>
 ${history}
-${jobActions(name, job, view.viewer)}
+${jobActions(card, viewer)}
 </article>`;
 }
 
-/** When a job runs, in words, and when next. */
-export function scheduleFacts({ schedule, next, broken }: JobFacts, reading: Reading): Markup {
-  if (broken) return html``;
-  if (schedule === null) return fact('Schedule', 'By hand only');
-  const when = html`${scheduleWords(schedule.cron)} <span class="quiet">${schedule.timezone}</span>`;
-  const coming =
-    next === null
-      ? 'When a worker has seen it'
-      : next <= reading.now
-        ? 'Due now'
-        : momentAndDistance(next, reading);
-  return html`${fact('Schedule', when)}${fact('Next', coming)}`;
+/** A job that needs nothing, as the cells of a row: name, outcome, last run, next run, what may be done. */
+export function jobCells(card: JobCardFacts, { now, viewer }: CardView): Slot[] {
+  const { facts, job, timezone } = card;
+  const reading = { now, timezone };
+  const { job: name, last } = facts;
+  return [
+    html`<a class="job-name" href="${jobHref(name)}">${name}</a>`,
+    last === undefined ? html`<span class="quiet">Never run</span>` : statusBadge(last.status),
+    last === undefined
+      ? job !== undefined && html`<span class="quiet">${whatItMoves(job)}.</span>`
+      : lastWords(last, reading),
+    nextWords(facts, reading),
+    jobActions(card, viewer),
+  ];
 }
 
-/** What may be done with a job; each leads to a page that says what will happen. */
-export function jobActions(name: string, job: Job | undefined, { canAct }: CardView['viewer']): Markup {
+/** When a job runs, in words, and when next. */
+export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
+  const { schedule, broken } = facts;
+  if (broken) return html``;
+  if (schedule === null) return fact('Schedule', 'None');
+  const when = html`${scheduleWords(schedule.cron)} <span class="quiet">${schedule.timezone}</span>`;
+  return html`${fact('Schedule', when)}${fact('Next', nextWords(facts, reading))}`;
+}
+
+/** What may be done with a job, each behind a page that says what will happen; of one that is under way, to watch or interrupt it. */
+export function jobActions(
+  { facts, job, activity, need }: JobCardFacts,
+  { canAct }: CardView['viewer'],
+): Markup {
+  const { job: name } = facts;
   const trends =
     keepsHistory(job) &&
     html`<a class="button" href="/lists/${encodeURIComponent(name)}">Trends${ofJob(name)}</a>`;
-  if (!canAct || job === undefined)
-    return html`${trends !== false && html`<p class="actions">${trends}</p>`}`;
-  return html`<p class="actions"><a class="button primary" href="${jobHref(name)}/run">Run${ofJob(name)}</a>${job.kind === 'import' && html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`}${trends}</p>`;
+  const buttons = [
+    ...(canAct && activity !== null ? activityButtons(activity, name) : []),
+    ...(canAct && activity === null && job !== undefined ? startButtons(name, job, need) : []),
+    trends,
+  ].filter((button) => button !== false);
+  return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
+}
+
+/** What is under way, and who does it. */
+export function activityWords({ run, by }: Activity, reading: Reading): Markup {
+  if (run === null) return html`${STARTING[by]}`;
+  const what = run.kind === 'plan' ? 'Plan' : run.kind === 'verify' ? 'Verification' : 'Run';
+  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is under way, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
 /** The address of a job's page. */
@@ -75,28 +106,73 @@ export function fact(term: string, description: Slot): Markup {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
 
-/** Several buttons of a page bear the same word: which is whose must be heard, too. */
+const STARTED_BY: Readonly<Record<Activity['by'], string>> = {
+  dashboard: 'in this dashboard',
+  worker: 'and executed by a worker',
+  queue: 'by a command',
+  command: 'by a command',
+};
+
+const STARTING: Readonly<Record<Activity['by'], string>> = {
+  dashboard: 'Starting in this dashboard: it reads its source, or waits for another run of the same store.',
+  worker: 'A worker is starting it.',
+  queue: 'Queued: it waits for a worker.',
+  command: 'Starting.',
+};
+
+function activityButtons({ run }: Activity, name: string): Markup[] {
+  if (run === null) return [];
+  return [
+    html`<a class="button primary" href="/runs/${run.id}">Watch${ofJob(name)}</a>`,
+    html`<a class="button danger" href="/runs/${run.id}/interrupt">Interrupt${ofJob(name)}</a>`,
+  ];
+}
+
+function startButtons(name: string, job: Job, need: Need | null): Markup[] {
+  const look = need?.look ?? null;
+  return [
+    ...(look === null
+      ? []
+      : [
+          html`<a class="button primary" href="/runs/${look.id}">See the ${look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
+        ]),
+    html`<a class="button${look === null && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
+    ...(job.kind === 'import'
+      ? [html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`]
+      : []),
+  ];
+}
+
+/** The last run is the one under way, of which the card says more. */
+function isShownLive(activity: Activity | null, last: Run | undefined): boolean {
+  return last !== undefined && activity?.run?.id === last.id;
+}
+
+/** Several buttons of a page have the same word: screen readers say whose each is. */
 function ofJob(name: string): Markup {
   return html`<span class="visually-hidden"> ${name}</span>`;
 }
 
-function lastFact(last: Run | undefined, job: Job | undefined, reading: Reading): Markup {
-  if (last === undefined) {
-    const advice =
-      job?.kind === 'import' && 'Plan it first: that shows what a run would send, and sends nothing.';
-    return fact('Last run', html`Never. ${advice}`);
-  }
-  const link = (words: string) => html`<a href="/runs/${last.id}">${words}</a>`;
-  if (last.status === 'running') {
-    return fact(
-      'Under way',
-      html`${link('Watch it')} <span class="quiet">begun ${relative(last.startedAt, reading)}</span>`,
-    );
-  }
-  const lasted = formatDuration(lastedMs(last, reading.now));
+function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {
+  if (schedule === null) return html`<span class="quiet">No schedule</span>`;
+  if (next === null) return 'Once a worker has read the schedule';
+  return next <= reading.now
+    ? html`Due since ${momentAndDistance(next, reading)}`
+    : momentAndDistance(next, reading);
+}
+
+function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading): Markup {
+  if (last !== undefined) return fact('Last run', lastWords(last, reading));
+  const advice =
+    job?.kind === 'import' &&
+    need?.look == null &&
+    'Plan it first: that shows what a run would send, and sends nothing.';
+  return fact('Last run', html`Never. ${advice}`);
+}
+
+function lastWords(last: Run, reading: Reading): Markup {
   const words = totalsWords(last);
-  return fact(
-    'Last run',
-    html`${link(words === '' ? `run ${last.id}` : words)} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`,
-  );
+  const link = html`<a href="/runs/${last.id}">${words === '' ? `run ${last.id}` : words}</a>`;
+  const lasted = formatDuration(lastedMs(last, reading.now));
+  return html`${link} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`;
 }

@@ -6,8 +6,9 @@ import { statusBadge } from '../../report/html/status-badge.ts';
 import type { ClockKeeper } from '../../report/jobs-text.ts';
 import { clockNote } from './clock-note.ts';
 import type { Frame } from './frame.ts';
-import { type JobCardFacts, jobActions, scheduleFacts } from './job-card.ts';
+import { activityWords, type JobCardFacts, jobActions, scheduleFacts } from './job-card.ts';
 import { jobSettings } from './job-settings.ts';
+import { settledRuns } from './job-state.ts';
 import { whatItMoves } from './job-words.ts';
 import { page } from './layout.ts';
 import { problemList } from './problem-list.ts';
@@ -24,9 +25,9 @@ export interface JobPageFacts {
   readonly now: number;
 }
 
-/** One job: its nights, its runs, and what its file says. */
+/** One job: what it needs, its recent runs, and what its file says. */
 export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, frame: Frame): string {
-  const { facts, job, problems, history, timezone } = card;
+  const { facts, job, problems, activity, need, history, timezone } = card;
   const reading = { now, timezone };
   const { last } = facts;
   return page({
@@ -36,23 +37,25 @@ export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, fram
     heading: html`${facts.job} ${last !== undefined && statusBadge(last.status)}`,
     body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
 ${problems.length > 0 && problemsBox(problems)}
+${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
-${jobActions(facts.job, job, frame.viewer)}
+${jobActions(card, frame.viewer)}
 <div class="report">
-${history !== null && section('nights', 'How its nights went', history)}
-${section('runs', 'Runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, the latest first`, captionHidden: true, ofOneJob: true, reading }))}
-${job !== undefined && section('settings', 'What it does', jobSettings(job))}
+${history !== null && section('recent', 'Recent runs', history)}
+${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
+${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   });
 }
 
 function problemsBox(problems: readonly ConfigurationProblem[]): Markup {
-  return html`<section class="notice bad"><h2>This job cannot run as its file stands</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`;
+  return html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`;
 }
 
 function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
-  if (job?.kind !== 'import')
-    return html`<p>No runs yet. Begin one with <code>${program} run ${facts.job}</code></p>`;
+  if (job === undefined) return html`<p>No runs yet.</p>`;
+  if (job.kind !== 'import')
+    return html`<p>No runs yet. Start one: <code>${program} run ${facts.job}</code></p>`;
   return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
 }

@@ -8,21 +8,21 @@ import { counted, listed } from '../../report/wording/words.ts';
 import { fact } from './job-card.ts';
 import { placeWords } from './job-words.ts';
 
-/** What a job's file says, in words; what it leaves to the defaults as well, secrets never. */
+/** The settings of a job in words, defaults included, without secrets. */
 export function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
-  return html`<dl class="settings">${own}${fact('Tells', notifyWords(job.notify))}</dl>
-<p class="quiet">From <code>jobs/${job.name}.yaml</code>. Edit the file to change it; this page shows the file as it is now.</p>`;
+  return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
+<p class="quiet">From <code>jobs/${job.name}.yaml</code>. This page shows the file as it is now; edit the file to change the job.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {
   const { crosswalk } = job;
   return [
-    fact('Moves', `${job.import}, into the store ${job.store}`),
+    fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
     fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
     fact('Mode', modeWords(job)),
-    fact('Same key again', duplicatesWords(job)),
+    fact('Duplicates', duplicatesWords(job)),
     crosswalk !== undefined &&
       fact('Crosswalk', html`<code>${crosswalk.path}</code>, matched by <code>${crosswalk.match}</code>`),
     fact('Safety limits', safetyWords(limitWords(job))),
@@ -31,7 +31,7 @@ function importSettings(job: ImportJob): Slot {
 
 function exportSettings(job: ExportJob): Slot {
   const { destination, columns } = job;
-  const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run writes the file anew';
+  const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run replaces the file';
   return [
     fact('Reads', `${job.export === 'orders' ? 'orders' : 'subscriber lists'} of the store ${job.store}`),
     fact('Destination', html`${placeWords(destination)}: ${how}`),
@@ -74,9 +74,9 @@ function duplicatesWords({ duplicates }: ImportJob): string {
     case 'reject':
       return 'every copy is rejected; identical copies are skipped';
     case 'first':
-      return 'the first copy counts';
+      return 'the first copy is used';
     case 'last':
-      return 'the last copy counts';
+      return 'the last copy is used';
     case 'merge':
       return 'copies are merged into one';
     default:
@@ -85,12 +85,12 @@ function duplicatesWords({ duplicates }: ImportJob): string {
 }
 
 function safetyWords(limits: readonly string[]): Slot {
-  if (limits.length === 0) return 'off';
+  if (limits.length === 0) return 'Off';
   return html`<ul>${limits.map((words) => html`<li>${words}</li>`)}</ul>
-<p class="quiet">Judged on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
+<p class="quiet">Checked on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
 }
 
-/** The safety limits of a job that are not off, a clause each; without mirroring nothing is ever deleted. */
+/** The safety limits of a job that are not off, a clause each; only `mode: mirror` deletes anything. */
 export function limitWords({
   import: imports,
   mode,
@@ -109,14 +109,14 @@ function size(limit: Limit, base: string): string {
 }
 
 const ENDS: Readonly<Record<Notify['on'][number], string>> = {
-  failed: 'when a run failed',
-  stopped: 'when a safety limit stopped it',
-  rejects: 'when it was done with rejects',
-  done: 'when it was done',
+  failed: 'when a run fails',
+  stopped: 'when a safety limit stops a run',
+  rejects: 'when a run ends with rejects',
+  done: 'when a run is done',
 };
 
-/** The address may hold a token: its host is all of it that may be shown. */
+/** The address may contain a token: only its host is shown. */
 function notifyWords(notify: Notify | undefined): string {
-  if (notify === undefined) return 'nobody how a run ended';
+  if (notify === undefined) return 'Nobody';
   return `${new URL(notify.url).host} ${listed(notify.on.map((end) => ENDS[end]))}`;
 }

@@ -18,7 +18,7 @@ export function placeWords({ path, remote }: FilePlace): Markup {
   return html`<code>${remote === undefined ? path : remote.location}</code>`;
 }
 
-/** Whether a job collects a history to draw. */
+/** Whether a job collects list statistics over time. */
 export function keepsHistory(job: Job | undefined): job is ExportJob {
   return job?.kind === 'export' && job.export === 'subscriber-lists' && job.destination.mode === 'append';
 }

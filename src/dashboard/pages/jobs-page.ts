@@ -1,10 +1,12 @@
 import type { ConfigurationProblem } from '../../model/errors.ts';
+import { dataTable } from '../../report/html/data-table.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { section } from '../../report/html/section.ts';
 import type { ClockKeeper } from '../../report/jobs-text.ts';
 import { counted } from '../../report/wording/words.ts';
 import { clockNote } from './clock-note.ts';
 import type { Frame } from './frame.ts';
-import { type JobCardFacts, jobCard } from './job-card.ts';
+import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
 import { page } from './layout.ts';
 import { problemList } from './problem-list.ts';
 
@@ -23,7 +25,7 @@ export interface JobsPageFacts {
   readonly now: number;
 }
 
-/** The jobs of the workspace: what each moves, when, how it went last and the nights before. */
+/** The jobs of the workspace: those that need attention, those under way, and all others a line each. */
 export function jobsPage(facts: JobsPageFacts, frame: Frame): string {
   const { jobs, keeper, problems, warnings, unset, program, now } = facts;
   const scheduled = jobs.some(({ facts: { schedule } }) => schedule !== null);
@@ -34,23 +36,56 @@ export function jobsPage(facts: JobsPageFacts, frame: Frame): string {
     body: html`${problems.length > 0 && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${jobs.length === 0 ? noJobs(program) : html`<ul class="cards">${jobs.map((job) => html`<li>${jobCard(job, { now, viewer: frame.viewer })}</li>`)}</ul>`}
-${warnings.length > 0 && html`<details class="worth-knowing"><summary>Worth a look: ${counted(warnings.length, 'remark')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
+${jobs.length === 0 ? noJobs(program) : jobGroups(jobs, { now, viewer: frame.viewer })}
+${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   });
 }
 
+/** Jobs by what they need of people: the most urgent first, within a group by name. */
+function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCard>[1]): Markup {
+  const underWay = jobs.filter(({ activity }) => activity !== null);
+  const needing = jobs
+    .filter(({ activity, need }) => activity === null && need !== null)
+    .sort((one, other) => (one.need?.rank ?? 0) - (other.need?.rank ?? 0));
+  const quiet = jobs.filter(({ activity, need }) => activity === null && need === null);
+  const cards = (id: string, title: string, group: readonly JobCardFacts[]) =>
+    group.length > 0 &&
+    html`<section class="job-group" aria-labelledby="${id}"><h2 id="${id}">${title} <span class="quiet">${group.length}</span></h2>
+<ul class="cards">${group.map((job) => html`<li>${jobCard(job, view)}</li>`)}</ul></section>`;
+  return html`${cards('needing', 'Needs attention', needing)}${cards('under-way', 'Under way', underWay)}
+${
+  quiet.length > 0 &&
+  html`<div class="report job-group">${section(
+    'quiet-jobs',
+    html`${needing.length === 0 ? 'No job needs attention' : 'No action needed'} <span class="quiet">${quiet.length}</span>`,
+    html`${dataTable({
+      caption: 'Jobs that need no action',
+      captionHidden: true,
+      columns: [
+        { header: 'Job' },
+        { header: 'Outcome', bare: true, short: true },
+        { header: 'Last run', bare: true },
+        { header: 'Next' },
+        { header: 'Actions', bare: true },
+      ],
+      rows: quiet.map((job) => jobCells(job, view)),
+    })}${quiet.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && html`<p class="quiet">Plan a job that has never run first: a plan shows what a run would send, and sends nothing.</p>`}`,
+  )}</div>`
+}`;
+}
+
 function problemsBox(problems: readonly ConfigurationProblem[], program: string): Markup {
-  return html`<section class="notice bad" aria-labelledby="problems"><h2 id="problems">To mend in the files of the workspace: ${counted(problems.length, 'problem')}</h2>
+  return html`<section class="notice bad" aria-labelledby="problems"><h2 id="problems">Correct the files of the workspace: ${counted(problems.length, 'problem')}</h2>
 ${problemList(problems)}
-<p>Correct the files and load this page again; <code>${program} check</code> says the same.</p></section>`;
+<p>Then load this page again. <code>${program} check</code> prints the same list.</p></section>`;
 }
 
 function unsetBox(unset: readonly string[]): Markup {
-  return html`<p class="notice warning">Not set yet: ${unset.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: what needs ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
+  return html`<p class="notice warning">Not set yet: ${unset.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
 }
 
 function noJobs(program: string): Markup {
   return html`<section class="empty"><h2>No jobs yet</h2>
-<p>A job is a file in <code>jobs/</code> that says what to move, by which mapping and when. This command asks a few questions, looks at your file and writes one:</p>
+<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. This command asks a few questions, reads a sample of your file and writes one:</p>
 <pre><code>${program} init</code></pre></section>`;
 }

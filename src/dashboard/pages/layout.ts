@@ -6,7 +6,7 @@ export const CSRF_FIELD = 'csrfToken';
 /** The entries of the navigation. */
 export type Section = 'jobs' | 'runs' | 'lists' | 'queues';
 
-/** A sentence above the page: what has just been done, or why it was not. */
+/** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
   readonly tone: 'good' | 'warning' | 'bad';
   readonly text: string;
@@ -17,11 +17,11 @@ export interface PageParts {
   /** Of the window; the heading of the page too, unless `heading` says otherwise. */
   readonly title: string;
   readonly heading?: Markup;
-  /** Who looks: null before they have signed in, and then there is no navigation. */
+  /** Null before the sign-in: then there is no navigation. */
   readonly viewer: { readonly canAct: boolean; readonly csrfToken: string } | null;
   /** Where in the navigation the page belongs. */
   readonly section?: Section;
-  /** The workspace, to tell one dashboard from another. */
+  /** The workspace, to distinguish several dashboards. */
   readonly workspace?: string;
   /** Whether there are queues to look into: with Redis only. */
   readonly queues?: boolean;
@@ -62,7 +62,7 @@ ${notice && noticeBox(notice)}
 <h1>${heading ?? title}</h1>
 ${body}
 </main>
-<footer class="site-footer"><p>Storeferry${viewer !== null && !viewer.canAct && ' · signed in to look only'}</p></footer>
+<footer class="site-footer"><p>Storeferry${viewer !== null && !viewer.canAct && ' · read-only access'}</p></footer>
 </body>
 </html>`}\n`;
 }
@@ -82,12 +82,12 @@ function banner({ viewer, section, workspace, queues = false }: PageParts): Mark
 </div></header>`;
 }
 
-/** The hidden field that proves that a form is ours. */
+/** The hidden field that proves that a form comes from this session. */
 export function csrfInput({ csrfToken }: { readonly csrfToken: string }): Markup {
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">`;
 }
 
-/** Something that the reader must see first; read out at once by screen readers. */
+/** A notice above the heading; screen readers read it out at once. */
 function noticeBox({ tone, text }: Notice): Markup {
   return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
 }

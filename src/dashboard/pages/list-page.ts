@@ -26,20 +26,20 @@ export interface ListPageFacts {
   readonly shown: Pages<{ readonly list: ListTrend; readonly drawing: ListDrawing | null }>;
   /** When lists were read, rising. */
   readonly moments: readonly number[];
-  /** Lines that are no readings. */
+  /** Lines that cannot be read. */
   readonly unreadable: number;
   readonly reading: Reading;
   readonly program: string;
 }
 
-/** How a list has fared, drawn. */
+/** The plots of a list. */
 export interface ListDrawing {
   readonly subscribers: Markup;
-  /** Null where the store tells none. */
+  /** Null where the store gives none. */
   readonly rates: Markup | null;
 }
 
-/** The lists that an export job watches: where each stands, and how it came there. */
+/** The lists that an export job reads: their latest figures, and a plot of each over time. */
 export function listPage(facts: ListPageFacts, frame: Frame): string {
   const { job, moments } = facts;
   return page({
@@ -59,16 +59,16 @@ function trends(facts: ListPageFacts): Markup {
       ? html`taken ${relative(last, reading)}`
       : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relative(last, reading)})</span>`;
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
-${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.</p>`}
-${moments.length === 1 && html`<p class="notice good">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
-<div class="report">${section('latest', 'Where each list stands', latestTable(lists, reading))}
+${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
+${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
+<div class="report">${section('latest', 'Latest figures', latestTable(lists, reading))}
 ${shown.items.map(({ list, drawing }) => drawing !== null && listSection(list, drawing, reading))}</div>
 ${pager(shown, (number) => `/lists/${encodeURIComponent(job)}${number === 1 ? '' : `?page=${number}`}`)}`;
 }
 
 function latestTable(lists: readonly ListTrend[], reading: Reading): Markup {
   return dataTable({
-    caption: 'Where each list stands, and the change since the reading before',
+    caption: 'The latest figures of each list, and the change since the reading before',
     captionHidden: true,
     columns: [
       { header: 'List' },
@@ -79,7 +79,7 @@ function latestTable(lists: readonly ListTrend[], reading: Reading): Markup {
       { header: 'Read', short: true },
     ],
     rows: lists.map(({ id, latest, before, gone }) => [
-      html`${foreign(shownListName(latest))} <span class="quiet">${printable(id)}</span>${gone && html` ${badge('warning', 'Gone')}`}`,
+      html`${foreign(shownListName(latest))} <span class="quiet">${printable(id)}</span>${gone && html` ${badge('quiet', 'No longer in the store')}`}`,
       ...MEASURES.flatMap((measure) => [
         shownFigure(measure, latest),
         html`<span class="tone-${changeTone(measure, before, latest)}">${changeOf(measure, before, latest) || '–'}</span>`,
@@ -98,7 +98,7 @@ function listSection(
     `list-${encodeURIComponent(id)}`,
     html`${foreign(shownListName(latest))} <span class="quiet">id ${printable(id)}</span>`,
     html`${formerNames.length > 0 && html`<p class="quiet">Formerly ${foreign(listed(formerNames))}</p>`}
-${gone && html`<p class="notice warning">The store no longer has this list; it was last read ${relative(latest.readAt, reading)}.</p>`}
+${gone && html`<p class="notice">The store no longer has this list; it was last read ${relative(latest.readAt, reading)}.</p>`}
 <div class="plots">${plotFigure(`Subscribers${wholeChange(first, latest, points)}`, drawing.subscribers)}${drawing.rates !== null && plotFigure('Open and click rate, %', drawing.rates)}</div>`,
   );
 }
@@ -112,6 +112,6 @@ function wholeChange(first: HistoryPoint, latest: HistoryPoint, points: readonly
 
 function noReadings({ job, location, program }: ListPageFacts, { viewer }: Frame): Markup {
   return html`<section class="empty"><h2>No readings yet</h2>
-<p><code>${location}</code> holds none. Each run of <a href="${jobHref(job)}">${job}</a> adds one: a line per list. Take the first${viewer.canAct && html` <a href="${jobHref(job)}/run">here</a>`} or with:</p>
+<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
 <pre><code>${program} run ${job}</code></pre></section>`;
 }

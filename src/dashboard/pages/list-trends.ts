@@ -1,7 +1,7 @@
 import type { HistoryPoint, ListHistory } from '../../model/list-history.ts';
 import { shownListName } from '../../report/list-measures.ts';
 
-/** How one list has fared. */
+/** The readings of one list. */
 export interface ListTrend {
   readonly id: string;
   /** Rising in time. */
@@ -10,7 +10,7 @@ export interface ListTrend {
   readonly latest: HistoryPoint;
   readonly before: HistoryPoint | undefined;
   readonly formerNames: readonly string[];
-  /** Later readings had it no more. */
+  /** Later readings do not have it. */
   readonly gone: boolean;
 }
 

@@ -9,7 +9,7 @@ store: main
 destination: { path: exports/list-statistics.csv, mode: append }
 schedule: { cron: "0 6 * * *", timezone: UTC }`;
 
-/** The jobs that watch lists, to choose from. */
+/** The jobs that collect list statistics, to choose from. */
 export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
   return page({
     ...frame,
@@ -17,8 +17,8 @@ export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
     section: 'lists',
     body:
       jobs.length === 0
-        ? html`<section class="empty"><h2>No lists are watched yet</h2>
-<p>A job that exports subscriber lists and adds to its file each time collects how they fare, and this page draws it. Put this into <code>jobs/list-statistics.yaml</code>, with the name of your store:</p>
+        ? html`<section class="empty"><h2>No list statistics yet</h2>
+<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time. Put this into <code>jobs/list-statistics.yaml</code>, with the name of your store:</p>
 <pre><code>${EXAMPLE}</code></pre></section>`
         : html`<ul class="cards">${jobs.map(
             (job) =>

@@ -27,7 +27,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
   const { id, step, progress, interruptAskedAt = null } = run;
   const share = progress?.total ? Math.min(1, progress.done / progress.total) : null;
   return html`<section class="live panel" aria-labelledby="under-way" data-events="/runs/${id}/events">
-<h2 id="under-way">Under way <span class="quiet">begun ${relative(run.startedAt, reading)}</span></h2>
+<h2 id="under-way">Under way <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
 <ol class="live-steps">${stepsOf(run).map(
     ([name, words]) =>
       html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
@@ -39,8 +39,8 @@ export function liveProgress(run: Run, reading: Reading): Markup {
 <div><dt>Rejected so far</dt><dd data-live="rejected">${grouped(progress?.rejected ?? 0)}</dd></div>
 </dl>
 <p class="visually-hidden" role="status" data-live="spoken"></p>
-<p class="notice warning" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
-${interruptAskedAt !== null && html`<p class="notice warning">It was asked to stop ${relative(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
+<p class="notice" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
+${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relative(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
 <noscript><p class="quiet">Without JavaScript this stands still: <a href="/runs/${id}">look again</a>.</p></noscript>
 </section>`;
 }

@@ -16,7 +16,7 @@ export function moment(at: number, { now, timezone }: Reading): Markup {
   return html`<time datetime="${new Date(at).toISOString()}">${written(at, now, timezone)}</time>`;
 }
 
-/** How far from now, in words, and when exactly for whoever points at it: `3 h ago`, `in 5 h 12 min`. */
+/** How far from now, in words, with the exact time as its title: `3 h ago`, `in 5 h 12 min`. */
 export function relative(at: number, { now, timezone }: Reading): Markup {
   const words = at > now ? `in ${formatDuration(roughly(at - now))}` : formatAgo(now - at);
   const title = written(at, now, timezone);
@@ -45,7 +45,7 @@ function written(at: number, now: number, timezone: string): string {
   return format.format(at).replace(',', '').replace(' at ', ', ');
 }
 
-/** Seconds say nothing of what lies hours ahead. */
+/** Seconds do not matter hours ahead. */
 function roughly(ms: number): number {
   return ms < 60_000 ? ms : Math.round(ms / 60_000) * 60_000;
 }

@@ -4,59 +4,73 @@ import type { Run } from '../../model/run.ts';
 import type { JobFacts } from '../../report/jobs-text.ts';
 import { historyPlot } from '../../report/plots/history-plot.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
+import type { AtWork } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { inspectJob } from './inspect-job.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
+import { activityOf, needOf } from './job-state.ts';
 import type { JobsPageFacts } from './jobs-page.ts';
-import { nightsOf } from './nights.ts';
+import { pastRuns } from './past-runs.ts';
 import { serverTimezone } from './server-timezone.ts';
 
 /** So many runs of a job are kept. */
 const RUNS_SHOWN = 20;
-/** One night alone compares with nothing. */
-const FEWEST_NIGHTS = 2;
+/** One run alone compares with nothing. */
+const FEWEST_COMPARED = 2;
 
-/** Everything that the first page tells. */
+/** Everything that the first page shows. */
 export async function readJobs(dashboard: DashboardContext): Promise<JobsPageFacts> {
   const { context, program } = dashboard;
   const workspace = dashboard.openWorkspace();
   const { problems, warnings, unset } = checkWorkspace(workspace);
   const { jobs, keeper } = await dashboard.listJobs();
+  const atWork = await dashboard.actions.atWork();
   const now = context.clock();
   const cards = await Promise.all(
     jobs.map(async (facts) => {
-      const runs = await context.state.runs.list({ job: facts.job, limit: RUNS_SHOWN });
-      return await readCard(workspace, facts, runs, now);
+      const runs = await standingRuns(context, facts.job);
+      return await readCard({ workspace, facts, runs, atWork: atWork.get(facts.job), now });
     }),
   );
   return { jobs: cards, keeper, problems, warnings, unset, program, now };
 }
 
-/** Everything that the page of a job tells; undefined when there is neither such a job nor a run of it. */
+/** Everything that the page of a job shows; undefined when there is neither such a job nor a run of it. */
 export async function readJob(dashboard: DashboardContext, name: string): Promise<JobPageFacts | undefined> {
   const { context, program } = dashboard;
   const workspace = dashboard.openWorkspace();
   const { jobs, keeper } = await dashboard.listJobs(name);
-  const listed = await context.state.runs.list({ job: name, limit: RUNS_SHOWN });
-  const runs = await Promise.all(listed.map((run) => asItStands(context, run)));
+  const runs = await standingRuns(context, name);
   const facts = jobs[0];
   if (facts === undefined) return undefined;
+  const atWork = (await dashboard.actions.atWork()).get(name);
   const now = context.clock();
-  return { card: await readCard(workspace, facts, runs, now), keeper, runs, program, now };
+  return { card: await readCard({ workspace, facts, runs, atWork, now }), keeper, runs, program, now };
 }
 
-async function readCard(
-  workspace: Workspace,
-  facts: JobFacts,
-  runs: readonly Run[],
-  now: number,
-): Promise<JobCardFacts> {
-  const nights = nightsOf(runs, now);
+interface CardSources {
+  readonly workspace: Workspace;
+  readonly facts: JobFacts;
+  readonly runs: readonly Run[];
+  readonly atWork: AtWork | undefined;
+  readonly now: number;
+}
+
+async function readCard({ workspace, facts, runs, atWork, now }: CardSources): Promise<JobCardFacts> {
+  const past = pastRuns(runs, now);
+  const { job, problems } = inspectJob(workspace, facts.job);
+  const timezone = facts.schedule?.timezone ?? serverTimezone();
   return {
-    facts,
-    ...inspectJob(workspace, facts.job),
-    history: nights.length < FEWEST_NIGHTS ? null : await historyPlot(nights),
-    timezone: facts.schedule?.timezone ?? serverTimezone(),
+    ...{ facts, job, problems, timezone },
+    activity: activityOf(runs, atWork),
+    need: needOf({ last: facts.last, runs, problems }),
+    history: past.length < FEWEST_COMPARED ? null : await historyPlot(past, timezone),
   };
+}
+
+/** The latest runs of a job, newest first, as they stand. */
+async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
+  const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
+  return await Promise.all(runs.map((run) => asItStands(context, run)));
 }

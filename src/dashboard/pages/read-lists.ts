@@ -12,8 +12,8 @@ import { pageOf } from './pager.ts';
 import { serverTimezone } from './server-timezone.ts';
 
 const LISTS_A_PAGE = 10;
-/** A history may lie on another machine: a page does not wait for it for ever. */
-const PATIENCE_MS = 10_000;
+/** A history may be on another machine: a page does not wait for it longer than this. */
+const READ_WITHIN_MS = 10_000;
 
 /** The jobs that collect a history of lists. */
 export function historyJobs(workspace: Workspace): ExportJob[] {
@@ -23,14 +23,14 @@ export function historyJobs(workspace: Workspace): ExportJob[] {
   });
 }
 
-/** Everything that the trends of a job tell; StoreferryError when its history cannot be read. */
+/** Everything that the page of a job's lists shows; StoreferryError when its history cannot be read. */
 export async function readLists(
   { context, program }: DashboardContext,
   workspace: Workspace,
   job: ExportJob,
   number: unknown,
 ): Promise<ListPageFacts> {
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
   const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
   const { lists, moments } = listTrends(history);
   const shown = pageOf(lists, LISTS_A_PAGE, number);

@@ -10,7 +10,7 @@ import { runActions } from './run-actions.ts';
 import type { RunPageFacts } from './run-page.ts';
 import { serverTimezone } from './server-timezone.ts';
 
-/** Everything that the page of a run tells this viewer; undefined when there is no such run. */
+/** Everything that the page of a run shows this viewer; undefined when there is no such run. */
 export async function readRun(
   { context, program }: DashboardContext,
   id: string,

@@ -1,14 +1,15 @@
 import { asItStands } from '../../run/as-it-stands.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { settledRuns } from './job-state.ts';
 import { pageOf } from './pager.ts';
 import type { RunsFilter, RunsPageFacts } from './runs-page.ts';
 import { serverTimezone } from './server-timezone.ts';
 
-/** More are not kept but of very many jobs. */
+/** 20 runs of each of 50 jobs. */
 const LOOKED_AT = 1_000;
 const RUNS_A_PAGE = 25;
 
-/** The runs that a filter asks for, a page of them. */
+/** One page of the runs that match a filter. */
 export async function readRuns(
   { context, openWorkspace, program }: DashboardContext,
   filter: RunsFilter,
@@ -24,6 +25,7 @@ export async function readRuns(
     filter,
     jobs: [...jobs].sort(),
     shown: pageOf(fitting, RUNS_A_PAGE, number),
+    settled: settledRuns(standing),
     reading: { now: context.clock(), timezone: serverTimezone() },
     program,
   };

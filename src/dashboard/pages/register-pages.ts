@@ -28,7 +28,7 @@ interface Query {
   readonly page?: unknown;
 }
 
-/** The pages to look at, all of them GET and without effect. Whoever asks has signed in by then. */
+/** The pages, all of them GET and without effect, for signed-in visitors. */
 export function registerPages(app: FastifyInstance, dashboard: DashboardContext): void {
   const frame = (request: FastifyRequest) => frameOf(dashboard, request);
   const show = (reply: FastifyReply, document: string) =>
@@ -57,7 +57,7 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
     if (facts !== undefined) return show(reply, runPage(facts, frame(request)));
     return missing(request, reply, {
       title: `There is no run ${run}`,
-      advice: html`The latest 20 runs of each job are kept; this one may have been older. <a href="/runs">All runs that are kept</a>`,
+      advice: html`The latest 20 runs of each job are kept; this one may be older. <a href="/runs">All runs</a>`,
       section: 'runs',
     });
   });
@@ -77,8 +77,8 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       if (!workspace.jobNames().includes(name))
         return missing(request, reply, noJob(name, workspace.jobNames()));
       return missing(request, reply, {
-        title: `${name} collects no history`,
-        advice: html`Trends are drawn of jobs with <code>export: subscriber-lists</code> and <code>mode: append</code>. <a href="${jobHref(name)}">What ${name} does</a>`,
+        title: `${name} collects no list statistics`,
+        advice: html`Trends need a job with <code>export: subscriber-lists</code> and <code>mode: append</code>. <a href="${jobHref(name)}">The job ${name}</a>`,
         section: 'lists',
       });
     }
@@ -103,12 +103,12 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       ...frame(request),
       title: `Lists of ${job}`,
       section: 'lists',
-      body: html`<section class="empty"><h2>Nothing to draw</h2><p>${why}</p><p><a href="${jobHref(job)}">What ${job} does</a></p></section>`,
+      body: html`<section class="empty"><h2>The history cannot be read</h2><p>${why}</p><p><a href="${jobHref(job)}">The job ${job}</a></p></section>`,
     });
   }
 }
 
-/** The text with the paths of the workspace as its people know them. */
+/** The text with paths relative to the workspace. */
 function inWorkspace(text: string, dir: string): string {
   return text.replaceAll(`${dir}${sep}`, '');
 }

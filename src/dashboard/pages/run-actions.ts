@@ -20,7 +20,7 @@ interface RunAction {
   readonly weight: 'primary' | 'danger' | 'plain';
 }
 
-/** What may be done about a run as it stands, each with what it would do, leading to a confirmation; null for nothing. */
+/** The actions that fit a run as it stands, each with what it would do, behind a confirmation; null for none. */
 export function runActions(facts: ActionFacts): Markup | null {
   const actions = fitting(facts);
   if (actions.length === 0) return null;
@@ -60,7 +60,7 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
       ? []
       : [
           {
-            what: 'How the lists have fared over all readings.',
+            what: 'The figures of the lists over all readings.',
             label: 'See the trends',
             href: `/lists/${encodeURIComponent(run.job)}`,
             weight: 'plain',
@@ -72,14 +72,14 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
     href: againHref(run),
     weight: 'plain',
   });
-  // A command to type says how: no button verifies.
+  // There is no button for verify: the report names the command.
   const again = (what: string): RunAction[] => (kind === 'verify' ? [] : [repeat(what)]);
   const overtaken = settled('A later run has begun since, so this plan cannot be approved any more.');
   switch (status) {
     case 'running':
       return [
         {
-          what: `Finishes what is in flight, then stops.${kind === 'verify' ? '' : ' The next run goes on where it stopped.'}`,
+          what: `Finishes the requests in flight, then stops.${kind === 'verify' ? '' : ' The next run continues where it stopped.'}`,
           label: 'Interrupt',
           href: `/runs/${id}/interrupt`,
           weight: 'danger',
@@ -87,11 +87,11 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
       ];
     case 'planned':
       if (later !== undefined) return [...overtaken, ...download];
-      return [...approve, ...download, repeat('Plans the source anew, as it is by then.')];
+      return [...approve, ...download, repeat('Re-plan with the current file.')];
     case 'stopped':
       if (later !== undefined) return [...overtaken, ...download];
       return [
-        repeat('If the source was not as it should be: correct it, then run again.'),
+        repeat('If the source is wrong: correct it, then run again.'),
         ...download,
         ...approve.map((action) => ({ ...action, weight: 'danger' as const })),
       ];
@@ -110,9 +110,12 @@ function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts
       ];
     case 'failed':
     case 'interrupted':
-      return [...again(anew(kind)), ...download];
+      if (later !== undefined) return [...settled('A later run of this job has started since.'), ...download];
+      return [...again(continuation(kind)), ...download];
     case 'superseded':
-      return again('A later run has taken its place.');
+      return later === undefined
+        ? again('A later run has taken its place.')
+        : settled('A later run has taken its place.');
     case 'done':
       return [...trends];
     default:
@@ -125,10 +128,10 @@ function againHref({ kind, job, retryOf }: Run): string {
   return `${jobHref(job)}/${kind === 'plan' ? 'plan' : 'run'}`;
 }
 
-function anew(kind: Run['kind']): string {
+function continuation(kind: Run['kind']): string {
   return kind === 'run' || kind === 'retry'
-    ? 'Goes on where it stopped: what the store has taken is not sent again.'
-    : 'Begins again.';
+    ? 'Continues where it stopped: what the store has acknowledged is not sent again.'
+    : 'Starts again.';
 }
 
 /** What approving a plan would send. */
@@ -141,5 +144,5 @@ function wouldSend({ counts, resource }: Plan): string {
   ] as const;
   const requests = parts.reduce((sum, [figure]) => sum + figure, 0);
   const named = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
-  return `Sends exactly this plan, whatever its limits say: ${counted(requests, 'request')} (${listed(named)}).`;
+  return `Sends exactly this plan, safety limits notwithstanding: ${counted(requests, 'request')} (${listed(named)}).`;
 }

@@ -16,7 +16,7 @@ export interface RunPageFacts {
   readonly reading: Reading;
 }
 
-/** One run: how far it is, or its report with what may be done about it. */
+/** One run: its progress, or its report with the actions that fit. */
 export function runPage({ run, report, hasReportFile, reading }: RunPageFacts, frame: Frame): string {
   const running = run.status === 'running';
   return page({
@@ -25,7 +25,7 @@ export function runPage({ run, report, hasReportFile, reading }: RunPageFacts, f
     section: 'runs',
     heading: html`Run ${run.id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, begun ${momentAndDistance(run.startedAt, reading)}${hasReportFile && html`. <a href="/runs/${run.id}/report.html">The report as one file</a>, to mail or print`}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${hasReportFile && html`. <a href="/runs/${run.id}/report.html">The report as one file</a>, to mail or print`}.</p>
 ${running && liveProgress(run, reading)}
 ${report}`,
   });

@@ -8,7 +8,7 @@ import type { Reading } from './moment.ts';
 import { type Pages, pager } from './pager.ts';
 import { runsTable } from './runs-table.ts';
 
-/** Which runs are asked for; null for all. */
+/** Which runs to list; null for all. */
 export interface RunsFilter {
   readonly job: string | null;
   readonly status: RunStatus | null;
@@ -17,24 +17,26 @@ export interface RunsFilter {
 /** What the page of runs is made of. */
 export interface RunsPageFacts {
   readonly filter: RunsFilter;
-  /** Those to choose from: of the workspace, and of runs that are kept. */
+  /** To choose from: the jobs of the workspace, and those of runs that are kept. */
   readonly jobs: readonly string[];
   readonly shown: Pages<Run>;
+  /** Those that a later run of their job has settled. */
+  readonly settled: ReadonlySet<string>;
   readonly reading: Reading;
   readonly program: string;
 }
 
 /** The latest runs over all jobs. */
 export function runsPage(facts: RunsPageFacts, frame: Frame): string {
-  const { filter, shown, reading } = facts;
+  const { filter, shown, settled, reading } = facts;
   const all = filter.job === null && filter.status === null;
-  const caption = `${counted(shown.total, 'run')}${all ? '' : ' that fit'}, the latest first`;
+  const caption = `${counted(shown.total, 'run')}${all ? '' : ' match'}, newest first`;
   return page({
     ...frame,
     title: 'Runs',
     section: 'runs',
     body: html`${filterForm(facts)}
-${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading })}</div></div>`}
+${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading, settled })}</div></div>`}
 ${pager(shown, (number) => address(filter, number))}`,
   });
 }
@@ -54,11 +56,11 @@ function option(value: string, label: string, selected: boolean): Markup {
 function noRuns({ filter, program }: RunsPageFacts): Markup {
   if (filter.job === null && filter.status === null) {
     return html`<section class="empty"><h2>No runs yet</h2>
-<p>A plan shows what a run would send, and sends nothing. Begin with one from <a href="/">the jobs</a>, or type:</p>
+<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
 <pre><code>${program} plan JOB</code></pre></section>`;
   }
-  return html`<section class="empty"><h2>No runs fit</h2>
-<p>The latest 20 runs of each job are kept. <a href="/runs">Show all of them</a>.</p></section>`;
+  return html`<section class="empty"><h2>No runs match</h2>
+<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p></section>`;
 }
 
 function address({ job, status }: RunsFilter, number: number): string {

@@ -5,6 +5,7 @@ import { statusBadge } from '../../report/html/status-badge.ts';
 import { formatDuration } from '../../report/wording/durations.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';
 import { jobHref } from './job-card.ts';
+import { whyNotDone } from './job-state.ts';
 import { moment, type Reading, relative } from './moment.ts';
 
 interface RunsTableOptions {
@@ -13,12 +14,14 @@ interface RunsTableOptions {
   readonly captionHidden: boolean;
   /** Whether the table is of one job, and need not name it in each row. */
   readonly ofOneJob: boolean;
+  /** Runs whose badge has no colour, since nothing is to be done about them any more. */
+  readonly settled: ReadonlySet<string>;
   readonly reading: Reading;
 }
 
-/** Runs, one a row, in the order given. */
+/** Runs, one a row, in the order given; of those that did not end well, why. */
 export function runsTable(runs: readonly Run[], options: RunsTableOptions): Markup {
-  const { caption, captionHidden, ofOneJob, reading } = options;
+  const { caption, captionHidden, ofOneJob, settled, reading } = options;
   const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];
   return dataTable({
     caption,
@@ -26,20 +29,23 @@ export function runsTable(runs: readonly Run[], options: RunsTableOptions): Mark
     columns: [
       { header: 'Run' },
       ...job,
-      { header: 'Outcome', bare: true, short: true },
-      { header: 'Records', bare: true },
-      { header: 'Begun', bare: true },
-      { header: 'Took', numeric: true },
+      { header: 'Outcome', bare: true },
+      { header: 'Started', bare: true },
+      { header: 'Duration', numeric: true },
     ],
     rows: runs.map((run) => [
       html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
       ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
-      statusBadge(run.status),
-      totalsWords(run),
+      outcome(run, settled.has(run.id)),
       html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
       formatDuration(lastedMs(run, reading.now)),
     ]),
   });
+}
+
+function outcome(run: Run, settled: boolean): Markup {
+  const why = run.status === 'running' ? null : whyNotDone(run);
+  return html`${statusBadge(run.status, { settled })} <span class="totals">${totalsWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
 }
 
 function kindNote({ kind, retryOf }: Run): Markup {

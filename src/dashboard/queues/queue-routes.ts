@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PAGE_POLICY } from '../guard/security-headers.ts';
 
-/** Where the queues are looked into. */
+/** The path of the queues. */
 export const QUEUES_PATH = '/queues';
 
-/** A look into the queues: bull-board, made where the queues are known. It only shows. */
+/** bull-board, made where the queues are known. It is read-only. */
 export interface QueueBoard {
   readonly plugin: FastifyPluginCallback;
   /** From now on these stores' queues are shown. */
@@ -17,8 +17,10 @@ const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").r
   "style-src 'self'",
   "style-src 'self' 'unsafe-inline'",
 );
-/** It would load its letters from elsewhere, which tells that somebody looks, and is not allowed anyway. */
+/** It would load its fonts from another server, which the policy of our pages forbids. */
 const FOREIGN_LINK = /<link href="https?:[^>]*>/g;
+/** What makes its pages fit a phone. */
+const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
 
 /** Serves the board under the sign-in, its policy relaxed as far as it needs. The guard refuses whatever is no GET. */
 export function queueRoutes(
@@ -35,7 +37,9 @@ export function queueRoutes(
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
         if (!isPage) return payload;
         reply.header('content-security-policy', BOARD_POLICY);
-        return typeof payload === 'string' ? payload.replaceAll(FOREIGN_LINK, '') : payload;
+        return typeof payload === 'string'
+          ? payload.replaceAll(FOREIGN_LINK, '').replace('</head>', OWN_STYLES)
+          : payload;
       });
       scope.register(board.plugin);
     },

@@ -1,222 +1,264 @@
-import type * as PlotLibrary from '@observablehq/plot';
 import type { RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
 import { formatDuration } from '../wording/durations.ts';
 import { formatMoment } from '../wording/moments.ts';
-import { statusTone, statusWords } from '../wording/status-words.ts';
+import { statusWords } from '../wording/status-words.ts';
 import { counted, grouped, listed } from '../wording/words.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
 import { labelled, oddValues, plotHeight } from './odd-values.ts';
 import { type LegendEntry, plotFigure } from './plot-figure.ts';
+import { countTicks, durationTicks, endTicks, type Tick } from './ticks.ts';
 
-/** A run of a job, as a night among others. */
-export interface Night {
+/** A run of a job, as a bar among others. */
+export interface PastRun {
   /** When it began, in milliseconds since the epoch. */
   readonly at: number;
   readonly status: RunStatus;
   readonly durationMs: number;
   readonly applied: number;
+  readonly deleted: number;
   readonly rejected: number;
   readonly unchanged: number;
   readonly unsent: number;
 }
 
-const SIZE = { width: 416, height: 104, marginLeft: 6, marginRight: 6, marginTop: 24, marginBottom: 22 };
+const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginTop: 22, marginBottom: 22 };
 /** How bars are drawn whose data name their own fill, opacity and title. */
 const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
-/** How the figure stands above its bar. */
-const FIGURE_ABOVE = { lineAnchor: 'bottom', dy: -4, fontWeight: 600, fill: 'var(--ink)' } as const;
-/** As wide as the longest figure, `59 min 59 s`, where all the bands are full. */
-const LABEL_BANDS = 4;
-/** Of fewer nights the dates of the first and the last would meet. */
-const FEWEST_FOR_TWO_DATES = 4;
-/** The bars of few nights would be as wide as a hand. */
+/** How the value stands above its bar. */
+const VALUE_ABOVE = {
+  lineAnchor: 'bottom',
+  dy: -4,
+  fontWeight: 600,
+  fill: 'var(--ink)',
+  // An outline, so that it can be read across a taller bar beside it.
+  stroke: 'var(--panel)',
+  strokeWidth: 4,
+} as const;
+/** The bars of few runs would be too wide to compare. */
 const FEWEST_BANDS = 12;
+/** Of so few runs each bar has its value, where there is room. */
+const FEW_RUNS = 6;
+/** About the width of a character in a label, and of the space between two labels, in pixels of the plot. */
+const CHARACTER_WIDTH = 6.5;
+const LABEL_GAP = 6;
 
 /**
- * How long each run took and what it sent, oldest first: an odd night stands in a strong colour with its figure above
- * it, one that did not end well with a sign.
+ * How long each run took and what it sent, oldest first, with axes. The last bar, the tallest and odd ones have their
+ * value above them; a bar higher than the plot is marked with an arrow, one of a run that did not finish with a sign.
+ * Days are those of `timezone`.
  */
-export async function historyPlot(nights: readonly Night[]): Promise<Markup> {
-  if (nights.length === 0) return html``;
-  const sentAnything = nights.some(({ applied, rejected, unsent }) => applied + rejected + unsent > 0);
-  return html`<div class="history">${await durationPlot(nights)}${sentAnything && (await recordsPlot(nights))}</div>`;
+export async function historyPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
+  if (runs.length === 0) return html``;
+  const sentAnything = runs.some((run) => handled(run) > 0);
+  return html`<div class="history">${await durationPlot(runs, timezone)}${sentAnything && (await recordsPlot(runs, timezone))}</div>`;
 }
 
-async function durationPlot(nights: readonly Night[]): Promise<Markup> {
-  const odd = oddValues(nights.map(({ durationMs }) => durationMs));
-  const height = plotHeight(nights.map(({ durationMs }) => durationMs));
-  const withFigure = labelled(
-    nights.map(({ durationMs }) => durationMs),
-    odd,
-    LABEL_BANDS,
-  );
-  const bars = nights.map((night, index) => ({
+async function durationPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
+  const values = runs.map(({ durationMs }) => durationMs);
+  const height = plotHeight(values);
+  const odd = oddValues(values);
+  const bars = runs.map((run, index) => ({
     index,
-    value: Math.min(height, night.durationMs),
-    fill: colourOf(night),
-    opacity: odd[index] === true || !endedWell(night) ? 1 : 0.45,
-    label: [
-      ...(endedWell(night) ? [] : [signOf(night)]),
-      ...(withFigure[index] === true ? [formatDuration(night.durationMs)] : []),
-    ].join(' '),
-    title: titleOf(night),
+    from: 0,
+    to: Math.min(height, run.durationMs),
+    fill: DURATION_FILL[ending(run)],
+    opacity: odd[index] === true || ending(run) !== 'finished' ? 1 : 0.6,
+    title: titleOf(run),
   }));
-  const most = Math.max(...nights.map(({ durationMs }) => durationMs));
-  const drawing: Drawing = (plot) => ({
-    ...bands(nights),
-    y: { axis: null, domain: [0, height] },
-    marks: [
-      plot.barY(bars, {
-        x: 'index',
-        y: 'value',
-        ...BAR,
-      }),
-      plot.text(bars, {
-        x: 'index',
-        y: 'value',
-        text: 'label',
-        ...FIGURE_ABOVE,
-      }),
-      plot.ruleY([0]),
-      dates(plot, nights),
-    ],
+  const signs = runs.map((run) => SIGNS[ending(run)]);
+  const unfinished = runs.filter((run) => ending(run) !== 'finished');
+  const endings = new Set(runs.map(ending));
+  const text = [
+    `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
+    ...unusual(odd, runs),
+    ...(unfinished.length > 0
+      ? [
+          `Not finished: ${listed(unfinished.slice(-5).map(({ at, status }) => `${formatMoment(at)}, ${status}`))}.`,
+        ]
+      : []),
+  ].join(' ');
+  const drawing = barPlot({
+    ...{ runs, timezone, bars, values, height, odd, signs },
+    ticks: durationTicks(height),
+    words: formatDuration,
   });
-  const bad = nights.filter((night) => !endedWell(night));
-  const text = `The last ${counted(nights.length, 'run')} took ${formatDuration(Math.min(...nights.map(({ durationMs }) => durationMs)))} to ${formatDuration(most)}.${unusual(odd, nights)}${bad.length > 0 ? ` Not ended well: ${listed(bad.slice(-5).map(({ at, status }) => `${formatMoment(at)}, ${status}`))}.` : ''}`;
-  return plotFigure('How long it took', await drawPlot(drawing, `How long it took. ${text}`));
+  return plotFigure('How long it took', await drawPlot(drawing, `How long it took. ${text}`), [
+    ...(endings.has('failed') ? [{ kind: 'bad', label: '✕ failed' } as const] : []),
+    ...(endings.has('stopped') ? [{ kind: 'quiet', label: '! stopped or interrupted' } as const] : []),
+    ...higherEntry(values, height),
+  ]);
 }
 
-async function recordsPlot(nights: readonly Night[]): Promise<Markup> {
-  const odd = oddValues(nights.map(sent));
-  const height = plotHeight(nights.map(sent));
-  const parts = [
-    { kind: 'good', label: 'applied', of: (night: Night) => night.applied, fill: 'var(--share-applied)' },
-    { kind: 'bad', label: 'rejected', of: (night: Night) => night.rejected, fill: 'var(--share-rejected)' },
-    { kind: 'unsent', label: 'unsent', of: (night: Night) => night.unsent, fill: 'var(--share-unsent)' },
-  ] as const;
-  const bars = nights.flatMap((night, index) => {
-    // A night beyond the height of the plot fills it, its parts in proportion.
-    const scale = Math.min(1, height / Math.max(1, sent(night)));
+async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
+  const values = runs.map(handled);
+  const height = plotHeight(values);
+  const odd = oddValues(values);
+  const bars = runs.flatMap((run, index) => {
+    // A run beyond the height of the plot fills it, its parts in proportion.
+    const scale = Math.min(1, height / Math.max(1, handled(run)));
     let from = 0;
-    return parts.flatMap(({ of, fill }) => {
-      const value = of(night) * scale;
+    return PARTS.flatMap(({ of, fill }) => {
+      const value = of(run) * scale;
       if (value === 0) return [];
-      const bar = {
-        index,
-        from,
-        to: from + value,
-        fill,
-        opacity: odd[index] === true ? 1 : 0.6,
-        title: titleOf(night),
-      };
+      const opacity = odd[index] === true ? 1 : 0.7;
+      const bar = { index, from, to: from + value, fill, opacity, title: titleOf(run) };
       from += value;
       return [bar];
     });
   });
-  const withFigure = labelled(nights.map(sent), odd, LABEL_BANDS);
-  const labels = nights.flatMap((night, index) =>
-    withFigure[index] === true
-      ? [{ index, value: Math.min(height, sent(night)), label: grouped(sent(night)) }]
-      : [],
+  const drawing = barPlot({
+    ...{ runs, timezone, bars, values, height, odd, signs: runs.map(() => '') },
+    ticks: countTicks(height),
+    words: grouped,
+  });
+  const shown = PARTS.filter(({ of }) => runs.some((run) => of(run) > 0));
+  const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
+  const text = `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`;
+  const title = 'Records sent, deleted or rejected';
+  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+    ...legend,
+    ...higherEntry(values, height),
+  ]);
+}
+
+/** What became of the records of a run, from the bottom of its bar. */
+const PARTS = [
+  { kind: 'good', label: 'applied', of: (run: PastRun) => run.applied, fill: 'var(--share-applied)' },
+  { kind: 'second', label: 'deleted', of: (run: PastRun) => run.deleted, fill: 'var(--plot-second)' },
+  { kind: 'bad', label: 'rejected', of: (run: PastRun) => run.rejected, fill: 'var(--share-rejected)' },
+  { kind: 'quiet', label: 'unsent', of: (run: PastRun) => run.unsent, fill: 'var(--quiet)' },
+] as const;
+
+interface Bar {
+  readonly index: number;
+  readonly from: number;
+  readonly to: number;
+  readonly fill: string;
+  readonly opacity: number;
+  readonly title: string;
+}
+
+interface BarPlotParts {
+  readonly runs: readonly PastRun[];
+  readonly timezone: string;
+  readonly bars: readonly Bar[];
+  /** The whole of each run, also beyond the height. */
+  readonly values: readonly number[];
+  readonly height: number;
+  readonly odd: readonly boolean[];
+  /** Before each value; empty for none. */
+  readonly signs: readonly string[];
+  readonly ticks: readonly Tick[];
+  readonly words: (value: number) => string;
+}
+
+/** Bars with an axis of round values, the last run at the right, and the days of both ends below. */
+function barPlot({ runs, timezone, bars, values, height, odd, signs, ticks, words }: BarPlotParts): Drawing {
+  const missing = Math.max(0, FEWEST_BANDS - runs.length);
+  const domain = Array.from({ length: runs.length + missing }, (_, index) => index - missing);
+  const bandWidth = (SIZE.width - SIZE.marginLeft - SIZE.marginRight) / domain.length;
+  const longest = Math.max(...values.map((value) => words(value).length + 2));
+  const apart = Math.ceil((longest * CHARACTER_WIDTH + LABEL_GAP) / bandWidth);
+  const withValue = valued(values, odd, apart);
+  const labels = values.map((value, index) => ({
+    index,
+    value: Math.min(height, value),
+    label: [signs[index] ?? '', withValue[index] === true ? words(value) : '', value > height ? '↑' : '']
+      .filter((part) => part !== '')
+      .join(' '),
+  }));
+  const ends = endTicks(
+    runs.map(({ at }) => at),
+    timezone,
   );
-  const most = Math.max(0, ...nights.map(sent));
-  const drawing: Drawing = (plot) => ({
-    ...bands(nights),
-    y: { axis: null, domain: [0, height] },
+  const labelOf = new Map(ticks.map(({ value, label }) => [value, label]));
+  return (plot) => ({
+    ...SIZE,
+    x: { axis: null, domain, padding: 0.12 },
+    y: {
+      domain: [0, height],
+      label: null,
+      grid: true,
+      ticks: ticks.map(({ value }) => value),
+      tickFormat: (value: number) => labelOf.get(value) ?? '',
+      tickSize: 0,
+    },
     marks: [
-      plot.barY(bars, {
-        x: 'index',
-        y1: 'from',
-        y2: 'to',
-        ...BAR,
-      }),
-      plot.text(labels, {
-        x: 'index',
-        y: 'value',
-        text: 'label',
-        ...FIGURE_ABOVE,
-      }),
+      plot.barY(bars, { x: 'index', y1: 'from', y2: 'to', ...BAR }),
+      plot.text(labels, { x: 'index', y: 'value', text: 'label', ...VALUE_ABOVE }),
       plot.ruleY([0]),
-      dates(plot, nights),
+      ...ends.map((end) =>
+        plot.text([end], {
+          x: 'value',
+          text: 'label',
+          frameAnchor: 'bottom',
+          lineAnchor: 'top',
+          textAnchor: end.value === 0 ? 'start' : 'end',
+          dx: end.value === 0 ? -8 : 8,
+          dy: 6,
+        }),
+      ),
     ],
   });
-  const shown = parts.filter(({ of }) => nights.some((night) => of(night) > 0));
-  const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
-  const last = nights.at(-1);
-  const text = `Of the last run ${last === undefined ? 'nothing' : counted(sent(last), 'record')}, at most ${grouped(most)}.`;
-  return plotFigure(
-    'Records sent or rejected',
-    await drawPlot(drawing, `Records sent or rejected. ${text}`),
-    legend,
+}
+
+/** Which bars have their value above them: the last one first, then odd ones, then the tallest, or all of a few. */
+function valued(values: readonly number[], odd: readonly boolean[], apart: number): boolean[] {
+  const last = values.length - 1;
+  const tallest = values.indexOf(Math.max(...values));
+  const wanted = values.map(
+    (value, index) =>
+      value > 0 && (index === last || odd[index] === true || index === tallest || values.length <= FEW_RUNS),
   );
+  // The last one is the one that people look for: it goes before a larger neighbour.
+  return labelled(values.with(last, Number.POSITIVE_INFINITY), wanted, apart);
 }
 
-/** A band for each night, the last at the right; the first and the last have their dates below. */
-function bands(nights: readonly Night[]) {
-  const missing = Math.max(0, FEWEST_BANDS - nights.length);
-  const domain = Array.from({ length: nights.length + missing }, (_, index) => index - missing);
-  return { ...SIZE, x: { axis: null, domain, padding: 0.12 } };
-}
+type Ending = 'finished' | 'failed' | 'stopped';
 
-function dates(plot: typeof PlotLibrary, nights: readonly Night[]): PlotLibrary.Markish {
-  const ends = nights.length < FEWEST_FOR_TWO_DATES ? [nights.length - 1] : [0, nights.length - 1];
-  const labels = ends.map((index) => ({
-    index,
-    label: shortDate(nights[index]?.at ?? 0),
-    anchor: index === 0 && nights.length > 1 ? 'start' : 'end',
-  }));
-  return labels.map(({ index, label, anchor }) =>
-    plot.text([{ index, label }], {
-      x: 'index',
-      text: 'label',
-      frameAnchor: 'bottom',
-      lineAnchor: 'top',
-      textAnchor: anchor === 'end' ? 'end' : 'start',
-      dx: anchor === 'start' ? -8 : 8,
-      dy: 6,
-    }),
-  );
-}
-
-function shortDate(at: number): string {
-  return new Date(at).toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' });
-}
-
-function sent({ applied, rejected, unsent }: Night): number {
-  return applied + rejected + unsent;
-}
-
-function endedWell({ status }: Night): boolean {
-  return status === 'done' || status === 'running' || status === 'planned';
-}
-
-function colourOf({ status }: Night): string {
-  const tone = statusTone(status);
-  switch (tone) {
-    case 'bad':
-      return 'var(--bad)';
-    case 'warning':
-      return 'var(--warning)';
-    case 'good':
-    case 'quiet':
-    case 'strong':
-      return 'var(--plot-main)';
+/** Colours are for what did not finish: rejects are in the other plot. */
+function ending({ status }: PastRun): Ending {
+  switch (status) {
+    case 'done':
+    case 'done-with-rejects':
+    case 'running':
+    case 'planned':
+      return 'finished';
+    case 'failed':
+      return 'failed';
+    case 'stopped':
+    case 'interrupted':
+    case 'superseded':
+      return 'stopped';
     default:
-      return tone satisfies never;
+      return status satisfies never;
   }
 }
 
-function signOf({ status }: Night): string {
-  return statusTone(status) === 'bad' ? '✕' : '!';
+const DURATION_FILL: Readonly<Record<Ending, string>> = {
+  finished: 'var(--plot-main)',
+  failed: 'var(--plot-bad)',
+  stopped: 'var(--quiet)',
+};
+
+const SIGNS: Readonly<Record<Ending, string>> = { finished: '', failed: '✕', stopped: '!' };
+
+function higherEntry(values: readonly number[], height: number): LegendEntry[] {
+  return values.some((value) => value > height) ? [{ kind: 'none', label: '↑ higher than drawn' }] : [];
 }
 
-function titleOf({ at, status, durationMs, applied, rejected, unchanged, unsent }: Night): string {
+function handled({ applied, deleted, rejected, unsent }: PastRun): number {
+  return applied + deleted + rejected + unsent;
+}
+
+function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string {
   const figures = [
-    [applied, 'applied'],
+    [run.applied, 'applied'],
     [unchanged, 'unchanged'],
-    [rejected, 'rejected'],
-    [unsent, 'unsent'],
+    [run.deleted, 'deleted'],
+    [run.rejected, 'rejected'],
+    [run.unsent, 'unsent'],
   ] as const;
   const parts = figures
     .filter(([figure]) => figure > 0)
@@ -228,8 +270,10 @@ function titleOf({ at, status, durationMs, applied, rejected, unchanged, unsent 
   ].join(', ');
 }
 
-function unusual(odd: readonly boolean[], nights: readonly Night[]): string {
-  const found = nights.filter((_, index) => odd[index] === true);
-  if (found.length === 0) return '';
-  return ` Unusual: ${listed(found.slice(-5).map(({ at, durationMs }) => `${formatDuration(durationMs)} on ${formatMoment(at)}`))}.`;
+function unusual(odd: readonly boolean[], runs: readonly PastRun[]): string[] {
+  const found = runs.filter((_, index) => odd[index] === true);
+  if (found.length === 0) return [];
+  return [
+    `Unusual: ${listed(found.slice(-5).map(({ at, durationMs }) => `${formatDuration(durationMs)} on ${formatMoment(at)}`))}.`,
+  ];
 }

@@ -1,4 +1,4 @@
-/** Of fewer nobody can tell what is usual. */
+/** Fewer values do not show what is usual. */
 const FEWEST = 5;
 /** How far from the middle a value must be: so many times the usual distance, and this share of the middle. */
 const DISTANCES = 4;
@@ -14,12 +14,12 @@ export function oddValues(values: readonly number[]): boolean[] {
 }
 
 /**
- * Which odd values have room for a figure above them: the largest first, none within so many places of another, so
- * that no figure stands over the next.
+ * Which of the wanted values have room for a label above them: the largest first, none within so many places of
+ * another, so that no label covers the next.
  */
-export function labelled(values: readonly number[], odd: readonly boolean[], apart: number): boolean[] {
+export function labelled(values: readonly number[], wanted: readonly boolean[], apart: number): boolean[] {
   const chosen: number[] = [];
-  const candidates = [...odd.keys()].filter((index) => odd[index] === true);
+  const candidates = [...wanted.keys()].filter((index) => wanted[index] === true);
   for (const index of candidates.toSorted((a, b) => (values[b] ?? 0) - (values[a] ?? 0))) {
     if (chosen.every((other) => Math.abs(other - index) >= apart)) chosen.push(index);
   }
@@ -29,7 +29,7 @@ export function labelled(values: readonly number[], odd: readonly boolean[], apa
 /** A value that stands out this far would leave no room for the others in a plot. */
 const TALLEST = 5;
 
-/** How high a plot of values should be, so that the usual ones can be told apart: values beyond it reach its top. */
+/** How high a plot of values should be, so that the usual ones can be compared: values beyond it reach its top. */
 export function plotHeight(values: readonly number[]): number {
   const most = Math.max(1, ...values);
   const middle = median(values);

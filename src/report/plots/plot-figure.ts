@@ -1,8 +1,8 @@
 import { html, type Markup } from '../html/markup.ts';
 
-/** A colour of a plot, and what has it. */
+/** A colour of a plot, and what has it; `none` is a sign that the label names itself. */
 export interface LegendEntry {
-  readonly kind: 'main' | 'second' | 'bad' | 'pause' | 'good' | 'unsent';
+  readonly kind: 'main' | 'second' | 'bad' | 'pause' | 'good' | 'quiet' | 'none';
   readonly label: string;
 }
 
@@ -12,7 +12,7 @@ export function plotFigure(caption: string, plot: Markup, legend: readonly Legen
     legend.length > 0 &&
     html`<ul class="plot-legend">${legend.map(
       ({ kind, label }) =>
-        html`<li><span class="swatch plot-${kind}" aria-hidden="true"></span>${label}</li>`,
+        html`<li>${kind !== 'none' && html`<span class="swatch plot-${kind}" aria-hidden="true"></span>`}${label}</li>`,
     )}</ul>`
   }</figure>`;
 }

@@ -63,12 +63,12 @@ async function ratePlot({ samples, x, axis }: Course): Promise<Markup> {
       plot.ruleY([0]),
     ],
   });
-  const title = 'Requests a second';
-  const text = `At most ${grouped(Math.round(most))} a second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were further tries.`;
+  const title = 'Requests per second';
+  const text = `At most ${grouped(Math.round(most))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were retries.`;
   return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
     { kind: 'main', label: 'all' },
     ...(sum('failed') > 0 ? [{ kind: 'bad', label: 'failed' } as const] : []),
-    ...(sum('retries') > 0 ? [{ kind: 'second', label: 'further tries' } as const] : []),
+    ...(sum('retries') > 0 ? [{ kind: 'second', label: 'retries' } as const] : []),
   ]);
 }
 
@@ -89,11 +89,11 @@ async function answerPlot({ samples, x, axis }: Course): Promise<Markup> {
       plot.ruleY([0]),
     ],
   });
-  const title = `Time of an answer, in ${inSeconds ? 'seconds' : 'milliseconds'}`;
-  const text = `Half of the answers, and nineteen of twenty, took no longer than drawn; at worst ${formatDuration(slowest)}.`;
+  const title = `Latency, in ${inSeconds ? 'seconds' : 'milliseconds'}`;
+  const text = `Median and p95; the highest p95 is ${formatDuration(slowest)}.`;
   return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
-    { kind: 'main', label: 'half took no longer' },
-    { kind: 'second', label: '95% took no longer' },
+    { kind: 'main', label: 'median' },
+    { kind: 'second', label: 'p95' },
   ]);
 }
 
@@ -114,10 +114,10 @@ async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
     ],
   });
   const paused = samples.reduce((sum, { pausedMs }) => sum + pausedMs, 0);
-  const title = 'Requests at once, as the limiter allowed';
+  const title = 'Concurrent requests allowed by the limiter';
   const text = `At most ${grouped(most)}${paused > 0 ? `; sending paused for ${formatDuration(paused)}` : ''}.`;
   return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
-    { kind: 'main', label: 'allowed at once' },
+    { kind: 'main', label: 'allowed' },
     ...(paused > 0 ? [{ kind: 'pause', label: 'paused' } as const] : []),
   ]);
 }

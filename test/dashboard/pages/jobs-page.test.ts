@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { aRun } from '../../report/run-facts.ts';
-import { cellsOf, LOOKING, setupPages, textOf } from './setup.ts';
+import { runTotals } from '../../../src/report/run-totals.ts';
+import { jobLockName } from '../../../src/state/lock-names.ts';
+import { ALL_APPLIED, aRun } from '../../report/run-facts.ts';
+import { cellsOf, LOOKING, type PagesScene, setupPages, textOf } from './setup.ts';
 
 const NOW = Date.UTC(2030, 0, 15, 12);
 const STORES = `main:\n  baseUrl: https://shop.example\n  apiKey: \${STORE_API_KEY}\n`;
@@ -12,6 +14,14 @@ schedule: { cron: "15 2 * * *", timezone: Europe/Berlin }
 `;
 const ENV = { STORE_API_KEY: 'key-that-nobody-sees' };
 const at = { env: ENV, now: () => NOW };
+const noTotals = runTotals(null, { ...ALL_APPLIED, applied: 0, deleted: 0 });
+
+/** The lock that a run under way holds: without it the run counts as interrupted. */
+async function held({ state }: PagesScene, job: string, run = `of-${job}`) {
+  const lock = await state.locks.tryAcquire(jobLockName(job), { job, run });
+  if ('heldBy' in lock) throw new Error(`The lock of ${job} is taken.`);
+  return lock;
+}
 
 describe('the page of jobs', () => {
   it('says what each job moves, when, when next by its own clock, and what came of it last', async () => {
@@ -19,7 +29,7 @@ describe('the page of jobs', () => {
     const totals = aRun().totals;
     await scene.state.runs.create(
       aRun({
-        id: 'lastnight',
+        id: 'lastrun',
         job: 'nightly',
         status: 'failed',
         startedAt: NOW - 3 * 3_600_000,
@@ -35,14 +45,14 @@ describe('the page of jobs', () => {
     expect(card).toContain('Wed 16 Jan 02:15 CET (in 13 h 15 min)');
     expect(card).toContain('Failed');
     expect(card).toContain('3 h ago, took 12.3 s');
-    expect(document.querySelector('a[href="/runs/lastnight"]')).not.toBeNull();
+    expect(document.querySelector('a[href="/runs/lastrun"]')).not.toBeNull();
     expect(document.querySelector('[aria-current="page"]')?.getAttribute('href')).toBe('/');
   });
 
   it('offers to run and to plan to those who may, and to no one else', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
     const buttons = async (viewer?: typeof LOOKING) =>
-      [...(await scene.get('/', viewer)).document.querySelectorAll('.job .button')].map((button) => [
+      [...(await scene.get('/', viewer)).document.querySelectorAll('#quiet-jobs .button')].map((button) => [
         textOf(button),
         button.getAttribute('href'),
       ]);
@@ -53,14 +63,14 @@ describe('the page of jobs', () => {
     expect(await buttons(LOOKING)).toEqual([]);
   });
 
-  it('says who keeps the clock, and what to do when nobody does', async () => {
+  it('says whether schedules are active, and what to do where they are not', async () => {
     const files = { 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY };
     const said = async (keeper: 'worker' | 'no-worker' | 'no-redis') => {
       await using scene = await setupPages(files, { ...at, keeper });
       return textOf((await scene.get('/')).document.querySelector('main'));
     };
-    expect(await said('worker')).toContain('A worker runs the jobs by the clock.');
-    expect(await said('no-worker')).toContain('start a worker with storeferry -C shop worker');
+    expect(await said('worker')).toContain('Schedules are active: a worker is running.');
+    expect(await said('no-worker')).toContain('no worker is running. Start one: storeferry -C shop worker');
     expect(await said('no-redis')).toContain('Set REDIS_URL');
   });
 
@@ -72,7 +82,9 @@ describe('the page of jobs', () => {
     expect(notice).toContain('jobs/nightly.yaml:4:1');
     expect(notice).toContain("did you mean 'mapping'?");
     expect(document.querySelector('.job a[href$="/run"]')).toBeNull();
-    expect(textOf(document.querySelector('.job'))).toContain('cannot be used as it stands');
+    expect(textOf(document.querySelector('.job'))).toContain(
+      'Its file cannot be used. jobs/nightly.yaml:1:1',
+    );
   });
 
   it('names the variables that are not set, and never the values of those that are', async () => {
@@ -84,6 +96,88 @@ describe('the page of jobs', () => {
     await using set = await setupPages(files, at);
     for (const url of ['/', '/jobs/nightly', '/runs']) {
       expect((await set.get(url)).text).not.toContain(ENV.STORE_API_KEY);
+    }
+  });
+
+  it('lists jobs by what they need: what is broken or failed first, then what is under way, then all others a line each', async () => {
+    const names = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel'];
+    const plain = NIGHTLY.replace(/schedule.*\n/, '');
+    await using scene = await setupPages(
+      {
+        'stores.yaml': STORES,
+        ...Object.fromEntries(names.map((name) => [`jobs/${name}.yaml`, plain])),
+        'jobs/golf.yaml': plain.replace('mapping:', 'maping:'),
+      },
+      at,
+    );
+    const ended = {
+      bravo: { status: 'done-with-rejects', totals: { ...noTotals, records: 9, rejected: 3 } },
+      charlie: { status: 'failed', error: 'The store refused the API key (401). Check it.' },
+      delta: { status: 'stopped', error: 'maxDeletes: 52 of 100; the limit is 5%' },
+      echo: { status: 'running' },
+      foxtrot: { status: 'done' },
+      hotel: { status: 'planned', kind: 'plan', totals: { ...noTotals, operations: 24 } },
+    } as const;
+    for (const [job, changes] of Object.entries(ended)) {
+      await scene.state.runs.create(aRun({ id: `of-${job}`, job, finishedAt: null, ...changes }));
+    }
+    await using _lock = await held(scene, 'echo');
+    const { document } = await scene.get('/');
+    const group = (id: string) =>
+      [...document.querySelectorAll(`section[aria-labelledby="${id}"] .job h3`)].map(textOf);
+    expect(group('needing')).toEqual(['golf', 'charlie', 'delta', 'bravo', 'hotel']);
+    expect(group('under-way')).toEqual(['echo']);
+    expect([...document.querySelectorAll('#quiet-jobs tbody th')].map(textOf)).toEqual(['alpha', 'foxtrot']);
+    const reasons = [...document.querySelectorAll('.job-why')].map(textOf);
+    expect(reasons[1]).toBe('The store refused the API key (401).');
+    expect(reasons[2]).toBe('maxDeletes: 52 of 100; the limit is 5%');
+    expect(reasons[3]).toBe('3 records were rejected and not sent.');
+    expect(reasons[4]).toBe('A plan waits for approval: 24 requests.');
+  });
+
+  it('offers no second start while a job is under way, and says what is running and who runs it', async () => {
+    await using scene = await setupPages(
+      { 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY, 'jobs/queued.yaml': NIGHTLY },
+      {
+        ...at,
+        atWork: { nightly: { by: 'worker', run: 'underway' }, queued: { by: 'queue', run: null } },
+      },
+    );
+    await scene.state.runs.create(
+      aRun({ id: 'underway', job: 'nightly', status: 'running', startedAt: NOW - 180_000, finishedAt: null }),
+    );
+    await using _lock = await held(scene, 'nightly', 'underway');
+    for (const url of ['/', '/jobs/nightly']) {
+      const { document } = await scene.get(url);
+      expect(textOf(document.querySelector('main'))).toContain(
+        'Run underway is under way, started 3 min ago and executed by a worker.',
+      );
+      expect(
+        document.querySelector('main a[href="/jobs/nightly/run"], main a[href="/jobs/nightly/plan"]'),
+      ).toBeNull();
+      expect(document.querySelector('main a[href="/runs/underway/interrupt"]')).not.toBeNull();
+    }
+    const queued = await scene.get('/jobs/queued');
+    expect(textOf(queued.document.querySelector('.notice'))).toBe('Queued: it waits for a worker.');
+    expect(queued.document.querySelector('main .button')).toBeNull();
+    const looking = await scene.get('/', LOOKING);
+    expect(looking.document.querySelector('main .button')).toBeNull();
+  });
+
+  it('quotes nobody where it says why a run of contacts failed', async () => {
+    const contacts = NIGHTLY.replace('import: products', 'import: contacts').replace(
+      'shopify-products',
+      'hubspot-contacts\ncrosswalk: { path: ids.csv, match: email, id: id }',
+    );
+    await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': contacts }, at);
+    const error = 'The store answered 422: jane.doe@example.com is no contact.';
+    await scene.state.runs.create(
+      aRun({ id: 'failed', job: 'nightly', status: 'failed', resource: 'contacts', error }),
+    );
+    for (const url of ['/', '/jobs/nightly', '/runs']) {
+      const { text, document } = await scene.get(url);
+      expect(text).not.toContain('jane.doe');
+      expect(textOf(document.querySelector('main'))).toContain('The store answered 422');
     }
   });
 
@@ -118,25 +212,25 @@ notify: { url: "https://hooks.example/\${HOOK_TOKEN}", on: [failed, done] }
     expect(settings).toContain('at most 12 deleted');
     expect(settings).not.toContain('in the source');
     expect(settings).toContain('at most 10% of the records rejected');
-    expect(settings).toContain('hooks.example when a run failed and when it was done');
+    expect(settings).toContain('hooks.example when a run fails and when a run is done');
     expect(text).not.toMatch(/feed-secret|hook-secret/);
   });
 
-  it('lists its runs and draws its nights, plans left out', async () => {
+  it('lists its runs, and draws the recent ones without plans', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
     const kinds = ['run', 'run', 'plan', 'run'] as const;
     for (const [index, kind] of [...kinds.entries()].reverse()) {
       const startedAt = NOW - (index + 1) * 86_400_000;
       await scene.state.runs.create(
-        aRun({ id: `night${index}`, job: 'nightly', kind, startedAt, finishedAt: startedAt + 5_000 }),
+        aRun({ id: `run${index}`, job: 'nightly', kind, startedAt, finishedAt: startedAt + 5_000 }),
       );
     }
     const { document } = await scene.get('/jobs/nightly');
     const rows = [...document.querySelectorAll('tbody tr')].map(cellsOf);
     expect(rows).toHaveLength(4);
-    expect(rows[0]).toContain('night0 | Done | ');
-    expect(rows[2]).toContain('night2 plan');
-    expect(document.querySelectorAll('#nights svg[role="img"]').length).toBeGreaterThan(0);
+    expect(rows[0]).toContain('run0 | Done | ');
+    expect(rows[2]).toContain('run2 plan');
+    expect(document.querySelectorAll('#recent svg[role="img"]').length).toBeGreaterThan(0);
   });
 
   it('says what to do while there are no runs', async () => {

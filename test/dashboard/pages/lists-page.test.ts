@@ -107,13 +107,13 @@ describe('the page of lists', () => {
     );
     const { status, document } = await none.get('/lists/stats');
     expect(status).toBe(404);
-    expect(textOf(document.querySelector('h1'))).toBe('stats collects no history');
+    expect(textOf(document.querySelector('h1'))).toBe('stats collects no list statistics');
   });
 
   it('says which line of the file is in the way', async () => {
     await using pages = await scene([line(1, 'News', 13, 100), '1,"half']);
     expect(textOf((await pages.get('/lists/stats')).document.querySelector('main'))).toMatch(
-      /Nothing to draw ?lists\.csv:3:3: The history cannot be read/,
+      /The history cannot be read ?lists\.csv:3:3: The history cannot be read/,
     );
   });
 });

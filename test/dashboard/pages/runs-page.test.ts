@@ -42,11 +42,11 @@ describe('the page of runs', () => {
     expect(chosen).toEqual(['nightly', 'failed']);
   });
 
-  it('takes what is no status for all of them, and says when none fit', async () => {
+  it('takes what is no status for all of them, and says when none match', async () => {
     await using scene = await sceneWith(['nightly', 'done']);
     expect(await shownRuns(scene, '/runs?status=perhaps&status=done')).toEqual(['run0']);
     const { document } = await scene.get('/runs?job=other');
-    expect(textOf(document.querySelector('.empty'))).toContain('No runs fit');
+    expect(textOf(document.querySelector('.empty'))).toContain('No runs match');
   });
 
   it('turns pages without forgetting the filter', async () => {
@@ -61,6 +61,21 @@ describe('the page of runs', () => {
     expect(await shownRuns(scene, '/runs?page=-1')).toHaveLength(25);
     const { document } = await scene.get('/runs?job=nightly');
     expect(document.querySelector('[rel="next"]')?.getAttribute('href')).toBe('/runs?job=nightly&page=2');
+  });
+
+  it('says why a run did not end well, and keeps colours that call for action to the latest run of a job', async () => {
+    await using scene = await sceneWith(
+      ['nightly', 'failed'],
+      ['nightly', 'done-with-rejects'],
+      ['nightly', 'done'],
+    );
+    await scene.state.runs.update('run0', {
+      error: 'catalog.csv: No file matches. In data there are: a.csv.',
+    });
+    const { document } = await scene.get('/runs');
+    const badges = [...document.querySelectorAll('tbody .badge')].map((badge) => badge.getAttribute('class'));
+    expect(badges).toEqual(['badge bad', 'badge quiet', 'badge good']);
+    expect([...document.querySelectorAll('.why')].map(textOf)).toEqual(['catalog.csv: No file matches.']);
   });
 
   it('counts a run whose process died as interrupted', async () => {

@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { parseHTML } from 'linkedom';
 import { listJobs } from '../../../src/cli/list-jobs.ts';
 import { openWorkspace } from '../../../src/config/workspace.ts';
+import type { AtWork } from '../../../src/dashboard/dashboard-actions.ts';
 import type { DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
 import type { Viewer } from '../../../src/dashboard/viewer.ts';
@@ -40,6 +41,8 @@ export interface SceneOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly redisUrl?: string;
+  /** What the dashboard has started, or the workers have, by job. */
+  readonly atWork?: Readonly<Record<string, AtWork>>;
 }
 
 /** Opens the pages over a workspace of these files, with SQLite state. */
@@ -54,7 +57,7 @@ export async function setupPages(
 /** Opens the pages over a workspace that is there. */
 export async function pagesOf(
   workspace: Workspace,
-  { env = {}, keeper = 'worker', now = Date.now, redisUrl }: SceneOptions = {},
+  { env = {}, keeper = 'worker', now = Date.now, redisUrl, atWork = {} }: SceneOptions = {},
 ): Promise<PagesScene> {
   const home = join(workspace.dir, '.storeferry');
   const state = await openSqliteState(home);
@@ -81,7 +84,12 @@ export async function pagesOf(
       const workspace = dashboard.openWorkspace();
       return { ...(await listJobs({ workspace, context, redisUrl: undefined }, only)), keeper };
     },
-    actions: { begin: refuse, look: refuse, hasWorkers: refuse },
+    actions: {
+      begin: refuse,
+      look: refuse,
+      hasWorkers: refuse,
+      atWork: async () => new Map(Object.entries(atWork)),
+    },
     retell: (text) => text,
   };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nightsOf } from '../../../src/dashboard/pages/nights.ts';
+import { pastRuns } from '../../../src/dashboard/pages/past-runs.ts';
 import { aRun, NOW } from '../../report/run-facts.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
@@ -68,6 +68,6 @@ describe('the page of a run after the store has forgotten products', () => {
     expect(textOf(document.body)).toContain('20 verified, 20 forgotten');
     const job = await pages.get('/jobs/nightly');
     expect(textOf(job.document.body)).toContain('20 verified, 20 forgotten');
-    expect(nightsOf([aRun({ kind: 'verify' }), aRun()], NOW)).toHaveLength(1);
+    expect(pastRuns([aRun({ kind: 'verify' }), aRun()], NOW)).toHaveLength(1);
   });
 });

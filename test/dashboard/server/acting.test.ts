@@ -46,7 +46,7 @@ describe('what is done from the dashboard', () => {
     expect(refused.status).toBe(409);
     expect(refused.words).toContain(`${later} of nightly has begun since`);
     const asked = await client.get(`/runs/${later}/approve`);
-    expect(asked.words).toContain('Beyond its safety limit: the source has 30 rows; the limit is 40.');
+    expect(asked.words).toContain('Beyond the safety limit: the source has 30 rows; the limit is 40.');
   });
 
   it('names the prices that would move too far before they are approved', async () => {
@@ -71,7 +71,7 @@ describe('what is done from the dashboard', () => {
       'at most 5% of the known products with a price that becomes at least 3 times as high, at most a third, or 0',
     );
     const { words } = await client.get(`/runs/${stopped}/approve`);
-    expect(words).toContain('Beyond its safety limit: 30 of 30 known products have a price that becomes');
+    expect(words).toContain('Beyond the safety limit: 30 of 30 known products have a price that becomes');
     expect(words).toMatch(/the limit is 5%\. ?product-\d+: price \d+\.00 → \d,\d00\.00/);
     expect(words).toContain('and 20 more');
   });
@@ -95,6 +95,32 @@ describe('what is done from the dashboard', () => {
     expect((await client.get('/runs')).document.querySelectorAll('tbody tr')).toHaveLength(1);
   });
 
+  it('offers no second start while a command runs the job, and leads an earlier form to that run', async () => {
+    await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
+    const { store, workspace } = nightly;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    const earlier = await client.get('/jobs/nightly/run');
+    const running = workspace.start('run', 'nightly');
+    while (store.requests.length < 20) await sleep(20);
+    const [underWay] = [...(await client.get('/')).document.querySelectorAll('.job')];
+    const run = /\/runs\/(\w+)/.exec(underWay?.innerHTML ?? '')?.[1] ?? '';
+    for (const path of ['/jobs/nightly/run', '/jobs/nightly/plan']) {
+      const page = await client.get(path);
+      expect(page.words).toMatch(
+        new RegExp(`^nightly is under way Run ${run} is under way, started .* by a command`),
+      );
+      expect(page.document.querySelector('main form')).toBeNull();
+    }
+    const { action, fields } = formOf(earlier, '/jobs/nightly/run');
+    expect((await client.post(action, fields)).headers.location).toBe(`/runs/${run}`);
+    running.process.kill('SIGINT');
+    await running.ended;
+    expect((await client.get('/jobs/nightly/run')).words).toContain('it continues where run');
+    const runs = await client.get('/runs');
+    expect(runs.document.querySelectorAll('tbody tr')).toHaveLength(1);
+  });
+
   it('interrupts a run that is under way, and its own runs when it is told to stop', async () => {
     await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
     const { store, workspace } = nightly;
@@ -104,7 +130,7 @@ describe('what is done from the dashboard', () => {
     const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
     while (store.requests.length < 20) await sleep(20);
     const asked = await client.get(`/runs/${run}/interrupt`);
-    expect(asked.words).toContain('The next run of the job goes on where it stopped');
+    expect(asked.words).toContain('The next run of the job continues where it stopped');
     await client.submit(asked, `/runs/${run}/interrupt`);
     expect(await endOf(client, `/runs/${run}`)).toContain('nterrupted');
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openShop } from '../../queue/workers-setup.ts';
 import { describeWithRedis } from '../../support/redis.ts';
@@ -11,7 +12,7 @@ describeWithRedis('over Redis', () => {
     const dashboard = await serveDashboard(workspace);
     const client = await dashboard.signedIn('full');
     const asked = await client.get('/jobs/nightly/run');
-    expect(asked.words).toContain('It runs beside the dashboard.');
+    expect(asked.words).toContain('It runs on the machine of the dashboard.');
     const begun = await client.submit(asked, '/jobs/nightly/run');
     const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
     expect(await endOf(client, `/runs/${run}`)).toContain('20');
@@ -19,7 +20,7 @@ describeWithRedis('over Redis', () => {
 
     const worker = await shop.worker();
     const again = await client.get('/jobs/nightly/run');
-    expect(again.words).toContain('It is handed over to the workers');
+    expect(again.words).toContain('A worker executes it');
     const answer = await client.submit(again, '/jobs/nightly/run');
     const [second = ''] = /(?<=Run )\w+/.exec(answer.words) ?? [];
     expect(second).not.toBe(run);
@@ -27,6 +28,26 @@ describeWithRedis('over Redis', () => {
     expect(worker.stderr()).toContain(second);
     expect(store.requests).toHaveLength(20);
     expect(dashboard.command.stderr()).not.toContain('"level":50');
+  });
+
+  it('says of a queued run that it waits for a worker, and of one under way that a worker executes it', async () => {
+    await using shop = await openShop({ products: 300, store: { latencyMs: 100 } });
+    const { store, workspace } = shop;
+    const dashboard = await serveDashboard(workspace);
+    const client = await dashboard.signedIn('full');
+    await workspace.storeferry('enqueue', 'nightly');
+    for (const path of ['/', '/jobs/nightly', '/jobs/nightly/run']) {
+      const page = await client.get(path);
+      expect(page.words).toContain('Queued: it waits for a worker.');
+      expect(page.document.querySelector('main form, main a[href$="/run"]')).toBeNull();
+    }
+    await shop.worker();
+    while (store.requests.length < 5) await sleep(20);
+    for (const path of ['/', '/jobs/nightly', '/jobs/nightly/plan']) {
+      expect((await client.get(path)).words).toMatch(
+        /Run \w+ is under way, started .* and executed by a worker\./,
+      );
+    }
   });
 
   it('shows the queues to whoever has signed in, and lets nobody change them', async () => {
@@ -83,7 +104,12 @@ describeWithRedis('over Redis', () => {
       expect(answer.words).toContain(`Redis at 127.0.0.1:${shop.redis.port} cannot be reached`);
       expect(answer.body).not.toMatch(/\bat .*\.ts:\d/);
     }
+    const ill = await dashboard.client().get('/healthz');
+    expect([ill.status, ill.body]).toEqual([503, 'Redis cannot be reached\n']);
     await shop.redis.restart();
+    await expect
+      .poll(async () => (await dashboard.client().get('/healthz')).status, { timeout: 15_000 })
+      .toBe(200);
     await expect.poll(async () => (await client.get('/runs')).status, { timeout: 15_000 }).toBe(200);
   }, 60_000);
 });

@@ -68,7 +68,7 @@ describe('without a session', () => {
     const client = dashboard.client();
     const answer = await client.post('/sign-in', { token });
     expect(answer.status).toBe(401);
-    expect(answer.words).toContain('That is neither of the two tokens.');
+    expect(answer.words).toContain('Wrong token');
     expect(answer.headers['set-cookie']).toBeUndefined();
     expect((await client.get('/')).status).toBe(303);
   });
@@ -163,7 +163,7 @@ describe('a form', () => {
     }
     const answer = await client.post('/jobs/nightly/run', Buffer.alloc(200_000, 'a'));
     expect(answer.status).toBe(413);
-    expect(answer.words).toContain('larger than the dashboard takes');
+    expect(answer.words).toContain('larger than the dashboard accepts');
   });
 });
 
@@ -191,9 +191,18 @@ describe('who may only look', () => {
     const { fields } = formOf(await client.get('/'), '/sign-out');
     const answer = await client.post(path, { ...fields, once: crypto.randomUUID() });
     expect(answer.status).toBe(403);
-    expect(answer.words).toContain(
-      'You have signed in with the token for looking only, so nothing was done.',
-    );
+    expect(answer.words).toContain('You are signed in with the read-only token, so nothing was done.');
+  });
+});
+
+describe('the health of the dashboard', () => {
+  it('is given without a sign-in, and says nothing else', async () => {
+    const answer = await dashboard.client().get('/healthz', { accept: '*/*' });
+    expect([answer.status, answer.body]).toEqual([200, 'ok\n']);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect((await dashboard.client().send('HEAD', '/healthz')).status).toBe(200);
+    expect((await dashboard.client().get('/healthz', { host: 'elsewhere.example' })).status).toBe(421);
   });
 });
 

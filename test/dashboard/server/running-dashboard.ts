@@ -19,7 +19,7 @@ export async function serveDashboard(
   ...options: readonly string[]
 ): Promise<ServedDashboard> {
   const command = workspace.start('dashboard', '--listen', '0', '--new-token', ...options);
-  await command.printed('New ones');
+  await command.printed('To make new tokens');
   const out = command.stdout();
   const url = /is at (\S+)/.exec(out)?.[1] ?? '';
   const port = /"port":(\d+)/.exec(command.stderr())?.[1] ?? '';

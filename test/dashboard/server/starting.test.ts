@@ -15,7 +15,7 @@ describe('the first start', () => {
   it('prints both tokens once and keeps their hashes for the owner only', async () => {
     await using workspace = await empty();
     const first = workspace.start('dashboard', '--listen', '0');
-    await first.printed('New ones');
+    await first.printed('To make new tokens');
     const tokens = first.stdout().match(/(?:full|look)-[\w-]{32}/g) ?? [];
     expect(tokens).toHaveLength(2);
     first.process.kill('SIGTERM');

@@ -112,7 +112,7 @@ describe('a run under way', () => {
     const dashboard = await serveDashboard(nightly.workspace);
     const client = await dashboard.signedIn('full');
     for (const [path, words] of [
-      ['/nowhere', 'Begin with the jobs'],
+      ['/nowhere', 'There is no page at this address.'],
       ['/queues', 'set REDIS_URL'],
     ] as const) {
       const answer = await client.get(path);

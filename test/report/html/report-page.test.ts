@@ -141,9 +141,9 @@ describe('the report page', () => {
   it('draws requests over time only where there is a course to see', async () => {
     const { document, text } = await pageOf(named('failed'));
     expect(text('#traffic figcaption')).toEqual([
-      'Requests a second',
-      'Time of an answer, in seconds',
-      'Requests at once, as the limiter allowed',
+      'Requests per second',
+      'Latency, in seconds',
+      'Concurrent requests allowed by the limiter',
     ]);
     for (const plot of document.querySelectorAll('#traffic svg.plot')) {
       expect(plot.getAttribute('role')).toBe('img');

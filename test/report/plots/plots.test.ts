@@ -2,58 +2,131 @@ import fc from 'fast-check';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import { widths } from '../../../src/report/html/share-bar.ts';
-import { historyPlot, type Night } from '../../../src/report/plots/history-plot.ts';
+import { historyPlot, type PastRun } from '../../../src/report/plots/history-plot.ts';
 import { labelled, oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
 import { spreadLabels } from '../../../src/report/plots/spread-labels.ts';
 import { steps } from '../../../src/report/plots/steps.ts';
+import { countTicks, durationTicks, endTicks, type Tick } from '../../../src/report/plots/ticks.ts';
 import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
 import { someTraffic } from '../html/report-samples.ts';
 
 const DAY = 86_400_000;
-const night = (index: number, changes: Partial<Night> = {}): Night => ({
+const pastRun = (index: number, changes: Partial<PastRun> = {}): PastRun => ({
   at: Date.UTC(2030, 0, 1 + index, 2),
   status: 'done',
   durationMs: 60_000 + (index % 4) * 1_000,
   applied: 20 + (index % 3),
+  deleted: 0,
   rejected: 0,
   unchanged: 500,
   unsent: 0,
   ...changes,
 });
 const elementsOf = (markup: unknown) => parseHTML(`<!doctype html><body>${String(markup)}</body>`).document;
+const drawn = async (runs: readonly PastRun[], timezone = 'UTC') =>
+  elementsOf(await historyPlot(runs, timezone));
+const textsOf = (element: { querySelectorAll(selector: string): Iterable<{ textContent: string | null }> }) =>
+  [...element.querySelectorAll('text')]
+    .map(({ textContent }) => (textContent ?? '').trim())
+    .filter((text) => text !== '');
 
 describe('the history of a job', () => {
-  const nights = Array.from({ length: 14 }, (_, index) => night(index));
-  const odd = nights
-    .with(5, night(5, { durationMs: 900_000 }))
-    .with(9, night(9, { status: 'failed', unsent: 7 }));
+  const runs = Array.from({ length: 14 }, (_, index) => pastRun(index));
+  const odd = runs
+    .with(5, pastRun(5, { durationMs: 900_000 }))
+    .with(9, pastRun(9, { status: 'failed', unsent: 7 }));
 
-  it('has a bar for each night, with its figures for who points at it', async () => {
-    const document = elementsOf(await historyPlot(nights));
+  it('has a bar for each run, with its figures as the title', async () => {
+    const document = await drawn(runs);
     const titles = [...document.querySelectorAll('rect title')].map(({ textContent }) => textContent);
     expect(titles).toHaveLength(28);
     expect(titles[0]).toBe('Tue 1 Jan 2030, 02:00 UTC: done, 60 s, 20 applied, 500 unchanged');
     expect(document.querySelectorAll('[style], style, [id]')).toHaveLength(0);
   });
 
-  it('tells an odd night by its figure and a bad end by a sign, to those who cannot see it too', async () => {
-    const document = elementsOf(await historyPlot(odd));
-    const words = [...document.querySelectorAll('text')].map(({ textContent }) => textContent.trim());
-    expect(words).toContain('15 min');
+  it('shows an odd run by its value and a bad end by a sign, in words too', async () => {
+    const document = await drawn(odd);
+    const words = textsOf(document);
+    expect(words).toContain('15 min ↑');
     expect(words).toContain('✕');
+    expect(document.querySelector('.plot-legend')?.textContent).toContain('✕ failed');
+    expect(document.querySelector('.plot-legend')?.textContent).toContain('↑ higher than drawn');
     const label = document.querySelector('svg[role="img"]')?.getAttribute('aria-label');
     expect(label).toContain('Unusual: 15 min on Sun 6 Jan 2030, 02:00 UTC');
-    expect(label).toContain('Not ended well: Thu 10 Jan 2030, 02:00 UTC, failed');
-    const usual = elementsOf(await historyPlot(nights));
-    expect(usual.querySelector('svg[role="img"]')?.getAttribute('aria-label')).not.toMatch(
-      /Unusual|Not ended/,
+    expect(label).toContain('Not finished: Thu 10 Jan 2030, 02:00 UTC, failed');
+    const usual = (await drawn(runs)).querySelector('svg[role="img"]')?.getAttribute('aria-label');
+    expect(usual).not.toMatch(/Unusual|Not finished/);
+  });
+
+  it('has an axis of round values, and the value of the last bar above it', async () => {
+    const [durations, records] = (await drawn(runs)).querySelectorAll('svg');
+    if (durations === undefined || records === undefined) throw new Error('There are two plots.');
+    expect(textsOf(durations)).toEqual(expect.arrayContaining(['0', '30 s', '60 s', '61 s', '14 Jan']));
+    expect(textsOf(records)).toEqual(expect.arrayContaining(['0', '10', '20', '21', '1 Jan', '14 Jan']));
+  });
+
+  it('counts what a mirror deleted', async () => {
+    const document = await drawn(runs.with(13, pastRun(13, { applied: 0, deleted: 204 })));
+    expect(textsOf(document)).toContain('204 ↑');
+    expect([...document.querySelectorAll('.plot-legend')].at(-1)?.textContent).toContain('deleted');
+  });
+
+  it('has no amber: what runs of the past did needs no action', async () => {
+    const statuses = ['stopped', 'interrupted', 'done-with-rejects', 'superseded', 'done'] as const;
+    const markup = String(
+      await historyPlot(
+        statuses.map((status, index) => pastRun(index, { status, rejected: 3, unsent: 4 })),
+        'UTC',
+      ),
+    );
+    expect(markup).not.toMatch(/--warning|--share-unsent/);
+  });
+
+  it('is nothing without runs, and leaves out records where none were sent', async () => {
+    expect(String(await historyPlot([], 'UTC'))).toBe('');
+    const exports = runs.map((one) => ({ ...one, applied: 0 }));
+    expect((await drawn(exports)).querySelectorAll('figure')).toHaveLength(1);
+  });
+});
+
+describe('the ticks of an axis', () => {
+  const labels = (ticks: readonly Tick[]) => ticks.map(({ label }) => label);
+
+  it('are round durations in one unit', () => {
+    expect(labels(durationTicks(61_000))).toEqual(['0', '30 s', '60 s']);
+    expect(labels(durationTicks(7 * 60_000))).toEqual(['0', '2 min', '4 min', '6 min']);
+    expect(labels(durationTicks(12_345_678))).toEqual(['0', '1 h', '2 h', '3 h']);
+    expect(labels(durationTicks(40))).toEqual(['0', '10 ms', '20 ms', '30 ms', '40 ms']);
+    expect(labels(countTicks(21))).toEqual(['0', '10', '20']);
+    expect(labels(countTicks(1))).toEqual(['0', '1']);
+    expect(labels(countTicks(54_000))).toEqual(['0', '20K', '40K']);
+  });
+
+  it('differ, and are no more than five, whatever the values', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100 * 86_400_000 }), (most) => {
+        for (const ticks of [durationTicks(most), countTicks(most)]) {
+          expect(new Set(labels(ticks)).size).toBe(ticks.length);
+          expect(ticks.length).toBeGreaterThan(1);
+          expect(ticks.length).toBeLessThanOrEqual(5);
+          for (const { value } of ticks) expect(value).toBeLessThanOrEqual(most);
+        }
+      }),
     );
   });
 
-  it('is nothing without nights, and leaves out records where none were sent', async () => {
-    expect(String(await historyPlot([]))).toBe('');
-    const exports = nights.map((one) => ({ ...one, applied: 0 }));
-    expect(elementsOf(await historyPlot(exports)).querySelectorAll('figure')).toHaveLength(1);
+  it('name the days of both ends by the clock of the job, and the times of one day', () => {
+    const at = (...times: readonly string[]) => times.map((time) => Date.parse(`2030-07-01T${time}Z`));
+    const late = [...at('22:30:00', '22:40:00', '22:50:00'), Date.parse('2030-07-02T22:30:00Z')];
+    expect(labels(endTicks(late, 'UTC'))).toEqual(['1 Jul', '2 Jul']);
+    expect(labels(endTicks(late, 'Europe/London'))).toEqual(['1 Jul', '2 Jul']);
+    expect(labels(endTicks(late, 'Europe/Berlin'))).toEqual(['2 Jul', '3 Jul']);
+    const sameDay = at('09:00:00', '09:30:00', '10:00:00', '10:30:00');
+    expect(labels(endTicks(sameDay, 'UTC'))).toEqual(['1 Jul, 09:00', '10:30']);
+    const sameMinute = at('09:00:05', '09:00:10', '09:00:20', '09:00:40');
+    expect(labels(endTicks(sameMinute, 'UTC'))).toEqual(['1 Jul, 09:00:05', '09:00:40']);
+    expect(labels(endTicks(sameDay.slice(0, 2), 'UTC'))).toEqual(['1 Jul']);
+    expect(endTicks([], 'UTC')).toEqual([]);
   });
 });
 

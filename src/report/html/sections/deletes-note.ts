@@ -14,6 +14,6 @@ export function deletesNote(facts: ReportFacts): Markup | null {
   const fate = isOnlyPlanned(facts)
     ? `${grouped(plan.counts.deletes)} would be deleted`
     : `${grouped(totals.deleted)} ${totals.deleted === 1 ? 'was' : 'were'} deleted${pending === '' ? '' : `, ${pending}`}`;
-  return html`<p class="deletes"><strong>Besides:</strong> ${gone}: ${fate}. ${keyExamples(plan.examples.removed)}</p>
+  return html`<p class="deletes"><strong>Also:</strong> ${gone}: ${fate}. ${keyExamples(plan.examples.removed)}</p>
 `;
 }

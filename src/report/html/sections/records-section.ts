@@ -35,7 +35,7 @@ export function recordsSection(facts: ReportFacts): Markup | null {
       grouped(outcome.rows),
       html`${outcome.meaning}${examplesOf(outcome, plan)}`,
     ]),
-    sum: ['together', grouped(records), '', grouped(rows), ''],
+    sum: ['Total', grouped(records), '', grouped(rows), ''],
   });
   return section(
     'records',
