@@ -57,14 +57,14 @@ export function createSqliteLedger(
   const selectMarks = database.prepare(
     `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo, marks.id_proof
      FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
-    { returnArrays: true },
   );
   const anyDoubt = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const selectDoubted = database.prepare(
     `SELECT wanted.key FROM json_each(?) AS wanted
      CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
-    { returnArrays: true },
   );
+  // Rows as arrays: half the cost of objects with names. As an option of `prepare`, Node before 24.14 would ignore it.
+  for (const select of [selectMarks, selectDoubted]) select.setReturnArrays(true);
   const updateMemo = database.prepare(
     'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
   );
@@ -108,7 +108,6 @@ export function createSqliteLedger(
       if (anyDoubt.get(number) !== undefined) {
         for (const row of selectDoubted.all(keys, number)) doubted.add(integer(row[0], 'doubts.key'));
       }
-      // Rows are arrays here: half the cost of objects with names.
       for (const row of selectMarks.all(keys, number)) {
         const position = integer(row[0], 'marks.key');
         const job = names.jobName(integer(row[3], 'marks.job'));

@@ -1,0 +1,33 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, expect, it, vi } from 'vitest';
+import { createSqliteCalls } from '../../src/state/sqlite/create-calls.ts';
+import { keysJson } from '../../src/state/sqlite/keys-json.ts';
+import { openDatabase } from '../../src/state/sqlite/open-database.ts';
+import { outcomeColumns } from '../../src/state/sqlite/outcome-columns.ts';
+import { applied, sampleRun, TARGET, upsert } from './samples.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Node 24.0 knows no options of `prepare`, and ignores them: nothing may depend on one. */
+function asNode240(): void {
+  const { prepare } = DatabaseSync.prototype;
+  vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
+    return prepare.call(this, sql);
+  });
+}
+
+it('the first Node 24 reads the ledger as later ones do', async () => {
+  asNode240();
+  using database = await openDatabase(':memory:');
+  const calls = createSqliteCalls(database);
+  const run = sampleRun();
+  calls.create(run);
+  calls.record([outcomeColumns(run, 1, [applied(upsert(0, 'shirt'), 7)], 1)]);
+  calls.begin({ target: TARGET, job: run.job, sender: 'me', keys: ['hat'], deletes: [] });
+
+  expect(calls.marks(TARGET, keysJson(['hat', 'shirt']), 2)).toMatchObject({
+    fingerprints: [null, 'print-of-shirt'],
+    ids: [null, 7],
+    jobs: [null, 'nightly'],
+  });
+});
