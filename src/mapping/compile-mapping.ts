@@ -4,7 +4,6 @@ import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
 import { Clock } from './clock.ts';
 import { type Binding, bindTable, type ColumnReport } from './columns/bind-table.ts';
-import { Columns } from './columns/columns.ts';
 import { requiredColumns } from './columns/required-columns.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
@@ -19,7 +18,7 @@ import { paramsOf } from './params.ts';
 import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
 import type { WeightUnit } from './product/weight.ts';
-import type { MappingLimits, Param, Scope } from './scope.ts';
+import { type MappingLimits, newScope, type Param, type Scope } from './scope.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';
@@ -119,26 +118,13 @@ interface CompileContext {
 }
 
 function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
-  const columns = new Columns(spec.columns);
   const clock = new Clock(context.now);
-  const contacts = spec.import === 'contacts';
-  const scope: Scope = {
-    problems: context.problems,
-    limits: context.limits ?? DEFAULT_LIMITS,
-    columns,
-    params: context.params,
-    lookups: context.lookups,
-    used: new Set(),
-    reads: new Map(),
-    notes: [],
-    eachMember: false,
-    contacts,
-    field: '',
-    quote: contacts ? () => 'the cell' : quoted,
-  };
-  const { key, keyField, build } = contacts
-    ? contactParts(scope, spec, context)
-    : productParts(scope, spec, { clock, weightUnit: context.weightUnit });
+  const scope = newScope(spec, context);
+  const { columns } = scope;
+  const { key, keyField, build } =
+    spec.import === 'contacts'
+      ? contactParts(scope, spec, context)
+      : productParts(scope, spec, { clock, weightUnit: context.weightUnit });
   const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec));
   const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
     test: compileCondition(scope, ['skip', index, 'when'], when),
@@ -150,7 +136,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const shifted = compileShifted(looking, spec.misaligned);
   const required = requiredColumns(spec);
   checkUse(scope, spec);
-  const rest = contacts ? (spec.contact.properties?.rest ?? false) : false;
+  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
   return {
     resource: spec.import,
     shortRows: spec.csv?.shortRows,
@@ -206,10 +192,4 @@ function keyExpression(scope: Scope, spec: MappingSpec) {
   const value = spec.import === 'products' ? spec.product.url : (spec.contact.id ?? { const: '' });
   const plain = typeof value === 'object' && !Array.isArray(value) && 'value' in value ? value.value : value;
   return compileAs({ ...scope, problems: new Problems(), field: 'key' }, [], plain ?? '', 'text');
-}
-
-const MOST_QUOTED = 40;
-
-function quoted(text: string): string {
-  return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
 }

@@ -1,6 +1,7 @@
-import type { InputLimits } from '../model/input-limits.ts';
+import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
+import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
-import type { Columns, Family } from './columns/columns.ts';
+import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Path, Problems } from './problems.ts';
 
@@ -32,6 +33,37 @@ export interface Scope {
   readonly field: string;
   /** A cell's text for a message; contacts' cells are not quoted. */
   readonly quote: (text: string) => string;
+}
+
+/** What a scope is made of besides the mapping. */
+export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
+  /** The usual ones when left out. */
+  readonly limits?: MappingLimits | undefined;
+};
+
+/** A scope for the expressions of a mapping; nothing is used yet. */
+export function newScope(spec: MappingSpec, { problems, params, lookups, limits }: ScopeParts): Scope {
+  const contacts = spec.import === 'contacts';
+  return {
+    problems,
+    limits: limits ?? DEFAULT_LIMITS,
+    columns: new Columns(spec.columns),
+    params,
+    lookups,
+    used: new Set(),
+    reads: new Map(),
+    notes: [],
+    eachMember: false,
+    contacts,
+    field: '',
+    quote: contacts ? () => 'the cell' : quoted,
+  };
+}
+
+const MOST_QUOTED = 40;
+
+function quoted(text: string): string {
+  return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
 }
 
 /** What a name in an expression stands for. */

@@ -1,6 +1,7 @@
 import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
+import type { Column } from './columns/columns.ts';
 import type { Scope } from './scope.ts';
 import { LIST_COLUMNS } from './store-lists.ts';
 import { columnsOf, compileCondition } from './values/condition.ts';
@@ -19,7 +20,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
   }
   for (const column of columns.declared.values()) {
     const path = ['columns', column.name];
-    if (!used.has(column.name) && !capturesUsed(scope, column.captures)) {
+    if (!isUsed(scope, column)) {
       problems.add(path, `the column ${column.name} is used nowhere; remove it`);
     }
     const numbered = column.name.includes('{n}');
@@ -84,16 +85,14 @@ function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined
   if (others.length === 0) compileCondition(scope, path, when);
 }
 
-function capturesUsed({ used }: Scope, captures: readonly string[]): boolean {
-  return captures.some((capture) => used.has(`capture ${capture}`));
+/** Whether something of the mapping names the column, or what its header captures. */
+export function isUsed({ used }: Scope, { name, captures }: Column): boolean {
+  return used.has(name) || captures.some((capture) => used.has(`capture ${capture}`));
 }
 
 /** The columns that nothing has named so far. */
 export function unnamedColumns(scope: Scope): ReadonlySet<string> {
-  const { columns, used } = scope;
-  const unnamed = [...columns.declared.values()].filter(
-    ({ name, captures }) => !used.has(name) && !capturesUsed(scope, captures),
-  );
+  const unnamed = [...scope.columns.declared.values()].filter((column) => !isUsed(scope, column));
   return new Set(unnamed.map(({ name }) => name));
 }
 

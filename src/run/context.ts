@@ -6,6 +6,14 @@ import type { Storefront } from '../storefront/storefront.ts';
 import type { RunEvent } from './events.ts';
 import type { Redact } from './redacted-state.ts';
 
+/** What a step knows of the watch of its run. */
+interface RunWatch {
+  /** How long this process and others before have worked on the run, in milliseconds. */
+  readonly workedMs: () => number;
+  /** Once it resolves, nothing more is written of how far the run is. To be awaited before the end of the run is written. */
+  readonly end: () => Promise<void>;
+}
+
 /** What the steps of a run need from the process they run in; made once at the edge (cli/, queue/). */
 export interface RunContext extends FileAccess {
   readonly state: State;
@@ -18,8 +26,8 @@ export interface RunContext extends FileAccess {
   readonly redact?: Redact;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** How long this process and others before have worked on the run that is under way; absent outside of runs. */
-  readonly workedMs?: () => number;
+  /** The watch of the run that is under way (watched-run.ts); absent outside of runs. */
+  readonly watch?: RunWatch;
   /** A new run id: short, random, fit for file names. */
   readonly newRunId: () => string;
   /** One client a store and process, so that all work on a store shares its limiter. */

@@ -99,6 +99,7 @@ async function recordVerification(
   { run, found }: Ending,
   failure: unknown,
 ): Promise<RunReport> {
+  await context.watch?.end();
   const { requests } = await context.state.runs.tally(run.id);
   const status = statusOf(found, failure);
   const ended = await context.state.runs.update(run.id, {

@@ -25,11 +25,9 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
   let told: RunProgress | null = null;
   let latest: RunProgress | null = null;
-  let looking = false;
+  let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
-    if (looking) return;
-    looking = true;
     const { id } = followed;
     const progress = latest;
     try {
@@ -39,16 +37,22 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       if (id === followed.id && run?.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {
       // Without an answer nothing is known: the run itself meets what is wrong with the state.
-    } finally {
-      looking = false;
     }
   };
-  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => {
+    looking ??= look().finally(() => {
+      looking = null;
+    });
+  }, LOOK_EVERY_MS).unref();
+  const end = async (): Promise<void> => {
+    clearInterval(timer);
+    await looking;
+  };
 
   return {
     context: {
       ...context,
-      workedMs,
+      watch: { workedMs, end },
       signal: AbortSignal.any([context.signal, asked.signal]),
       onEvent(event) {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
@@ -63,8 +67,8 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
 }
 
 /** What is written at the end of a run, by the process that has worked on it last. */
-export function workedSoFar({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
-  return workedMs === undefined ? {} : { workedMs: workedMs() };
+export function workedSoFar({ watch }: RunContext): Pick<Run, 'workedMs'> {
+  return watch === undefined ? {} : { workedMs: watch.workedMs() };
 }
 
 function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {

@@ -43,7 +43,7 @@ export async function writeEarlierReadings(
 ): Promise<void> {
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) continue;
-    const own = { ...context, workedMs: () => run.workedMs ?? 0 };
+    const own = { ...context, watch: { workedMs: () => run.workedMs ?? 0, end: async () => {} } };
     await finishExport(own, request, await writeStep(own, request, run), null);
   }
 }

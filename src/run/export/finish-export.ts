@@ -42,6 +42,7 @@ async function endExport(
   run: Run,
   failure: unknown,
 ): Promise<RunReport> {
+  await context.watch?.end();
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = {
     status: statusOf(failure),

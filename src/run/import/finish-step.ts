@@ -68,6 +68,7 @@ async function endRun(
   { run, plan, lock }: Ending,
   failure: unknown,
 ): Promise<RunReport> {
+  await context.watch?.end();
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const before = await readRunReport(context, ending, plan);
   const folder = context.artifacts.run(run.id);
@@ -78,8 +79,7 @@ async function endRun(
   const error = failure === null ? unsentError(unsent, status) : runErrorOf(failure, run, context);
   const end = {
     ...{ status, error },
-    // The watch of the run may have written its progress once more.
-    ...{ finishedAt: context.clock(), totals: before.totals, progress: null },
+    ...{ finishedAt: context.clock(), totals: before.totals },
     ...workedSoFar(context),
   };
   const collected = {

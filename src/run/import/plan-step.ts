@@ -6,6 +6,7 @@ import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
+import { comparableKeyDigest } from '../mapping/open-mapping.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import { targetOf } from '../run-locks.ts';
 import type { ImportRequest } from './import-request.ts';
@@ -88,7 +89,7 @@ async function lastCompleted(
   job: string,
 ): Promise<{ rows: number | null; keyDigest: string | null }> {
   const [last] = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED, limit: 1 });
-  return { rows: last?.totals?.rows ?? null, keyDigest: last?.keyDigest ?? null };
+  return { rows: last?.totals?.rows ?? null, keyDigest: comparableKeyDigest(last?.keyDigest ?? null) };
 }
 
 /** Rejects with SafetyLimitError when the plan exceeds a limit and nobody has approved it. */

@@ -2,9 +2,12 @@ import { crosswalkField } from '../../config/job/crosswalk-field.ts';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { MappingFile } from '../../config/mapping/mapping-file.ts';
 import type { ContactMappingSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
+import type { Value } from '../../config/mapping/mapping-value.ts';
 import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
+import { keyNames } from '../../mapping/key-names.ts';
 import { type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
+import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { FileAccess } from '../../state/allowed-path.ts';
 import { digestOf } from '../digest.ts';
@@ -70,20 +73,33 @@ function withField(crosswalk: NonNullable<ImportJob['crosswalk']>, spec: Mapping
 }
 
 /** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
-function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): unknown {
+function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): Value | undefined {
   if (crosswalk === undefined) return contact.id;
-  const { match, id } = crosswalk;
-  const fields: Readonly<Record<string, unknown>> = { ...contact.match, ...contact };
-  return [match, id, fields[crosswalkField(crosswalk, contact) ?? match]];
+  const field = crosswalkField(crosswalk, contact) ?? crosswalk.match;
+  const sent = CONTACT_TEXT_FIELDS.find((name) => name === field);
+  return (sent && contact[sent]) ?? new Map(Object.entries(contact.match ?? {})).get(field);
 }
 
-/** What decides the key: its expression, the columns and params it names, and how rows are grouped. */
+/** What decides the key: its expression, how rows are grouped, and the columns, params and lookups that these name. */
 function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
   const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
-  const text = JSON.stringify(key);
-  const named = <T>(entries: Readonly<Record<string, T>> | undefined) =>
-    Object.entries(entries ?? {}).filter(([name]) => text.includes(name));
-  return digestOf([key, named(spec.columns), named(spec.params), named(job.params)]);
+  const { columns, params, lookups } = keyNames(spec, key);
+  const named = <T>(entries: Readonly<Record<string, T>> | undefined, names: ReadonlySet<string>) =>
+    Object.entries(entries ?? {}).filter(([name]) => names.has(name));
+  const { match, id } = job.crosswalk ?? {};
+  return `${KEY_DIGEST}${digestOf([
+    ...[key ?? null, spec.group ?? null, match ?? null, id ?? null],
+    ...[named(spec.columns, columns), named(spec.lookups, lookups)],
+    ...[named(spec.params, params), named(job.params, params)],
+  ])}`;
+}
+
+/** What a key digest begins with: it changes with what goes into it, since digests of two kinds say nothing of each other. */
+const KEY_DIGEST = 'key-2 ';
+
+/** The key digest of an earlier run, if it can be compared with one of today; null otherwise. */
+export function comparableKeyDigest(digest: string | null): string | null {
+  return digest?.startsWith(KEY_DIGEST) === true ? digest : null;
 }
 
 function columnMissing(file: string, name: string, header: readonly string[]): MappingError {
