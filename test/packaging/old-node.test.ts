@@ -7,7 +7,7 @@ import { findImports } from '../support/find-imports.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHECK = join(ROOT, 'src', 'cli', 'node-version.cjs');
 const SENTENCE =
-  /^Storeferry needs Node\.js 24 or later, and this is Node\.js (\S+) \(.+\): install Node\.js 24, .+ run the command again\.\n$/;
+  /^Storeferry needs Node\.js 24\.\d+ or later, and this is Node\.js (\S+) \(.+\): install the latest Node\.js 24, .+ run the command again\.\n$/;
 
 /** A preload that makes Node say it is another version: no test can count on an old one. */
 const claiming = (version: string) =>
@@ -27,19 +27,22 @@ const oldNode = [...new Set((process.env['PATH'] ?? '').split(delimiter))]
   });
 
 describe('a Node that is too old', () => {
-  it.each(['22.23.3', '20.20.2', '9.11.2'])('%s is refused in one sentence, with exit code 2', (version) => {
-    const { status, stdout, stderr } = start(
-      process.execPath,
-      '--import',
-      claiming(version),
-      'src/cli/main.ts',
-      'worker',
-    );
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(SENTENCE.exec(stderr)?.[1]).toBe(version);
-  });
+  it.each(['24.0.0', '24.15.0', '22.23.3', '20.20.2', '9.11.2'])(
+    '%s is refused in one sentence, with exit code 2',
+    (version) => {
+      const { status, stdout, stderr } = start(
+        process.execPath,
+        '--import',
+        claiming(version),
+        'src/cli/main.ts',
+        'worker',
+      );
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(SENTENCE.exec(stderr)?.[1]).toBe(version);
+    },
+  );
 
-  it.each(['24.0.0', '24.21.0', '25.1.0'])('%s is not', (version) => {
+  it.each(['24.16.0', '24.21.0', '25.1.0'])('%s is not', (version) => {
     expect(start(process.execPath, '--import', claiming(version), CHECK)).toEqual({
       ...{ status: 0, stdout: '', stderr: '' },
     });

@@ -8,8 +8,8 @@ import { applied, sampleRun, TARGET, upsert } from './samples.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Node 24.0 knows no options of `prepare`, and ignores them: nothing may depend on one. */
-function asNode240(): void {
+/** Node before 24.14 knows no options of `prepare`, and ignores them: nothing may depend on one. */
+function asEarlyNode24(): void {
   const { prepare } = DatabaseSync.prototype;
   vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
     return prepare.call(this, sql);
@@ -17,7 +17,7 @@ function asNode240(): void {
 }
 
 it('the first Node 24 reads the ledger as later ones do', async () => {
-  asNode240();
+  asEarlyNode24();
   using database = await openDatabase(':memory:');
   const calls = createSqliteCalls(database);
   const run = sampleRun();

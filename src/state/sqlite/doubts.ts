@@ -120,8 +120,8 @@ export function createDoubts(
   );
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
-    `SELECT key FROM doubts WHERE target = ?1 AND key > ?3
-       AND job IN (${NO_JOB}, (SELECT number FROM jobs WHERE name = ?2))
+    `SELECT key FROM doubts WHERE target = :target AND key > :after
+       AND job IN (${NO_JOB}, (SELECT number FROM jobs WHERE name = :job))
        AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.target = doubts.target AND marks.key = doubts.key)
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
@@ -238,7 +238,7 @@ export function createDoubts(
     },
     unconfirmedAfter(target, job, after) {
       journal.merge();
-      const rows = unconfirmed.all(names.findTarget(target) ?? 0, job, after);
+      const rows = unconfirmed.all({ target: names.findTarget(target) ?? 0, job, after });
       const keys = rows.map(({ key }) => text(key, 'doubts.key'));
       refuseDisorder(after, keys, 'doubts.key');
       return keys;

@@ -63,7 +63,7 @@ export function createSqliteLedger(
     `SELECT wanted.key FROM json_each(?) AS wanted
      CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
   );
-  // Rows as arrays: half the cost of objects with names. As an option of `prepare`, Node before 24.14 would ignore it.
+  // Rows as arrays: half the cost of objects with names. Not an option of `prepare`, which Node before 24.14 ignores.
   for (const select of [selectMarks, selectDoubted]) select.setReturnArrays(true);
   const updateMemo = database.prepare(
     'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
