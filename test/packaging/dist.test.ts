@@ -1,35 +1,66 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+/** What a clone has, and `npm pack` or what it calls looks at. */
+const CLONED = [
+  ...[
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    '.npmrc',
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+  ],
+  ...['src', 'mappings', 'jobs', 'stores.yaml'],
+];
+const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/;
 const run = promisify(execFile);
 
-it('what `npm run build` makes works by itself: mappings, database thread and all', {
-  timeout: 120_000,
-}, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'storeferry-dist-'));
+it('what `npm pack` makes of a fresh clone can be installed by itself, and shows the demo', {
+  timeout: 300_000,
+}, async ({ skip }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'storeferry-package-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const name of ['src', 'mappings', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-    await cp(join(ROOT, name), join(folder, name), { recursive: true });
+  const clone = join(folder, 'clone');
+  const prefix = join(folder, 'prefix');
+  const elsewhere = join(folder, 'elsewhere');
+  for (const name of CLONED) await cp(join(ROOT, name), join(clone, name), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: clone });
+  const dist = await readdir(join(clone, 'dist'), { recursive: true });
+  expect(dist.filter((name) => name.endsWith('.ts'))).toEqual([]);
+  const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+
+  // As the README says it: the dependencies run without the scripts that some bring along.
+  const install = ['install', '--global', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', prefix];
+  try {
+    const { stderr } = await run('npm', [...install, join(folder, tarball)], { cwd: folder });
+    expect(stderr).not.toMatch(/install-scripts|allow-scripts|deprecated/);
+  } catch (error) {
+    const isOffline = error instanceof Error && UNREACHABLE.test(error.message);
+    if (isOffline && process.env['CI'] === undefined) skip("skipped, npm's registry cannot be reached");
+    throw error;
   }
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  await run('npm', ['run', 'build'], { cwd: folder });
-  await rm(join(folder, 'src'), { recursive: true });
-  expect(
-    (await readdir(join(folder, 'dist'), { recursive: true })).filter((name) => /\.ts$/.test(name)),
-  ).toEqual([]);
+  const command = join(prefix, 'bin', 'storeferry');
+  await mkdir(elsewhere);
+  const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: elsewhere, TMPDIR: elsewhere };
 
   await using nightly = await setupNightly(20);
   const { store, workspace } = nightly;
-  const env = { PATH: process.env['PATH'], HOME: workspace.dir, STORE_API_KEY: store.apiKey };
-  const main = join(folder, 'dist', 'cli', 'main.js');
-  const { stdout } = await run(process.execPath, [main, '-C', workspace.dir, 'run', 'nightly', '--json'], {
-    env,
+  const ran = await run(command, ['-C', workspace.dir, 'run', 'nightly', '--json'], {
+    cwd: elsewhere,
+    env: { ...env, STORE_API_KEY: store.apiKey },
   });
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'done', applied: 20 });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'done', applied: 20 });
+
+  const demo = await run(command, ['demo'], { cwd: elsewhere, env });
+  expect(demo.stdout).toContain('That was the demo.');
+  expect(demo.stderr).not.toContain('Warning:');
 });
