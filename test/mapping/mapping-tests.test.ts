@@ -61,14 +61,33 @@ describe('the tests inside a mapping', () => {
     expect: [{ includes: {} }]
 `);
     expect(found.map((line) => line.replace(/found [{].*/, 'found {…'))).toEqual([
-      'tests.0.expect.0: expected {"title":"T"}, found {…',
-      'tests.0.expect.1: expected a record with {"title":"Other"}, found {…',
+      'tests.0.expect.0.sends.type: type: expected nothing, found "physical"',
+      'tests.0.expect.0.sends.url: url: expected nothing, found "a"',
+      'tests.0.expect.0.sends.options: options: expected nothing, found []',
+      expect.stringMatching(/^tests.0.expect.0.sends.variants: variants: expected nothing, found \[/),
+      'tests.0.expect.1.includes.title: title: expected "Other", found "T"',
       expect.stringMatching(
         /^tests.0.expect.2: expected the rejection "price-missing", found rejected \(key c\)/,
       ),
       'tests.0.expect.3: expected the key z, found d',
       'tests.0.expect: expected nothing more, found {…',
       'tests.1.expect.0: expected a further record, found none',
+    ]);
+  });
+
+  it('fail at each member that differs, with what it is and what it should be', async () => {
+    const variant = 'price: 5, onSale: false, regularPrice: 6, quantity: 5';
+    expect(
+      await problems(`
+  - name: a price, a quantity, and a variant too many
+    rows: [[Url, Price], [a, 5]]
+    expect:
+      - includes: { title: T, variants: [{ options: [Red], ${variant} }, { options: [] }] }
+`),
+    ).toEqual([
+      'tests.0.expect.0.includes.variants.0.options.0: variants[0].options[0]: expected "Red", found nothing',
+      'tests.0.expect.0.includes.variants.0.regularPrice: variants[0].regularPrice: expected 6, found 5',
+      'tests.0.expect.0.includes.variants.1: variants[1]: expected {"options":[]}, found nothing',
     ]);
   });
 
