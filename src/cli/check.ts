@@ -14,30 +14,97 @@ import { runChecks } from '../run/online/run-checks.ts';
 import { workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { withJsonError } from './json-result.ts';
 import { newRunId } from './open-context.ts';
+import { placeFromHere } from './shown-path.ts';
 import { withProgram } from './typed-program.ts';
 import { packageVersion } from './version.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;
 
+interface CheckOptions {
+  readonly online?: true;
+  readonly json?: true;
+}
+
 /** Validates everything in the workspace and runs the tests of its mappings; `online` also what its jobs need outside it. */
-export async function check(
-  { terminal, directory, program }: Invocation,
-  { online }: { readonly online?: true } = {},
-): Promise<number> {
-  const colors = pc.createColors(terminal.colors);
+export async function check(invocation: Invocation, { online, json }: CheckOptions = {}): Promise<number> {
+  return await withJsonError(invocation, json === true, async () => {
+    const found = await lookThrough(invocation, online === true);
+    if (json !== true) return printCheck(invocation, found, online === true);
+    invocation.terminal.out(`${JSON.stringify(checkSummary(found))}\n`);
+    return exitCodeOf(found);
+  });
+}
+
+/** All that a check finds. */
+interface Found {
+  readonly checked: WorkspaceCheck;
+  readonly problems: readonly ConfigurationProblem[];
+  /** Tests of mappings that passed. */
+  readonly passed: number;
+  readonly findings: readonly Finding[];
+}
+
+async function lookThrough({ directory, program }: Invocation, online: boolean): Promise<Found> {
   const workspace = openWorkspace(directory, process.env);
   const checked = checkWorkspace(workspace);
   const mappings = await checkMappings(checked.mappings, checked.jobs);
-  const problems = [...checked.problems, ...mappings.problems];
+  const found = online ? await lookOutside(workspace, checked) : [];
+  return {
+    checked,
+    problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
+    passed: mappings.passed,
+    findings: found.map((finding) =>
+      finding.hint === undefined ? finding : { ...finding, hint: withProgram(finding.hint, program) },
+    ),
+  };
+}
+
+function failedFindings({ findings }: Found): number {
+  return findings.filter(({ verdict }) => verdict === 'error').length;
+}
+
+function exitCodeOf(found: Found): number {
+  if (found.problems.length > 0) return EXIT_CONFIGURATION;
+  return failedFindings(found) > 0 ? EXIT_FAILED : 0;
+}
+
+/** The object that `check --json` prints; files are relative to the workspace. */
+function checkSummary(found: Found): object {
+  const { checked, problems, passed, findings } = found;
+  const plain = ({ place: { file, line, column }, message }: ConfigurationProblem) => ({
+    ...{ file, line: line ?? null, column: column ?? null, message },
+  });
+  return {
+    ok: exitCodeOf(found) === 0,
+    problems: problems.map(plain),
+    warnings: checked.warnings.toSorted(inFileOrder).map(plain),
+    unset: checked.unset,
+    stores: checked.stores.map(({ name }) => name),
+    jobs: checked.jobs.map(({ name }) => name),
+    mappings: checked.mappings.map(({ name }) => name),
+    mappingTests: { passed },
+    findings: findings.map(({ subject, verdict, message, hint = null }) => ({
+      subject,
+      verdict,
+      message,
+      hint,
+    })),
+  };
+}
+
+function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean): number {
+  const { checked, problems, passed, findings } = found;
+  const colors = pc.createColors(terminal.colors);
   const print = (label: string, { place, message }: ConfigurationProblem) =>
-    terminal.out(`${label} ${printable(`${formatPlace(place)}: ${message}`)}\n`);
-  const told = [
+    terminal.out(`${label} ${printable(`${formatPlace(placeFromHere(directory, place))}: ${message}`)}\n`);
+  const lines = [
     ...problems.map((problem) => ({ label: colors.red('error  '), problem })),
     ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), problem })),
   ];
-  for (const { label, problem } of told.toSorted((a, b) => inFileOrder(a.problem, b.problem))) {
+  for (const { label, problem } of lines.toSorted((a, b) => inFileOrder(a.problem, b.problem))) {
     print(label, problem);
   }
 
@@ -46,35 +113,30 @@ export async function check(
     counted(checked.jobs.length, 'job'),
     counted(checked.mappings.length, 'mapping'),
   ].join(', ');
-  terminal.out(`Checked ${looked}; ${counted(mappings.passed, 'mapping test')} passed.\n`);
+  terminal.out(`Checked ${looked}; ${counted(passed, 'mapping test')} passed.\n`);
 
   for (const line of safetyLines(checked)) terminal.out(`${printable(line)}\n`);
 
-  const found = online === true ? await lookOutside(workspace, checked) : [];
-  const findings = found.map((finding) => ({
-    ...finding,
-    hint: finding.hint === undefined ? undefined : withProgram(finding.hint, program),
-  }));
   if (findings.length > 0) {
     const text = findingsText(findings, { colors: terminal.colors, width: terminal.width });
     terminal.out(`\n${text}\n`);
   }
-  const failed = findings.filter(({ verdict }) => verdict === 'error').length;
+  const failed = failedFindings(found);
   const unfinished = checked.unset.length > 0;
   if (problems.length > 0) {
     terminal.out(colors.red(`${counted(problems.length, 'error')} to mend before a run.\n`));
-    return EXIT_CONFIGURATION;
+    return exitCodeOf(found);
   }
   if (failed > 0) {
     terminal.out(colors.red(`${counted(failed, 'thing')} to mend outside the workspace's files.\n`));
-    return EXIT_FAILED;
+    return exitCodeOf(found);
   }
   if (unfinished) {
     terminal.out(`The files are right; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
     return 0;
   }
   terminal.out(colors.green('All is well.\n'));
-  for (const command of nextCommands(checked, online === true)) terminal.out(`Next: ${program} ${command}\n`);
+  for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
 }
 

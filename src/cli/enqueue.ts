@@ -57,13 +57,18 @@ async function handOver(
   await runRequest(open.workspace, job, resend === true);
   await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
-  terminal.err(enqueued.added ? `Enqueued ${job}.\n` : `${job} is waiting or running already.\n`);
+  terminal.err(
+    enqueued.added
+      ? `Enqueued ${job} as run ${enqueued.id}.\n`
+      : `${job} is waiting or running already, as run ${enqueued.id}.\n`,
+  );
   if (!enqueued.workers) terminal.err(`No worker is there to take it: start one with: ${program} worker\n`);
   if (follow !== true) {
-    if (enqueued.added) terminal.err(`See how it goes: ${program} runs\n`);
+    terminal.err(`See how it goes: ${program} runs ${enqueued.id}\n`);
+    terminal.err(`Call it off: ${program} cancel ${enqueued.id}\n`);
     return 0;
   }
-  const id = await followRun(queues, enqueued.id, open.context).finally(() => watch.clear());
+  const id = await followRun(queues, enqueued.queued, open.context).finally(() => watch.clear());
   if (id === null) throw new InterruptedError('No longer following; the workers go on.');
   const run = await open.context.state.runs.get(id);
   if (run === undefined) throw new StateError(`The state has lost run ${id}.`);

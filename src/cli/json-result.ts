@@ -27,7 +27,7 @@ export interface JsonResultOptions {
  * rejects as the work does.
  */
 export async function withJsonResult(
-  { terminal, program }: Invocation,
+  invocation: Invocation,
   { json, job, summarise = failureSummary }: JsonResultOptions,
   work: (attempt: Attempt) => Promise<number>,
 ): Promise<number> {
@@ -49,13 +49,32 @@ export async function withJsonResult(
     return await work(attempt);
   } catch (error) {
     if (!json || hasPrinted) throw error;
-    const code = printError(terminal, error, program);
+    const code = printError(invocation.terminal, error, invocation);
     const durationMs = Math.round(performance.now() - startedAt);
     const summary = summarise({
       ...known,
       ...{ status: statusOf(error), durationMs, error: explainFailure(error) },
     });
-    terminal.out(`${JSON.stringify(summary)}\n`);
+    invocation.terminal.out(`${JSON.stringify(summary)}\n`);
+    return code;
+  }
+}
+
+/**
+ * Does the work of a command whose `--json` prints an object of its own: when the work rejects, the last line of standard
+ * output is `{"error": …}`. Without `json` it rejects as the work does.
+ */
+export async function withJsonError(
+  invocation: Invocation,
+  json: boolean,
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!json) throw error;
+    const code = printError(invocation.terminal, error, invocation);
+    invocation.terminal.out(`${JSON.stringify({ error: explainFailure(error) })}\n`);
     return code;
   }
 }

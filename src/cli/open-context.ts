@@ -4,6 +4,7 @@ import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { explainError, type StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { PROGRAM } from '../report/next-steps.ts';
+import { listed } from '../report/wording/words.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import { redactedState } from '../run/redacted-state.ts';
@@ -119,11 +120,28 @@ function onceEach(say: (problem: string) => void): (problem: StateError) => void
   };
 }
 
-/** The run of an id; UsageError when there is none. */
-export async function knownRun({ state }: RunContext, id: string): Promise<Run> {
-  const run = await state.runs.get(id);
-  if (run === undefined) {
-    throw new UsageError(`There is no run ${id}.`, { hint: '`storeferry runs` lists the latest.' });
-  }
-  return run;
+/** So many runs are named where it is not clear which is meant. */
+const RUNS_NAMED = 5;
+
+/** The run of an id, or of the first characters of one; undefined when there is none. UsageError when several begin so. */
+export async function findRun({ state }: Pick<RunContext, 'state'>, id: string): Promise<Run | undefined> {
+  const exact = await state.runs.get(id);
+  if (exact !== undefined || id === '') return exact;
+  const found = (await state.runs.list({})).filter((run) => run.id.startsWith(id));
+  if (found.length <= 1) return found[0];
+  const named = found.slice(0, RUNS_NAMED).map((run) => `${run.id} (${run.job})`);
+  const more = found.length > RUNS_NAMED ? [`${found.length - RUNS_NAMED} more`] : [];
+  throw new UsageError(`${found.length} runs begin with ${id}: ${listed([...named, ...more])}.`, {
+    hint: 'Type more of the id.',
+  });
+}
+
+/** The run of an id, or of the first characters of one; UsageError when there is none, or several begin so. */
+export async function knownRun(context: Pick<RunContext, 'state'>, id: string): Promise<Run> {
+  return (await findRun(context, id)) ?? refuseUnknown(id);
+}
+
+/** UsageError: no run has this id. */
+export function refuseUnknown(id: string): never {
+  throw new UsageError(`There is no run ${id}.`, { hint: '`storeferry runs` lists the latest.' });
 }

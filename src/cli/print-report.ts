@@ -4,7 +4,7 @@ import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { verificationSummary } from '../report/verification-summary.ts';
 import { printableLines } from '../report/wording/printable.ts';
-import { withShownFiles } from '../run/export/shown-location.ts';
+import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -46,18 +46,19 @@ export interface PrintOptions {
 export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
-  const facts = withShownFiles(report, options.workspaceDir);
-  const { rejectsFile, reportFile } = facts;
   const now = Date.now();
   if (options.json) {
     if (report.run.error !== null) terminal.err(`${printableLines(report.run.error)}\n`);
     const { run } = report;
     const summary =
-      run.verification === undefined ? runSummary(facts, now) : verificationSummary(run, run.verification);
+      run.verification === undefined
+        ? runSummary(withShownFiles(report, options.workspaceDir), now)
+        : verificationSummary(run, run.verification);
     terminal.out(`${JSON.stringify(summary)}\n`);
     return;
   }
-  const { run, plan } = report;
+  const facts = withFilesFrom(report, options.workspaceDir, process.cwd());
+  const { run, plan, rejectsFile, reportFile } = facts;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {
     const { pace = null } = options;

@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { nearest } from '../model/nearest.ts';
+import { listed } from '../report/wording/words.ts';
 import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';
 import type { Calling } from './program/calling.ts';
@@ -18,13 +20,17 @@ const EXIT_USAGE = 2;
  * file of its name, loaded when it is called, so that help is quick.
  */
 function buildProgram(terminal: Terminal, finish: (code: number) => void): Command {
-  const program = new Command('storeferry')
+  const program: Command = new Command('storeferry')
     .description(
       'Carries product catalogs and CRM exports into a storefront, and its lists and orders back out.',
     )
     .version(packageVersion())
     .option('-C, --directory <dir>', 'the workspace: stores.yaml, jobs/, mappings/', '.')
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: terminal.err,
+      outputError: (text, write) => write(withMeantCommand(text, program.commands)),
+    })
     .showHelpAfterError('(add --help for how it is used)')
     .exitOverride()
     .addHelpText(
@@ -51,6 +57,22 @@ function buildProgram(terminal: Terminal, finish: (code: number) => void): Comma
   return program;
 }
 
+/** What other programs call what a command does. */
+const ALSO_CALLED: Readonly<Record<string, string>> = {
+  ...{ import: 'run', export: 'run', sync: 'run', apply: 'approve', preview: 'plan', validate: 'check' },
+  ...{ stop: 'cancel', abort: 'cancel', status: 'runs', list: 'runs', new: 'init', serve: 'dashboard' },
+};
+
+/** The error of an unknown command with the one that was probably meant, or else with all there are. */
+function withMeantCommand(text: string, commands: readonly Command[]): string {
+  const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
+  if (typed === undefined || text.includes('Did you mean')) return text;
+  const names = commands.map((command) => command.name());
+  const meant = nearest(typed, [...names, ...Object.keys(ALSO_CALLED)]);
+  const command = meant === undefined ? undefined : (ALSO_CALLED[meant] ?? meant);
+  return `${text}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command}?)`}\n`;
+}
+
 /** How a further command for the same workspace begins. */
 function programOf(program: Command): string {
   const { directory } = program.opts<{ directory: string }>();
@@ -69,6 +91,9 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    return printError(terminal, error, programOf(program));
+    return printError(terminal, error, {
+      program: programOf(program),
+      directory: program.opts<{ directory: string }>().directory,
+    });
   }
 }

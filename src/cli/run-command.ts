@@ -1,7 +1,9 @@
+import { openWorkspace } from '../config/workspace.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { tellEnd } from '../run/tell-end.ts';
+import { debugLog } from './debug-log.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { type Attempt, type JsonResultOptions, withJsonResult } from './json-result.ts';
@@ -23,12 +25,12 @@ export function runCommand(
   options: JsonResultOptions,
   loadWork: () => Promise<Work>,
 ): Promise<number> {
-  return withJsonResult(invocation, options, (attempt) => work(invocation, options.json, loadWork, attempt));
+  return withJsonResult(invocation, options, (attempt) => work(invocation, options, loadWork, attempt));
 }
 
 async function work(
   { terminal, directory, program }: Invocation,
-  json: boolean,
+  { json, job }: JsonResultOptions,
   loadWork: () => Promise<Work>,
   attempt: Attempt,
 ): Promise<number> {
@@ -39,20 +41,24 @@ async function work(
   });
   const parent = parentProcess();
   const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
+  const { logLevel } = openWorkspace(directory, process.env).settings();
+  const debug = await debugLog(logLevel, job, terminal, watch);
   const onEvent = (event: RunEvent): void => {
     watch.onEvent(event);
+    debug?.onEvent(event);
     attempt.onEvent(event);
     if (event.type === 'begun') parent?.tellRun(event.run.id);
   };
   await using open = await openContext(directory, onEvent, signal, {
-    listener: { onEvent: watch.onStoreEvent },
+    listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
     meanwhile: loadWork,
     program,
   });
+  debug?.begin(open);
   const carryOut = await loadWork();
   const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
   parent?.tellRun(report.run.id);
-  if (bug !== undefined) printError(terminal, bug);
+  if (bug !== undefined) printError(terminal, bug, { program, directory });
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
   printReport(terminal, report, {
     workspaceDir: open.workspace.dir,

@@ -1,37 +1,90 @@
+import { openQueues } from '../queue/open-queues.ts';
+import { queuedRun } from '../queue/queued-run.ts';
 import { jobsText } from '../report/jobs-text.ts';
+import { listedRun, runsSummary } from '../report/runs-json.ts';
 import { runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
-import { withShownFiles } from '../run/export/shown-location.ts';
+import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/report/run-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
+import { withJsonError } from './json-result.ts';
 import { listJobs } from './list-jobs.ts';
-import { knownRun, openContext } from './open-context.ts';
+import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
+
+interface RunsOptions {
+  readonly limit: number;
+  readonly job?: string;
+  readonly json?: true;
+}
 
 /** Lists the jobs and their latest runs, or shows one run. */
 export async function runs(
-  { terminal, directory, program }: Invocation,
+  invocation: Invocation,
   id: string | undefined,
-  { limit, job }: { readonly limit: number; readonly job?: string },
+  options: RunsOptions,
 ): Promise<number> {
-  await using open = await openContext(
-    directory,
-    () => {},
-    interruptSignal(() => {}),
-  );
+  return await withJsonError(invocation, options.json === true, async () => {
+    await using open = await openContext(
+      invocation.directory,
+      () => {},
+      interruptSignal(() => {}),
+    );
+    if (id === undefined) await list(open, invocation, options);
+    else await show(open, invocation, id, options);
+    return 0;
+  });
+}
+
+async function list(
+  open: OpenContext,
+  { terminal, program }: Invocation,
+  { limit, job, json }: RunsOptions,
+): Promise<void> {
   const { context, workspace } = open;
   const { colors, width } = terminal;
   const options = { colors, width, program, now: context.clock() };
-  if (id === undefined) {
-    const { jobs, keeper } = await listJobs(open, job);
-    const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
-    if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
-    terminal.out(jobsText(jobs, keeper, options));
-    const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
-    terminal.out(runsText(standing, options));
-    return 0;
+  const { jobs, keeper } = await listJobs(open, job);
+  const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
+  if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
+  const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
+  if (json === true) {
+    terminal.out(`${JSON.stringify(runsSummary(jobs, keeper, standing, options.now))}\n`);
+    return;
   }
-  const report = await readStoredReport(context, await asItStands(context, await knownRun(context, id)));
-  terminal.out(runText(withShownFiles(report, workspace.dir), options));
-  return 0;
+  terminal.out(jobsText(jobs, keeper, options));
+  terminal.out(runsText(standing, options));
+}
+
+async function show(
+  open: OpenContext,
+  { terminal, program }: Invocation,
+  id: string,
+  { json }: RunsOptions,
+): Promise<void> {
+  const { context, workspace, redisUrl } = open;
+  const { colors, width } = terminal;
+  const now = context.clock();
+  const queued = (await findRun(context, id)) === undefined ? await lookInQueue(redisUrl, id) : undefined;
+  if (queued !== undefined && queued.run === null) {
+    const { job, error } = queued;
+    if (json === true) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
+    else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
+    else terminal.out(`Run ${id} of ${job} waits for a worker. To call it off: ${program} cancel ${id}\n`);
+    return;
+  }
+  const run = await asItStands(context, await knownRun(context, queued?.run ?? id));
+  const report = await readStoredReport(context, run);
+  if (json === true) {
+    terminal.out(`${JSON.stringify(listedRun(withShownFiles(report, workspace.dir), now))}\n`);
+    return;
+  }
+  terminal.out(runText(withFilesFrom(report, workspace.dir, process.cwd()), { colors, width, program, now }));
+}
+
+/** What the queue knows of a run that has not begun; undefined without one. */
+async function lookInQueue(redisUrl: string | undefined, id: string) {
+  if (redisUrl === undefined) return refuseUnknown(id);
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
+  return (await queuedRun(queues, id)) ?? refuseUnknown(id);
 }

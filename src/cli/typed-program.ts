@@ -22,7 +22,7 @@ export function typedProgram(
 
 /** A command within a text; what writes it knows nothing of how the program was started. */
 const COMMAND =
-  /\bstoreferry (?=(?:approve|check|dashboard|enqueue|plan|retry|run|runs|sandbox|stats|verify|worker)\b)/g;
+  /\bstoreferry (?=(?:approve|cancel|check|dashboard|enqueue|plan|retry|run|runs|sandbox|stats|verify|worker)\b)/g;
 
 /** A text whose commands begin with `program`, so that they reach the same workspace when they are copied. */
 export function withProgram(text: string, program: string): string {

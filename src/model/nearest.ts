@@ -2,12 +2,19 @@ import { distance } from 'fastest-levenshtein';
 
 const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 
-/** The choice that was probably meant: at most a third of its letters (one at least) differ, case and dashes apart. */
+/** Fewer characters than this begin too much. */
+const SHORTEST_PART = 3;
+
+/**
+ * The choice that was probably meant: at most a third of its characters (one at least) differ, case and dashes apart; else
+ * the only one that begins with the name, or has it as one of its words: `nightly` for `nightly-catalog`.
+ */
 export function nearest(name: string, choices: Iterable<string>): string | undefined {
   const folded = fold(name);
+  const all = [...choices];
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
-  for (const choice of choices) {
+  for (const choice of all) {
     const apart = distance(folded, fold(choice));
     const most = Math.max(1, Math.ceil(Math.max(choice.length, name.length) / 3));
     if (apart < bestDistance && apart <= most && apart < folded.length) {
@@ -15,7 +22,16 @@ export function nearest(name: string, choices: Iterable<string>): string | undef
       bestDistance = apart;
     }
   }
-  return best;
+  return best ?? (folded.length < SHORTEST_PART ? undefined : onlyOneWith(folded, all));
+}
+
+function onlyOneWith(part: string, choices: readonly string[]): string | undefined {
+  const beginning = choices.filter((choice) => fold(choice).startsWith(part));
+  const found =
+    beginning.length > 0
+      ? beginning
+      : choices.filter((choice) => choice.split(/[-_. ]/).some((word) => fold(word) === part));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** `; did you mean 'x'?`, or nothing when no choice is near. */

@@ -24,6 +24,7 @@ import { targetLockName } from '../state/lock-names.ts';
 import { jobSignal } from './job-signal.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
 import { logRunEvents } from './log-run-events.ts';
+import { runIdOf } from './queued-run.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */
@@ -66,7 +67,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       }
       logEvent(event);
     };
-    const own = { ...context, signal, onEvent };
+    const own = { ...context, signal, onEvent, newRunId: await promisedId(context, queued.id) };
     const ended = async (notify: Notify | undefined, report: RunReport): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
@@ -117,6 +118,19 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       throw error;
     }
   };
+}
+
+/**
+ * New run ids, of which the first is the one that `enqueue` has printed; a job that is taken a second time has used it up.
+ */
+async function promisedId(
+  { state, newRunId }: RunContext,
+  queued: string | undefined,
+): Promise<() => string> {
+  const promised = runIdOf(queued);
+  const isFree = promised !== undefined && (await state.runs.get(promised)) === undefined;
+  const ids = isFree ? [promised] : [];
+  return () => ids.pop() ?? newRunId();
 }
 
 /**

@@ -54,7 +54,11 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
     let number = 0;
     const runJob = async (job: string): Promise<void> => {
       number += 1;
-      const { id } = await enqueueRun(queues, { job, resend: job === 'nightly' }, () => `growth${number}`);
+      const { queued: id } = await enqueueRun(
+        queues,
+        { job, resend: job === 'nightly' },
+        () => `growth${number}`,
+      );
       for (;;) {
         const queued = await queues.runs.getJob(id);
         if (queued?.finishedOn === undefined) {

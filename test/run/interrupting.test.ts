@@ -45,6 +45,22 @@ describe('a run that another process asks to end', () => {
     expect(store.figures()).toMatchObject({ requests: PRODUCTS, duplicates: 0 });
   });
 
+  it('ends when somebody types cancel beside it, and says what is left', async () => {
+    await using night = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = night;
+    const running = workspace.start('run', 'nightly', '--json');
+    await vi.waitUntil(() => store.requests.length > 100, { interval: 10, timeout: 20_000 });
+    const { runs } = (await workspace.storeferry('runs', '--json')).json();
+    const id = Array.isArray(runs) ? String(runs[0]?.run) : '';
+    const cancelled = await workspace.storeferry('cancel', id);
+    expect(cancelled.stdout).toMatch(
+      new RegExp(`^Run ${id} of nightly is interrupted: [\\d,]+ records sent, [\\d,]+ records left\\.`),
+    );
+    expect((await running.ended).json()).toMatchObject({ run: id, status: 'interrupted' });
+    const over = await workspace.storeferry('cancel', id);
+    expect([over.code, over.stderr]).toEqual([2, expect.stringContaining('is interrupted')]);
+  });
+
   it('cannot be asked once its process has died', async () => {
     await using night = await setupNightly(200, {}, { latencyMs: { min: 50, max: 60 } });
     const { workspace, store } = night;

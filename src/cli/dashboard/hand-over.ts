@@ -18,8 +18,8 @@ export async function handOver(
 ): Promise<EnqueuedRun | null> {
   if (!(await hasWorkers(queues))) return null;
   await runRequest(openWorkspace(), job, false);
-  const { id } = await enqueueRun(queues, { job, resend: false }, newRunId);
-  return { look: () => lookAfter(queues, id) };
+  const { queued } = await enqueueRun(queues, { job, resend: false }, newRunId);
+  return { look: () => lookAfter(queues, queued) };
 }
 
 /** Whether a worker would take a run; false when Redis does not say. */

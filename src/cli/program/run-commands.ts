@@ -31,7 +31,7 @@ export function addRunCommands(program: Command, { invocation, finish }: Calling
 
   program
     .command('approve')
-    .argument('<run>', 'the id of a planned or stopped run')
+    .argument('<run>', 'the id of a planned or stopped run, or its first characters')
     .description('apply exactly the plan of that run, safety limits or not')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('approve k3v9x2'))
@@ -75,14 +75,22 @@ ${examples('verify nightly-catalog', 'verify nightly-catalog --sample 500', 'ver
 
   program
     .command('runs')
-    .argument('[run]', 'the id of a run, to see all of it')
+    .argument('[run]', 'the id of a run, or its first characters, to see all of it')
     .description('list the jobs, when each runs next, and the latest runs; or show one run')
     .addOption(new Option('--limit <n>', 'how many to list').default(20).argParser(wholeNumber(1, 1000)))
     .option('--job <job>', 'only runs of this job')
-    .addHelpText('after', examples('runs', 'runs k3v9x2', 'runs --job nightly-catalog'))
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('runs', 'runs k3v9x2', 'runs --job nightly-catalog', 'runs k3v --json'))
     .action(async (run: string | undefined, options) =>
       finish(await (await import('../runs.ts')).runs(invocation(), run, options)),
     );
+
+  program
+    .command('cancel')
+    .argument('<run>', 'the id of a run, or its first characters')
+    .description('end a run under way, whichever process has it, or take one out of the queue')
+    .addHelpText('after', examples('cancel k3v9x2'))
+    .action(async (run: string) => finish(await (await import('../cancel.ts')).cancel(invocation(), run)));
 
   program
     .command('stats')

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Calling } from './calling.ts';
-import { examples, nameAndValue } from './options.ts';
+import { examples, JSON_OPTION, nameAndValue } from './options.ts';
 
 /** The commands that make a workspace and look it through. */
 export function addWorkspaceCommands(program: Command, { invocation, finish }: Calling): void {
@@ -50,6 +50,7 @@ export function addWorkspaceCommands(program: Command, { invocation, finish }: C
     .command('check')
     .description('validate stores, jobs and mappings, and run the tests that mappings carry; offline')
     .option('--online', 'also try stores, keys, sources, Redis and disk, with harmless requests')
-    .addHelpText('after', examples('check', '-C shop check --online'))
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('check', '-C shop check --online', 'check --json'))
     .action(async (options) => finish(await (await import('../check.ts')).check(invocation(), options)));
 }

@@ -32,10 +32,10 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
       return null;
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));
-    const { id, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
-    if (!added) log.info({ job, queued: id }, 'tick dropped: the job still runs or waits');
-    else if (lateMs < MISSED_AFTER_MS) log.info({ job, queued: id }, 'tick');
-    else log.warn({ job, queued: id, lateMs }, 'a missed tick is made up for, once');
+    const { queued, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
+    if (!added) log.info({ job, queued }, 'tick dropped: the job still runs or waits');
+    else if (lateMs < MISSED_AFTER_MS) log.info({ job, queued }, 'tick');
+    else log.warn({ job, queued, lateMs }, 'a missed tick is made up for, once');
     return null;
   };
 }

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InterruptedError, StateError, UsageError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import { openQueues } from '../queue/open-queues.ts';
+import { queuedRun } from '../queue/queued-run.ts';
+import { statusWords } from '../report/wording/status-words.ts';
+import { counted } from '../report/wording/words.ts';
+import { asItStands } from '../run/as-it-stands.ts';
+import type { RunContext } from '../run/context.ts';
+import { askToInterrupt } from '../run/interrupt-run.ts';
+import { interruptSignal } from './interrupt.ts';
+import type { Invocation } from './invocation.ts';
+import { findRun, openContext, refuseUnknown } from './open-context.ts';
+
+const LOOK_EVERY_MS = 250;
+
+/** Ends a run: one that waits for a worker leaves the queue, one under way is asked to end, and is waited for. */
+export async function cancel({ terminal, directory, program }: Invocation, id: string): Promise<number> {
+  const signal = interruptSignal(() => {});
+  await using open = await openContext(directory, () => {}, signal, { program });
+  const { context, redisUrl } = open;
+  const known = await findRun(context, id);
+  const running =
+    known ?? (redisUrl === undefined ? refuseUnknown(id) : await takeOut(context, redisUrl, id));
+  if (running === null) {
+    terminal.out(`Run ${id} is out of the queue; nothing of it had begun.\n`);
+    return 0;
+  }
+  await askToInterrupt(context, running.id);
+  terminal.err(`Asked run ${running.id} of ${running.job} to end; what is in flight is finished first.\n`);
+  const ended = await endOf(context, running.id);
+  if (ended.status !== 'interrupted') {
+    terminal.out(`Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`);
+    return 0;
+  }
+  const { applied = 0, unsent = 0 } = ended.totals ?? {};
+  terminal.out(
+    `Run ${ended.id} of ${ended.job} is interrupted: ${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left.\n`,
+  );
+  terminal.out(`To go on where it stopped: ${program} run ${ended.job}\n`);
+  return 0;
+}
+
+/** Takes a run out of the queue: then null. The run, where a worker has begun it by now. */
+async function takeOut(context: RunContext, redisUrl: string, id: string): Promise<Run | null> {
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
+  const queued = await queuedRun(queues, id);
+  if (queued === undefined) return refuseUnknown(id);
+  if (queued.run !== null) return (await context.state.runs.get(queued.run)) ?? refuseUnknown(id);
+  if (queued.error !== null)
+    throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
+  if (await queued.takeOut()) return null;
+  throw new StateError(`A worker is about to begin run ${id}.`, { hint: 'Cancel it once more in a moment.' });
+}
+
+async function endOf(context: RunContext, id: string): Promise<Run> {
+  for (;;) {
+    const found = await context.state.runs.get(id);
+    if (found === undefined) throw new StateError(`The state has lost run ${id}.`);
+    const run = await asItStands(context, found);
+    if (run.status !== 'running') return run;
+    if (context.signal.aborted)
+      throw new InterruptedError('No longer waiting; the run was asked to end, and will.');
+    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal }).catch(() => {});
+  }
+}
