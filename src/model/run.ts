@@ -98,15 +98,14 @@ export interface Run {
 }
 
 /**
- * How long a run has lasted, in milliseconds: what was worked on it once it is over; by the wall clock while it is under
- * way, and where nothing else is known.
+ * How long a run has lasted, in milliseconds: what was worked on it, waiting and interruptions left out. Of a run under way
+ * as it was noted about a second ago; by the wall clock where nothing is noted, in its first second or by an earlier version.
  */
 export function lastedMs(
-  { status, workedMs, startedAt, finishedAt }: Pick<Run, 'status' | 'workedMs' | 'startedAt' | 'finishedAt'>,
+  { workedMs, startedAt, finishedAt }: Pick<Run, 'workedMs' | 'startedAt' | 'finishedAt'>,
   now: number,
 ): number {
-  if (status !== 'running' && workedMs !== undefined) return workedMs;
-  return Math.max(0, (finishedAt ?? now) - startedAt);
+  return workedMs ?? Math.max(0, (finishedAt ?? now) - startedAt);
 }
 
 /** The state does not hold all that was sent to a store's resource. */

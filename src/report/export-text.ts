@@ -1,9 +1,10 @@
 import type { Exported } from '../model/exported.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import { type NextStep, PROGRAM } from './next-steps.ts';
+import { formatBytes } from './wording/byte-sizes.ts';
 import type { Page } from './wording/page.ts';
 import { printable } from './wording/printable.ts';
-import { counted, grouped } from './wording/words.ts';
+import { grouped } from './wording/words.ts';
 
 /** What an export has read, what it has written, and where that is. */
 export function sayExport(page: Page, exported: Exported, { resource }: Run, totals: RunTotals): void {
@@ -18,7 +19,7 @@ export function sayExport(page: Page, exported: Exported, { resource }: Run, tot
     ['written', grouped(exported.lines), `${exported.lines === 1 ? 'line' : 'lines'} ${kind}`],
     ['requests', grouped(totals.requests), ''],
   ]);
-  page.say(`File: ${printable(exported.location)} (${exported.format}, ${fileSize(exported.bytes)})`, {
+  page.say(`File: ${printable(exported.location)} (${exported.format}, ${formatBytes(exported.bytes)})`, {
     indent: 2,
     tone: 'strong',
   });
@@ -33,10 +34,4 @@ export function afterExport(exported: Exported, { job, resource }: Run, program 
 /** When the store was read: `2026-11-21 06:00:02 UTC`. */
 export function readAtWords({ readAt }: Pick<Exported, 'readAt'>): string {
   return `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
-}
-
-/** `812 bytes`, `3.4 kB`, `12.0 MB`. */
-export function fileSize(bytes: number): string {
-  if (bytes < 1_000) return counted(bytes, 'byte');
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

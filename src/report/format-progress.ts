@@ -1,4 +1,5 @@
 import type { RunStep } from '../model/run.ts';
+import { formatBytes, formatBytesOf } from './wording/byte-sizes.ts';
 import { formatDuration } from './wording/durations.ts';
 import { grouped } from './wording/words.ts';
 
@@ -16,7 +17,6 @@ export interface Progress {
 
 const STEP_WIDTH = 'finish'.length;
 const BAR_WIDTH = 24;
-const MEGABYTE = 1_000_000;
 
 /**
  * One line for a terminal of `width` columns: step, bar, percentage, figures, rate and time left, of which the least
@@ -50,8 +50,27 @@ export function progressLine(progress: Progress): string {
   ].join(', ');
 }
 
+/** The parts of such a line, for whoever lays them out; empty where nothing can be said. */
+export interface ProgressWords {
+  readonly percent: string;
+  readonly figures: string;
+  readonly rate: string;
+  readonly left: string;
+}
+
+/** How far a step has come in words, each part by itself. */
+export function progressWords(progress: Progress): ProgressWords {
+  const share = shareOf(progress);
+  return {
+    percent: share === null ? '' : percentOf(share),
+    figures: figuresOf(progress),
+    rate: rateOf(progress).join(''),
+    left: leftOf(progress).join(''),
+  };
+}
+
 /** Between 0 and 1; null when the total is unknown, or was wrong. */
-function shareOf({ done, total }: Progress): number | null {
+export function shareOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
   return total === null || total <= 0 || done > total ? null : done / total;
 }
 
@@ -68,7 +87,7 @@ function figuresOf({ done, total, unit }: Progress): string {
   const known = total !== null && done <= total;
   switch (unit) {
     case 'bytes':
-      return known ? `${megabytes(done)} of ${megabytes(total)} MB` : `${megabytes(done)} MB`;
+      return known ? formatBytesOf(done, total) : formatBytes(done);
     case 'rows':
     case 'requests':
     case 'orders':
@@ -78,13 +97,9 @@ function figuresOf({ done, total, unit }: Progress): string {
   }
 }
 
-function megabytes(bytes: number): string {
-  return (bytes / MEGABYTE).toFixed(1);
-}
-
 function rateOf({ ratePerSecond, unit }: Progress): string[] {
   if (ratePerSecond === null) return [];
-  if (unit === 'bytes') return [`${megabytes(ratePerSecond)} MB/s`];
+  if (unit === 'bytes') return [`${formatBytes(ratePerSecond)}/s`];
   return [`${ratePerSecond < 10 ? ratePerSecond.toFixed(1) : grouped(Math.round(ratePerSecond))}/s`];
 }
 

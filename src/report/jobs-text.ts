@@ -1,4 +1,4 @@
-import type { Run } from '../model/run.ts';
+import { lastedMs, type Run } from '../model/run.ts';
 import type { RunsTextOptions } from './runs-text.ts';
 import { formatAgo, formatDuration } from './wording/durations.ts';
 import { Page } from './wording/page.ts';
@@ -76,7 +76,7 @@ function nextOf({ schedule, next }: JobFacts, now: number): string {
 
 function outcomeOf({ last }: JobFacts, now: number): string {
   if (last === undefined) return '';
-  if (last.status === 'running') return `running for ${formatDuration(now - last.startedAt)}`;
+  if (last.status === 'running') return `running for ${formatDuration(lastedMs(last, now))}`;
   const figures = totalsWords(last);
   return figures === '' ? last.status : `${last.status}: ${figures}`;
 }

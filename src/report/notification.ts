@@ -59,7 +59,8 @@ export interface NotifiedRun extends SummarisedRun {
 export function endNotification(end: NotifiedEnd, ended: NotifiedRun, now: number): Notification {
   const { run } = ended;
   const summary = runSummary(ended, now);
-  const figures = totalsWords(run);
+  // Its error has a line of its own.
+  const figures = run.error !== null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
   const [next] = nextSteps(run, null);
   const lines = [
     `${run.job}: ${statusWords(run.status)} after ${formatDuration(summary.durationMs)}${figures === '' ? '' : `. ${figures}`} (store ${run.store}, run ${run.id})`,

@@ -23,18 +23,14 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const beganAt = performance.now();
   let followed = run;
   const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
-  let told: RunProgress | null = null;
   let latest: RunProgress | null = null;
   let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
     const { id } = followed;
-    const progress = latest;
     try {
-      const changes = { progress, workedMs: workedMs() };
-      const run = progress === told ? await runs.get(id) : await runs.update(id, changes);
-      told = progress;
-      if (id === followed.id && run?.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
+      const run = await runs.update(id, { progress: latest, workedMs: workedMs() });
+      if (id === followed.id && run.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {
       // Without an answer nothing is known: the run itself meets what is wrong with the state.
     }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Run } from '../../src/model/run.ts';
 import { type ClockKeeper, type JobFacts, jobsText } from '../../src/report/jobs-text.ts';
+import { NO_TOTALS } from '../../src/report/run-totals.ts';
 import { aRun, NOW } from './run-facts.ts';
 
 const HOUR = 3_600_000;
@@ -35,6 +37,33 @@ describe('the list of jobs', () => {
     expect(shown).toMatch(/due +15 2 \* \* \* Europe\/London +due now/);
     expect(shown).toMatch(/unseen +15 2 \* \* \* Europe\/London +when a worker has seen it/);
     expect(shown).toContain('storeferry -C shop check');
+  });
+
+  it('says why nothing came of a run, and what of a stopped one matters: its deletes', () => {
+    const outcome = (run: Partial<Run>) =>
+      lines([{ ...aJob, schedule: null, next: null, last: aRun(run) }])[1]?.replace(/^.* ago +/, '');
+    const error = 'The source nightly.csv is not there.\nLook at the job.';
+    expect(outcome({ status: 'failed', totals: NO_TOTALS, error })).toBe(
+      'failed: The source nightly.csv is not there.',
+    );
+    const stopped = {
+      ...NO_TOTALS,
+      rows: 500,
+      records: 189,
+      new: 189,
+      unsent: 189,
+      removed: 204,
+      operations: 393,
+    };
+    const reason = 'maxDeletes: 204 products would be deleted (51%)';
+    expect(outcome({ status: 'stopped', totals: stopped, error: reason })).toBe(`stopped: ${reason}`);
+    expect(outcome({ status: 'planned', kind: 'plan', totals: stopped, error: null })).toBe(
+      'planned: 204 to delete, 189 planned',
+    );
+    const halfway = { ...stopped, applied: 100, unsent: 89, requests: 100 };
+    expect(outcome({ status: 'failed', totals: halfway, error: 'The store failed.' })).toBe(
+      'failed: 100 applied, 204 to delete, 89 unsent',
+    );
   });
 
   it('says what keeps scheduled jobs from running', () => {

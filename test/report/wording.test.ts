@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formatBytes, formatBytesOf } from '../../src/report/wording/byte-sizes.ts';
 import { formatChange } from '../../src/report/wording/changes.ts';
 import { fieldWords } from '../../src/report/wording/field-words.ts';
 import { formatMoment } from '../../src/report/wording/moments.ts';
@@ -50,5 +51,29 @@ describe('figures in words', () => {
     expect(fieldWords('variants.regularPrice')).toBe('variant regular price');
     expect(fieldWords('properties.city')).toBe('property city');
     expect(fieldWords('title')).toBe('title');
+  });
+});
+
+describe('a size in bytes', () => {
+  it.each([
+    [0, '0 bytes'],
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1_000, '1.0 kB'],
+    [999_949, '999.9 kB'],
+    [999_950, '1.0 MB'],
+    [999_999, '1.0 MB'],
+    [12_000_000, '12.0 MB'],
+    [5_000_000_000, '5.0 GB'],
+    [2_500_000_000_000, '2.5 TB'],
+    [4_000_000_000_000_000, '4000.0 TB'],
+  ])('of %d is %s', (bytes, words) => {
+    expect(formatBytes(bytes)).toBe(words);
+  });
+
+  it('is a part of another in the unit of that', () => {
+    expect(formatBytesOf(1_500_000, 30_000_000)).toBe('1.5 of 30.0 MB');
+    expect(formatBytesOf(400_000_000, 5_000_000_000)).toBe('0.4 of 5.0 GB');
+    expect(formatBytesOf(12, 512)).toBe('12 of 512 bytes');
   });
 });

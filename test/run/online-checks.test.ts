@@ -123,7 +123,7 @@ it('judges free space by what the largest source may take', () => {
   expect(judgeDisk(10 * gib, gib, '/srv')).toMatchObject({ verdict: 'ok' });
   expect(judgeDisk(gib / 4, 0, '/srv')).toMatchObject({
     verdict: 'warning',
-    message: '256 MiB free at /srv',
+    message: '268.4 MB free at /srv',
   });
 });
 

@@ -4,6 +4,7 @@ import { CELLS_LISTED, editsWords, isUntouched, REFUSED, RESTORED } from '../../
 import type { RejectsEdits } from '../../report/rejects/compare-rejects.ts';
 import type { CellEdit, DamagedCell } from '../../report/rejects/compare-row.ts';
 import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
+import { formatBytes } from '../../report/wording/byte-sizes.ts';
 import { shortened } from '../../report/wording/printable.ts';
 import { counted, grouped } from '../../report/wording/words.ts';
 import type { Frame } from '../pages/frame.ts';
@@ -40,7 +41,7 @@ export function uploadPage(
 <ol class="does">
 <li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
-<li>Upload the file, at most ${Math.round(limitBytes / 1_000_000)} MB.</li>
+<li>Upload the file, at most ${formatBytes(limitBytes)}.</li>
 </ol>
 <form class="upload" method="post" action="/runs/${id}/retry/upload" enctype="multipart/form-data">
 ${csrfInput(frame.viewer)}

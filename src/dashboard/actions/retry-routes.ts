@@ -3,6 +3,7 @@ import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { isUntouched } from '../../report/rejects/cell-words.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { formatBytes } from '../../report/wording/byte-sizes.ts';
 import { printable, shortened } from '../../report/wording/printable.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/corrections.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
@@ -147,6 +148,6 @@ function tooLarge(run: string): PageError {
   return new PageError(
     413,
     'The file is too large',
-    `At most ${UPLOAD_LIMIT_BYTES / 1_000_000} MB can be uploaded. Put a larger one into the folder of the run, and type: storeferry retry ${run}`,
+    `At most ${formatBytes(UPLOAD_LIMIT_BYTES)} can be uploaded. Put a larger one into the folder of the run, and type: storeferry retry ${run}`,
   );
 }

@@ -1,4 +1,5 @@
 import type { Run, RunProgress, RunStatus } from '../../model/run.ts';
+import { type Progress, type ProgressWords, progressWords, shareOf } from '../../report/format-progress.ts';
 import { ProgressMeter } from '../../report/progress-meter.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import type { RunContext } from '../../run/context.ts';
@@ -6,9 +7,9 @@ import type { RunContext } from '../../run/context.ts';
 /** How far a run is, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
   readonly status: RunStatus;
-  /** In units of the step; null while nothing can be said. */
-  readonly ratePerSecond: number | null;
-  readonly etaMs: number | null;
+  /** Between 0 and 1; null where the total is unknown. */
+  readonly share: number | null;
+  readonly words: ProgressWords;
 }
 
 /** Called once a second with the progress of a run, and once at its end. */
@@ -24,6 +25,12 @@ const LOOK_EVERY_MS = 1_000;
 /** Whether its process has died is asked of the locks, less often. */
 const STANDING_EVERY = 5;
 
+/** For tests: how often to look, and milliseconds that only go forward. */
+interface RunFeedOptions {
+  readonly lookEveryMs?: number;
+  readonly clock?: () => number;
+}
+
 interface Watched {
   readonly listeners: Set<RunListener>;
   readonly timer: NodeJS.Timeout;
@@ -33,7 +40,10 @@ interface Watched {
  * Looks at the state, since any process may be at work on a run; once for all who watch it. A state that cannot be
  * read for a while is asked again.
  */
-export function runFeed({ state }: Pick<RunContext, 'state'>, lookEveryMs = LOOK_EVERY_MS): RunFeed {
+export function runFeed(
+  { state }: Pick<RunContext, 'state'>,
+  { lookEveryMs = LOOK_EVERY_MS, clock = () => performance.now() }: RunFeedOptions = {},
+): RunFeed {
   const watched = new Map<string, Watched>();
   const end = (id: string) => {
     clearInterval(watched.get(id)?.timer);
@@ -41,7 +51,7 @@ export function runFeed({ state }: Pick<RunContext, 'state'>, lookEveryMs = LOOK
   };
 
   const begin = (id: string): Watched => {
-    const meter = new ProgressMeter();
+    let meter = new ProgressMeter();
     const listeners = new Set<RunListener>();
     let measured: Run['step'] | null = null;
     let looks = 0;
@@ -51,10 +61,10 @@ export function runFeed({ state }: Pick<RunContext, 'state'>, lookEveryMs = LOOK
       const run = found && (looks++ % STANDING_EVERY === 0 ? await asItStands({ state }, found) : found);
       if (watched.get(id)?.listeners !== listeners) return;
       const progress = liveProgress(run, (step, done, total) => {
-        // Another step counts something else.
-        if (measured !== step) meter.add(performance.now(), -1);
+        // Another step counts something else; what was done of this one before anybody looked is no speed.
+        if (measured !== step) meter = new ProgressMeter();
         measured = step;
-        meter.add(performance.now(), done);
+        meter.add(clock(), done);
         return { ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(total) };
       });
       const over = progress.status !== 'running';
@@ -95,14 +105,17 @@ type Measure = (
   step: Run['step'],
   done: number,
   total: number | null,
-) => Pick<LiveProgress, 'ratePerSecond' | 'etaMs'>;
+) => Pick<Progress, 'ratePerSecond' | 'etaMs'>;
 
 /** A run that is gone was continued under the id of an earlier one: it is over. */
 function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
   const { step = 'finish', status = 'superseded', progress } = run ?? {};
-  const at = progress?.step === step ? progress : NOTHING_YET;
-  const { done, total, unit, applied, rejected } = at;
-  return { step, status, done, total, unit, applied, rejected, ...measure(step, done, total) };
+  const known = progress?.step === step ? progress : null;
+  const { done, total, unit, applied, rejected } = known ?? NOTHING_YET;
+  // A step that goes on where another process stopped begins with what that has done.
+  const speed = known === null ? { ratePerSecond: null, etaMs: null } : measure(step, done, total);
+  const words = progressWords({ step, done, total, unit, ...speed });
+  return { step, status, done, total, unit, applied, rejected, share: shareOf({ done, total }), words };
 }
 
 const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 0 } as const;

@@ -1,4 +1,5 @@
 import type { Run, RunStep } from '../../model/run.ts';
+import { progressWords, shareOf } from '../../report/format-progress.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { grouped } from '../../report/wording/words.ts';
 import { type Reading, relative } from './moment.ts';
@@ -25,7 +26,9 @@ const STEPS = {
  */
 export function liveProgress(run: Run, reading: Reading): Markup {
   const { id, step, progress, interruptAskedAt = null } = run;
-  const share = progress?.total ? Math.min(1, progress.done / progress.total) : null;
+  const known = progress?.step === step ? progress : null;
+  const share = known && shareOf(known);
+  const words = known && progressWords({ ...known, ratePerSecond: null, etaMs: null });
   return html`<section class="live panel" aria-labelledby="under-way" data-events="/runs/${id}/events">
 <h2 id="under-way">Under way <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
 <ol class="live-steps">${stepsOf(run).map(
@@ -33,7 +36,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
       html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
   )}</ol>
 <progress data-live="bar" aria-label="How far this step is" max="1"${share !== null && html` value="${share.toFixed(4)}"`}></progress>
-<p class="live-line"><b data-live="percent">${share === null ? '' : `${Math.floor(share * 100)}%`}</b> <span data-live="figures"></span> <span data-live="rate"></span> <span data-live="left"></span></p>
+<p class="live-line"><b data-live="percent">${words?.percent ?? ''}</b> <span data-live="figures">${words?.figures ?? ''}</span> <span data-live="rate"></span> <span data-live="left"></span></p>
 <dl class="facts">
 <div><dt>Applied so far</dt><dd data-live="applied">${grouped(progress?.applied ?? 0)}</dd></div>
 <div><dt>Rejected so far</dt><dd data-live="rejected">${grouped(progress?.rejected ?? 0)}</dd></div>

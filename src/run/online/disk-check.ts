@@ -1,5 +1,5 @@
 import { stat, statfs } from 'node:fs/promises';
-import { bytesInWords } from './bytes-in-words.ts';
+import { formatBytes } from '../../report/wording/byte-sizes.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';
 
@@ -23,19 +23,19 @@ export function diskCheck(folder: string, sources: () => Promise<readonly string
 
 /** Whether so much free space is enough for a source of a size, both in bytes. */
 export function judgeDisk(free: number, largest: number, folder: string): Omit<Finding, 'subject'> {
-  const found = `${bytesInWords(free)} free at ${folder}`;
+  const found = `${formatBytes(free)} free at ${folder}`;
   const needed = largest * TIMES_THE_SOURCE;
   if (free < needed) {
     return {
       verdict: 'error',
-      message: `${found}, and the largest source may take ${bytesInWords(needed)}`,
+      message: `${found}, and the largest source may take ${formatBytes(needed)}`,
       hint: 'Make room, or let ARTIFACTS_URL name a larger disk.',
     };
   }
   if (free < LITTLE_BYTES) return { verdict: 'warning', message: found, hint: 'That is little: make room.' };
   return {
     verdict: 'ok',
-    message: largest === 0 ? found : `${found}; the largest source may take ${bytesInWords(needed)}`,
+    message: largest === 0 ? found : `${found}; the largest source may take ${formatBytes(needed)}`,
   };
 }
 

@@ -3,12 +3,12 @@ import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { fitHeader } from '../../mapping/columns/header-fit.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
+import { formatBytes } from '../../report/wording/byte-sizes.ts';
 import { findFiles } from '../../source/find-files.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
 import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 import { lookAtSource } from '../look/look-at-source.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../mapping/read-crosswalk.ts';
-import { bytesInWords } from './bytes-in-words.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** So much of a file shows its header and its dialect. */
@@ -82,7 +82,7 @@ async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<
       return { verdict: 'error', message, hint: 'Is the address right, and has the file been written yet?' };
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
-    const size = bytes === null ? '' : `, ${bytesInWords(bytes)}`;
+    const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;
     return { verdict: 'ok', message: `its source ${remote.location} can be read${more}${size}` };
   };
   return await look().catch((error: unknown) => unreadable('source', error));

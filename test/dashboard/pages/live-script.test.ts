@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it, vi } from 'vitest';
+import type { LiveProgress } from '../../../src/dashboard/live/run-feed.ts';
 import { liveProgress } from '../../../src/dashboard/pages/live-progress.ts';
 import { aRun } from '../../report/run-facts.ts';
 import { textOf } from './setup.ts';
@@ -46,7 +47,7 @@ function watching() {
   return { document, source, reload, waits, send, shown };
 }
 
-const PROGRESS = {
+const PROGRESS: LiveProgress = {
   step: 'apply',
   status: 'running',
   done: 5_400,
@@ -54,8 +55,8 @@ const PROGRESS = {
   unit: 'requests',
   applied: 5_390,
   rejected: 10,
-  ratePerSecond: 430.4,
-  etaMs: 15_300,
+  words: { percent: '45%', figures: '5,400 of 12,000 requests', rate: '430/s', left: '16 s left' },
+  share: 0.45,
 };
 
 describe('the script of a run under way', () => {
@@ -76,7 +77,7 @@ describe('the script of a run under way', () => {
       'Send it to the store',
     ]);
     expect(shown('spoken')).toBe('45%, 5,400 of 12,000 requests, 16 s left');
-    send('progress', { ...PROGRESS, done: 6_000 });
+    send('progress', { ...PROGRESS, words: { ...PROGRESS.words, figures: '6,000 of 12,000 requests' } });
     expect(shown('figures')).toBe('6,000 of 12,000 requests');
     expect(shown('spoken')).toContain('45%');
   });
@@ -89,8 +90,8 @@ describe('the script of a run under way', () => {
       done: 2_500_000,
       total: null,
       unit: 'bytes',
-      ratePerSecond: null,
-      etaMs: null,
+      share: null,
+      words: { percent: '', figures: '2.5 MB', rate: '', left: '' },
     });
     expect([shown('percent'), shown('figures'), shown('rate'), shown('left')]).toEqual([
       '',

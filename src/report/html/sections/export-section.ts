@@ -1,4 +1,5 @@
-import { fileSize, readAtWords } from '../../export-text.ts';
+import { readAtWords } from '../../export-text.ts';
+import { formatBytes } from '../../wording/byte-sizes.ts';
 import { counted } from '../../wording/words.ts';
 import { html, type Markup } from '../markup.ts';
 import type { ReportFacts } from '../report-facts.ts';
@@ -17,7 +18,7 @@ export function exportSection({ run, exported = null }: ReportFacts): Markup | n
       'Written',
       `${counted(lines, 'line')}, ${mode === 'append' ? 'added to what the file held' : 'the file written anew'}`,
     ],
-    ['Format', `${format}, ${fileSize(bytes)} in all`],
+    ['Format', `${format}, ${formatBytes(bytes)} in all`],
   ] as const;
   return section(
     'export',
