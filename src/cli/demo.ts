@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import pc from 'picocolors';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import { bringSecondNight, latestRejects, makeDemoWorkspace } from './demo/workspace.ts';
+import { bringSecondNight, latestRejects, makeDemoWorkspace, removeEarlierDemos } from './demo/workspace.ts';
 import type { Invocation } from './invocation.ts';
+import { TYPED_IN_VARIABLE } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
 
 const MAIN = process.argv[1] ?? '';
@@ -24,6 +25,7 @@ interface Act {
 /** Runs the sample jobs against a sandbox, typing the commands a user would type. */
 export async function demo({ terminal }: Invocation): Promise<number> {
   const colors = pc.createColors(terminal.colors);
+  await removeEarlierDemos();
   const store = await startSandbox({ port: 0, apiKey: API_KEY });
   const dir = await makeDemoWorkspace({ url: store.url, apiKey: API_KEY });
   const perform = async ({ title, command, exitCode, prepare }: Act): Promise<void> => {
@@ -38,10 +40,10 @@ export async function demo({ terminal }: Invocation): Promise<number> {
     for (const act of contactsAndLists()) await perform(act);
     await perform({ title: 'What happened?', command: ['runs'], exitCode: 0 });
     terminal.out(`\n${colors.bold('That was the demo.')} Your own import: storeferry init my-shop\n`);
+    terminal.out(`Its files stay in ${dir} until the next demo.\n`);
     return 0;
   } finally {
     await store.close();
-    await rm(dir, { recursive: true, force: true });
   }
 }
 
@@ -98,7 +100,11 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     // In the folder rather than with -C, and not as npm's script: what is printed to be typed next then matches the titles.
     const { npm_lifecycle_event: _, ...env } = process.env;
-    const child = spawn(process.execPath, [MAIN, ...command], { cwd: dir, env, stdio: 'inherit' });
+    const child = spawn(process.execPath, [MAIN, ...command], {
+      cwd: dir,
+      env: { ...env, [TYPED_IN_VARIABLE]: process.cwd() },
+      stdio: 'inherit',
+    });
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? 1));
   });

@@ -6,6 +6,7 @@ import { verificationSummary } from '../report/verification-summary.ts';
 import { printableLines } from '../report/wording/printable.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/report/run-report.ts';
+import { currentFolder } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
@@ -57,7 +58,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
     terminal.out(`${JSON.stringify(summary)}\n`);
     return;
   }
-  const facts = withFilesFrom(report, options.workspaceDir, process.cwd());
+  const facts = withFilesFrom(report, options.workspaceDir, currentFolder());
   const { run, plan, rejectsFile, reportFile } = facts;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {

@@ -11,6 +11,7 @@ import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';
 import { listJobs } from './list-jobs.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
+import { currentFolder } from './shown-path.ts';
 
 interface RunsOptions {
   readonly limit: number;
@@ -79,7 +80,9 @@ async function show(
     terminal.out(`${JSON.stringify(listedRun(withShownFiles(report, workspace.dir), now))}\n`);
     return;
   }
-  terminal.out(runText(withFilesFrom(report, workspace.dir, process.cwd()), { colors, width, program, now }));
+  terminal.out(
+    runText(withFilesFrom(report, workspace.dir, currentFolder()), { colors, width, program, now }),
+  );
 }
 
 /** What the queue knows of a run that has not begun; undefined without one. */

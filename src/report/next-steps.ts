@@ -42,7 +42,13 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
     case 'stopped':
       return [
         { what: 'If the source is not as it should be, correct it, then:', command: again },
-        { what: 'To send exactly this plan all the same:', command: `${program} approve ${id}` },
+        {
+          what:
+            plan !== null && plan.shards.length === 0
+              ? 'If it is right as it is (there is nothing to send):'
+              : 'To send exactly this plan all the same:',
+          command: `${program} approve ${id}`,
+        },
       ];
     case 'done-with-rejects':
       return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];

@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -21,7 +22,7 @@ it('check lists what is wrong file by file, from top to bottom, as one mends it'
   const { terminal, out } = memoryTerminal();
   expect(await runCommandLine(['-C', workspace.dir, 'check'], terminal)).toBe(2);
   const places = [...out().matchAll(/^(?:error|warning) +([\w./-]+):(\d+)/gm)].map(
-    ([, file, line]) => [file, Number(line)] as const,
+    ([, file = '', line]) => [relative(workspace.dir, file), Number(line)] as const,
   );
   expect(places.map(([file]) => file)).toEqual([
     ...['jobs/a.yaml', 'jobs/a.yaml', 'jobs/b.yaml', 'mappings/list.yaml', 'stores.yaml'],

@@ -20,6 +20,18 @@ const folder = (
 ) => makeWorkspace(files, env);
 
 describe('init by flags', () => {
+  it.each([
+    ['https://shop.example/export.csv', 'source: { url: … }'],
+    ['s3://bucket/export.csv', 'source: { s3: … }'],
+  ])('tells an address such as %s from a file that is not there', async (address, advice) => {
+    await using shop = await folder();
+    const refused = await shop.storeferry('init', '--sandbox', '--source', address, '--yes');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('An address was given where a file of this machine is expected');
+    expect(refused.stderr).toContain(advice);
+    expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
+  });
+
   it('makes a workspace whose files are right, and plans the file', async () => {
     await using shop = await folder();
     const source = join(shop.dir, 'export.csv');

@@ -118,6 +118,29 @@ describe('a mapping to begin with', () => {
     expect(Object.values(all ?? {})).toEqual(['Farbe', 'Größe (cm)', '=cmd', 'a: "b"\n# c']);
   });
 
+  it.each([
+    ['products', ['Name', 'Price', 'Photo URLs', 'Published', 'Weight (g)', 'Grams', 'Colour'], 3],
+    ['products', ['Name', 'Price', 'Colour'], 0],
+    ['contacts', ['Email', 'Tags', 'Newsletter', 'Birthday'], 3],
+    ['contacts', ['Email', 'Colour'], 0],
+  ] as const)(
+    'for %s offers lines that are right once their # and that of their column is gone',
+    (imports, columns, offers) => {
+      const fields = imports === 'products' ? ['title', 'price'] : ['email'];
+      const suggested = fields.map((field, index) => ({ field, header: columns[index] }));
+      const text = mappingText({ name: 'my', imports, file: 'list.csv', header: columns, suggested });
+      const body = text.slice(text.indexOf(`\n${imports === 'products' ? 'product' : 'contact'}:`));
+      const offered = [...body.slice(0, body.indexOf('# tests:')).matchAll(/^ {2}# (\w+: .*)$/gm)];
+      expect(offered.length).toBe(offers);
+      const inUse = offered.reduce((all, [line]) => all.replace(line, line.replace('# ', '')), text);
+      const wanted = offered.map(([, line = '']) => line).join(' ');
+      const complete = inUse.replaceAll(/^ {2}# (\w+): (.*)$/gm, (line, word) =>
+        new RegExp(`\\b${word}\\b`).test(wanted) ? line.replace('# ', '') : line,
+      );
+      expect(checkMapping(mappingSchema.parse(parse(complete)))).toEqual([]);
+    },
+  );
+
   it('names what a person must still choose, and imports nothing till then', () => {
     const suggested = [
       { field: 'title', header: undefined },

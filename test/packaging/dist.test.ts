@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
@@ -63,4 +64,10 @@ it('what `npm pack` makes of a fresh clone can be installed by itself, and shows
   const demo = await run(command, ['demo'], { cwd: elsewhere, env });
   expect(demo.stdout).toContain('That was the demo.');
   expect(demo.stderr).not.toContain('Warning:');
+  const printed = [...demo.stdout.matchAll(/Report with pictures: (\S+)/g)].map(([, path = '']) => path);
+  expect(printed.length).toBeGreaterThan(3);
+  expect(printed.filter((path) => !existsSync(resolve(elsewhere, path)))).toEqual([]);
+  // The next demo takes the place of this one.
+  await run(command, ['demo'], { cwd: elsewhere, env });
+  expect(printed.filter((path) => existsSync(resolve(elsewhere, path)))).toEqual([]);
 });

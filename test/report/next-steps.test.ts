@@ -31,6 +31,14 @@ describe('the next steps', () => {
     expect(nextSteps(planned, clean)).toEqual([]);
   });
 
+  it('after a stop with nothing to send do not speak of sending', () => {
+    const stopped = aRun({ status: 'stopped' });
+    expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe(
+      'If it is right as it is (there is nothing to send):',
+    );
+    expect(whats(stopped, null).at(-1)).toBe('To send exactly this plan all the same:');
+  });
+
   it('say --resend again where it was said: without it the run would not go on', () => {
     const commands = (run: Parameters<typeof nextSteps>[0]) =>
       nextSteps(run, null).map(({ command }) => command);

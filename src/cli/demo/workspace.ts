@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,12 +12,37 @@ const COPIED = [
   ...[CATALOG, 'jobs/samples/crm-export.csv', 'jobs/samples/contact-ids.csv'],
 ];
 
+const FOLDER = 'storeferry-demo-';
+
+/** Removes what demos of this user have left, except those under way. */
+export async function removeEarlierDemos(): Promise<void> {
+  const names = await readdir(tmpdir());
+  for (const name of names.filter((one) => one.startsWith(FOLDER))) {
+    const dir = join(tmpdir(), name);
+    const found = await lstat(dir).catch(() => null);
+    const isOurs = found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
+    const pid = /^(\d+)-/.exec(name.slice(FOLDER.length))?.[1];
+    if (isOurs && pid !== undefined && !isAlive(Number(pid))) {
+      await rm(dir, { recursive: true, force: true }).catch(() => {});
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It belongs to somebody else.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
 /** A temporary workspace with the sample jobs, for a store at this address. Gives its folder. */
 export async function makeDemoWorkspace(store: {
   readonly url: string;
   readonly apiKey: string;
 }): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'storeferry-demo-'));
+  const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`));
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
   await Promise.all(COPIED.map((file) => cp(join(PACKAGE, file), join(dir, file))));
   const job = await readFile(join(PACKAGE, MIRRORED_JOB), 'utf8');

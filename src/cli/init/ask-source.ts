@@ -59,6 +59,8 @@ export async function askPath(
 }
 
 async function whyNoFile(text: string): Promise<string | undefined> {
+  const scheme = /^(https?|s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
+  if (scheme !== undefined) return whyNoAddress(scheme);
   const path = typedPath(text);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === true) return undefined;
@@ -66,6 +68,12 @@ async function whyNoFile(text: string): Promise<string | undefined> {
   const there = await readdir(dirname(path)).catch(() => undefined);
   if (there === undefined) return `there is no folder ${dirname(path)}`;
   return `there is no file ${path}${didYouMean(basename(path), there)}`;
+}
+
+/** What is to be typed is a file of this machine: its header is looked at, and its rows are planned at once. */
+function whyNoAddress(scheme: string): string {
+  const key = scheme.startsWith('http') ? 'url' : scheme;
+  return `an address was given where a file of this machine is expected: download it once and give that file, then write \`source: { ${key}: … }\` in the place of its path into the job (docs/sources.md)`;
 }
 
 /** Reads the file; where its charset or delimiter cannot be told, a person decides. */

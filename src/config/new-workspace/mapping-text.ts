@@ -40,6 +40,7 @@ export function mappingText(starter: StarterMapping): string {
   const others = [...new Set(header.map((text) => text.trim()))].filter(
     (text) => text !== '' && !taken.has(text),
   );
+  const spare = others.map((text) => ({ header: text, word: wordFor(text, words) }));
   const lines = [
     schemaLine('mapping', '../'),
     `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry has all its words;`,
@@ -54,10 +55,10 @@ export function mappingText(starter: StarterMapping): string {
     ...(others.length === 0
       ? []
       : ['  # The other columns of the file; remove the # where you use one below.']),
-    ...others.map((text) => `  # ${yamlText(wordFor(text, words))}: ${yamlText(text)}`),
+    ...spare.map((one) => `  # ${yamlText(one.word)}: ${yamlText(one.header)}`),
     `required: [${required.join(', ')}] # a file without these is not of this format`,
     '',
-    ...(imports === 'products' ? productLines(fields) : contactLines(fields)),
+    ...(imports === 'products' ? productLines(fields, spare) : contactLines(fields, spare)),
     '',
     '# Rows as they stand in the file, and what is to be sent for them; storeferry check holds it against the mapping.',
     '# tests:',
@@ -74,33 +75,69 @@ export function mappingText(starter: StarterMapping): string {
   return `${lines.join('\n')}\n`;
 }
 
-function productLines(fields: readonly string[]): string[] {
-  const inUse = (key: string, line: string) => `  ${fields.includes(key) ? '' : '# '}${line}`;
+/** A column of the file that nothing uses yet, and the word that the mapping offers for it. */
+interface SpareColumn {
+  readonly header: string;
+  readonly word: string;
+}
+
+/** A field that many mappings have, and the headers under which its column is met. */
+interface Example {
+  readonly headers: RegExp;
+  readonly line: (word: string) => string;
+}
+
+const PRODUCT_EXAMPLES: readonly Example[] = [
+  { headers: /image|photo|picture|bild|foto|imagen/i, line: (word) => `images: [${word}, { split: "," }]` },
+  { headers: /publish|visible|active|aktiv|enabled/i, line: (word) => `hidden: { ${word}: no }` },
+];
+const VARIANT_EXAMPLES: readonly Example[] = [
+  { headers: /gram/i, line: (word) => `weight: { value: ${word}, unit: g }` },
+  { headers: /weight|gewicht|poids|peso/i, line: (word) => `weight: { value: ${word}, unit: kg }` },
+];
+const CONTACT_EXAMPLES: readonly Example[] = [
+  { headers: /tag|label|segment/i, line: (word) => `tags: [${word}, { split: "," }]` },
+  { headers: /newsletter|subscri|opt.?in|consent/i, line: (word) => `subscribed: { ${word}: yes }` },
+  { headers: /birth|geburt|naissance/i, line: (word) => `properties: { fields: { Birthday: ${word} } }` },
+];
+
+/** Lines to be used without their `#`, together with that of their column: only such as the file has a column for. */
+function offered(examples: readonly Example[], spare: readonly SpareColumn[]): string[] {
+  const taken = new Set<string>();
+  return examples.flatMap(({ headers, line }) => {
+    const column = spare.find(({ header, word }) => headers.test(header) && !taken.has(word));
+    const written = column && line(yamlText(column.word));
+    const field = written?.split(':')[0] ?? '';
+    if (column === undefined || written === undefined || taken.has(field)) return [];
+    taken.add(column.word).add(field);
+    return [`  # ${written}`];
+  });
+}
+
+function productLines(fields: readonly string[], spare: readonly SpareColumn[]): string[] {
+  const inUse = (key: string, line: string) => (fields.includes(key) ? [`  ${line}`] : []);
   return [
     'product:',
     '  # The key: the same url is the same product, night after night. Take what never changes, and is there once.',
     `  url: ${fields.includes('sku') ? '[sku, slug]' : '[title, slug]'}`,
     '  title: title',
-    inUse('description', 'description: description'),
-    '  # images: [photo, { split: "," }]',
-    '  # hidden: { published: no }',
+    ...inUse('description', 'description: description'),
+    ...offered(PRODUCT_EXAMPLES, spare),
     'variants:',
     '  pricing: { price: price } # decimal comma: { price: [price, { number: { decimal: "," } }] }',
-    inUse('sku', 'sku: sku'),
-    inUse('quantity', 'quantity: [quantity, integer]'),
-    '  # weight: { value: grams, unit: g }',
-    '# One product over several rows (sizes, colours): group them by the column that they share.',
-    '# group: { by: sku, rows: anywhere }',
+    ...inUse('sku', 'sku: sku'),
+    ...inUse('quantity', 'quantity: [quantity, integer]'),
+    ...offered(VARIANT_EXAMPLES, spare),
+    '# There is more: images, categories, options, weights, and products over several rows (docs/mappings.md of Storeferry).',
   ];
 }
 
-function contactLines(fields: readonly string[]): string[] {
+function contactLines(fields: readonly string[], spare: readonly SpareColumn[]): string[] {
   return [
     'contact:',
     ...fields.map((field) => `  ${field}: ${field === 'email' ? '[email, lower]' : field}`),
-    '  # tags: [tags, { split: "," }]',
-    '  # subscribed: { newsletter: yes }',
-    '  # properties: { fields: { Birthday: birthday } }',
+    ...offered(CONTACT_EXAMPLES, spare),
+    '# There is more: tags, properties, whether they subscribed, and to which lists (docs/mappings.md of Storeferry).',
   ];
 }
 

@@ -35,11 +35,11 @@ const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'inte
 
 /** Deletes that a plan is about to do, or a run has left. */
 function toDelete(
-  { status, resend }: Ended,
+  { kind, status, resend }: Ended,
   { operations, new: added, changed, removed, deleted }: RunTotals,
 ): number {
   // What is sent again is among the operations, too, and nothing says how much that is.
-  if (resend === true || !NOT_THROUGH.includes(status)) return 0;
+  if (kind === 'export' || resend === true || !NOT_THROUGH.includes(status)) return 0;
   return Math.max(0, Math.min(removed, operations - added - changed) - deleted);
 }
 
