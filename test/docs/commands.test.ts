@@ -14,8 +14,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 /** Some documents have two dozen commands, each a process. */
 const PATIENCE_MS = 180_000;
 
-/** What cannot be typed here. `fresh clone`: .ci/run types it. */
-const NOT_RUN = ['docker', 'nginx', 'systemd', 'apt', 'fresh clone'];
+/** What cannot be typed here. `fresh clone`: .ci/run types it. `install`: test/packaging/dist.test.ts does. */
+const NOT_RUN = ['docker', 'nginx', 'systemd', 'apt', 'fresh clone', 'install'];
 
 /** With this set, outputs that documents show are written anew instead of compared (`npm run docs:outputs`). */
 const WRITES = (process.env['STOREFERRY_WRITE_OUTPUTS'] ?? '') !== '';
