@@ -56,7 +56,8 @@ describe('the documents', () => {
   });
 
   it.each(DOCUMENTS)('%s has links that lead somewhere', (file) => {
-    const document = readDocument(file);
+    // A note may hold a command with a pattern such as `[.]([0-9]{2})`.
+    const document = readDocument(file).replaceAll(/^<!--.*-->$/gm, '');
     const wrong = [...document.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
       if (/^https?:/.test(link)) return [];
       const [path = '', anchor] = link.split('#');
