@@ -33,8 +33,8 @@ describe('the documents', () => {
   });
 
   it('name every dependency with its reason', () => {
-    const readme = readDocument('README.md');
-    const missing = Object.keys(packageJson.dependencies).filter((name) => !readme.includes(`| ${name} |`));
+    const reasons = readDocument('docs/development.md');
+    const missing = Object.keys(packageJson.dependencies).filter((name) => !reasons.includes(`| ${name} |`));
     expect(missing).toEqual([]);
   });
 
