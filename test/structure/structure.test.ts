@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readBounds } from './bounds.ts';
+import { boundsOf, journeysOf, measureStructure } from './structure.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+describe('the structure of src/', () => {
+  const structure = measureStructure();
+
+  it('gets no worse in any ratio (npm run structure)', () => {
+    const measured = boundsOf(structure);
+    const bounds = readBounds();
+    expect(Object.keys(measured).sort()).toEqual(Object.keys(bounds).sort());
+    const worse = Object.entries(measured).filter(([name, value]) => value > (bounds[name] ?? 0) + 1e-9);
+    expect(worse).toEqual([]);
+  });
+
+  it('has the files of the journeys that docs/architecture.md names', () => {
+    const gone = structure.journeys.flatMap(({ files }) =>
+      files.filter((file) => !existsSync(join(ROOT, file))),
+    );
+    expect(gone).toEqual([]);
+    expect(structure.journeys.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['a row', 'a 503', 'a scheduled tick', 'a rejected row']),
+    );
+  });
+});
+
+it('reads journeys from a list', () => {
+  const document =
+    '# A\n\n- *a row*: `src/a.ts` → `src/b.ts`\n  and `src/a.ts`\n- *nothing*: no file\n\n## B\n';
+  expect(journeysOf(document)).toEqual([{ name: 'a row', files: ['src/a.ts', 'src/b.ts'] }]);
+});

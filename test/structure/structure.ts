@@ -1,0 +1,95 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize, sep } from 'node:path';
+import { findImports } from '../support/find-imports.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SRC = join(ROOT, 'src');
+
+/** A way through the code that docs/architecture.md names: the files to open, in their order, relative to the root. */
+export interface Journey {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
+/** What `npm run structure` prints about src/. */
+export interface Structure {
+  readonly files: number;
+  readonly lines: number;
+  /** Files that a file of another top folder imports. */
+  readonly reachedFromOutside: readonly string[];
+  /** Files that exactly one file imports. */
+  readonly withOneImporter: readonly string[];
+  /** Files that export nothing of their own name; those that export nothing are entry points. */
+  readonly withoutOwnName: readonly string[];
+  /** Base names of several files. */
+  readonly repeatedNames: readonly string[];
+  readonly journeys: readonly Journey[];
+}
+
+/** Measures src/ as it is on disk. */
+export function measureStructure(): Structure {
+  const files = globSync('**/*.ts', { cwd: SRC });
+  const texts = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
+  const importers = new Map<string, Set<string>>(files.map((file) => [file, new Set()]));
+  for (const [file, text] of texts) {
+    for (const { specifier } of findImports(text)) {
+      if (!specifier.startsWith('.')) continue;
+      importers.get(normalize(join(dirname(file), specifier)))?.add(file);
+    }
+  }
+  const isOutside = (file: string) => (importer: string) => folderOf(importer) !== folderOf(file);
+  const byName = Map.groupBy(files, (file) => basename(file));
+  return {
+    files: files.length,
+    lines: [...texts.values()].reduce((sum, text) => sum + text.split('\n').length - 1, 0),
+    reachedFromOutside: files.filter((file) => [...(importers.get(file) ?? [])].some(isOutside(file))),
+    withOneImporter: files.filter((file) => importers.get(file)?.size === 1),
+    withoutOwnName: files.filter((file) => {
+      const names = exportsOf(texts.get(file) ?? '');
+      return names.length > 0 && !names.includes(flat(basename(file, '.ts')));
+    }),
+    repeatedNames: [...byName].flatMap(([name, found]) => (found.length > 1 ? [name] : [])).sort(),
+    journeys: journeysOf(readFileSync(join(ROOT, 'docs', 'architecture.md'), 'utf8')),
+  };
+}
+
+/** The items `- *name*: …` of a document, with the source files that each names. */
+export function journeysOf(document: string): Journey[] {
+  return document.split(/^(?=- \*|#)/m).flatMap((item) => {
+    const name = /^- \*([^*]+)\*/.exec(item)?.[1];
+    if (name === undefined) return [];
+    const files = [...item.matchAll(/`(src\/[^`]+\.ts)`/g)].map(([, file = '']) => file);
+    return files.length === 0 ? [] : [{ name, files: [...new Set(files)] }];
+  });
+}
+
+/** Ratios and lengths that must not grow, by name. */
+export function boundsOf(structure: Structure): Record<string, number> {
+  const share = (found: readonly string[]) => found.length / structure.files;
+  return {
+    'share of files reached from outside their folder': share(structure.reachedFromOutside),
+    'share of files with one importer': share(structure.withOneImporter),
+    'share of files that export nothing of their own name': share(structure.withoutOwnName),
+    'repeated base names': structure.repeatedNames.length,
+    ...Object.fromEntries(structure.journeys.map(({ name, files }) => [`files of ${name}`, files.length])),
+  };
+}
+
+function folderOf(file: string): string {
+  return file.split(sep)[0] ?? '';
+}
+
+function flat(name: string): string {
+  return name.replaceAll(/[-_]/g, '').toLowerCase();
+}
+
+/** Exported names, in lower case. */
+function exportsOf(text: string): string[] {
+  const declared = text.matchAll(
+    /^export (?:default )?(?:async )?(?:abstract )?(?:function\*?|const|class|interface|type|enum) (\w+)/gm,
+  );
+  const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+    names.split(',').map((name) => name.trim().split(' ').at(-1) ?? ''),
+  );
+  return [...[...declared].map(([, name = '']) => name), ...listed].map(flat);
+}
