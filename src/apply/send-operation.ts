@@ -37,11 +37,13 @@ async function learnAndDelete(
 ): Promise<Outcome> {
   const learned = await storefront.upsertProduct({ url: key, body: learn }, options);
   if (learned.kind !== 'applied') return learned;
-  if (learned.id !== id) {
-    // Another product of this store's may have it, of another job or of nobody's.
+  // For exactly the url that was sent the store may answer another id, as after a restore; for another spelling of it, that
+  // may be another job's product.
+  const isProven = learned.id === id || learned.answeredUrl === undefined;
+  if (learned.id === null || !isProven) {
     const message = `not deleted: the store answers ${learned.id === null ? 'no id' : `another id (${learned.id}) than before (${id})`}; delete it in the store by hand`;
     return { kind: 'rejected', reason: { code: 'unknown-id', message }, inDoubt: true };
   }
-  const outcome = await storefront.deleteProduct(id, options);
+  const outcome = await storefront.deleteProduct(learned.id, options);
   return outcome.kind === 'rejected' || outcome.kind === 'unsent' ? { ...outcome, inDoubt: true } : outcome;
 }

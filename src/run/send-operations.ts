@@ -4,6 +4,8 @@ import type { StoreConfig } from '../config/stores.ts';
 import { LockedError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
+import { changedId } from '../state/acknowledged-id.ts';
+import { importTarget } from '../state/import-target.ts';
 import type { Lock, OperationResult } from '../state/state.ts';
 import { systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
@@ -39,8 +41,15 @@ export async function sendOperations(context: RunContext, options: SendOptions):
   const signal = AbortSignal.any([context.signal, lock.lost]);
   const attemptMs = store.limits.timeoutSeconds * 1_000;
 
-  const record = async (results: readonly OperationResult[], shard: number, requests: number) =>
+  let hasChangedIds = false;
+  const record = async (results: readonly OperationResult[], shard: number, requests: number) => {
+    if (!hasChangedIds && results.some((result) => changedId(result) !== undefined)) {
+      hasChangedIds = true;
+      // Before it is recorded: no run may delete by ids from before a restore of the store.
+      await context.state.ledger(importTarget(run)).proveIdsAgain();
+    }
     await runs.record(run, shard, results, requests, fence);
+  };
   await using sending = await context.state.sending({ run, attemptMs, fence });
   const operations = beginGroups({
     operations: options.operations,

@@ -9,8 +9,8 @@ export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
   readonly keys: readonly string[];
-  /** The deletes among them, with the id they go by. */
-  readonly deletes: readonly { readonly position: number; readonly id: number }[];
+  /** The deletes among them, with the id they go by, and whether it is learned again first. */
+  readonly deletes: readonly { readonly position: number; readonly id: number; readonly learns: boolean }[];
 }
 
 /** What a state does for those that send to one target. All but `end` reject with LockedError when the fence's lock is lost. */
@@ -99,7 +99,9 @@ export async function openSending(
   return {
     async begin(operations) {
       const deletes = operations.flatMap((operation, position) =>
-        operation.kind === 'delete-product' ? [{ position, id: operation.id }] : [],
+        operation.kind === 'delete-product'
+          ? [{ position, id: operation.id, learns: operation.learn !== undefined }]
+          : [],
       );
       const keys = operations.map(({ key }) => key);
       const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });

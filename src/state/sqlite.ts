@@ -128,6 +128,7 @@ function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFi
       }
     },
     sharedIds: (ids) => thread.call('sharedIds', target, [...ids]),
+    proveIdsAgain: () => thread.call('proveIdsAgain', target),
     async *unconfirmed(job) {
       for (let last = ''; ; ) {
         const page = await thread.call('unconfirmedAfter', target, job, last);

@@ -15,7 +15,7 @@ export interface LedgerTarget {
 
 /**
  * How sure it is that an id belongs to its key. `proven`: answered for exactly the url that was sent, or twice for it.
- * `once`: answered once, for another spelling of the url, or before a delete that may have been done. `changed`: another id was answered before; nothing is
+ * `once`: to be answered once more; it was answered for another spelling of the url, before a delete that may have been done, or before the store changed other ids. `changed`: another id was answered before; nothing is
  * deleted by it until it is answered again.
  */
 export type IdProof = 'proven' | 'once' | 'changed';
@@ -84,8 +84,13 @@ export interface Ledger {
   count(job: string): Promise<number>;
   /** The keys this job last sent, in batches, in no particular order, each once. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
-  /** Of these ids those that several keys were answered, of whichever jobs, with the number of the keys. */
-  sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, number>>;
+  /** Of these ids those that several keys were answered, of whichever jobs, with the keys. */
+  sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
+  /**
+   * The store answered another id for some key: it may have been restored, and have given the ids it answered before to
+   * other products. From now on none is proven until it is answered again.
+   */
+  proveIdsAgain(): Promise<void>;
   /**
    * Keys without a mark that are in doubt, sent by this job or by several: the store may hold them, under an id nobody
    * knows.

@@ -45,9 +45,18 @@ describe('sending an operation', () => {
     expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 7']);
   });
 
+  it('deletes by the id that the store answers now for exactly this url, as after a restore', async () => {
+    const { sent, writing } = storefront({ kind: 'applied', id: 8 });
+    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(DONE);
+    expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 8']);
+  });
+
   it.each<[string, Outcome]>([
     ['the store answers no id', { kind: 'applied', id: null }],
-    ['the store answers another id: it may be another job’s product', { kind: 'applied', id: 8 }],
+    [
+      'the store answers another id for another spelling: it may be another job’s product',
+      { kind: 'applied', id: 8, answeredUrl: 'Mug' },
+    ],
   ])('deletes nothing, and says so, when %s', async (_, answer) => {
     const { sent, writing } = storefront(answer);
     const outcome = await sendOperation(writing, learning(), OPTIONS);

@@ -86,9 +86,11 @@ export class MemoryLedger implements Ledger {
     yield this.unconfirmedKeys;
   }
 
-  async sharedIds(): Promise<ReadonlyMap<number, number>> {
+  async sharedIds(): Promise<ReadonlyMap<number, readonly string[]>> {
     return new Map();
   }
+
+  async proveIdsAgain(): Promise<void> {}
 
   async hasDoubts(): Promise<boolean> {
     return [...this.entries.values()].some(({ inDoubt }) => inDoubt);

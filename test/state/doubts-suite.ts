@@ -219,6 +219,17 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await proofs()).toEqual(['proven', 'proven']);
     });
 
+    it('are begun for deletes by ids from before the store changed others only where they are learned again', async () => {
+      await createRuns();
+      await record(NIGHTLY, applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), 8));
+      await ledger().proveIdsAgain();
+      const learning = { ...deletion(1, 'hat', 8), learn: '{"url":"hat"}' };
+      const { overtaken } = await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7), learning);
+      expect(overtaken).toEqual([true, false]);
+      await record(NIGHTLY, applied(upsert(0, 'shirt', { knownId: 7 }), 7));
+      expect((await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7))).overtaken).toEqual([false]);
+    });
+
     it('are not begun for deletes of what another job may have taken over before it died', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
@@ -249,7 +260,7 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'Shirt'), 7), applied(upsert(1, 'hat'), 8));
       await record(WEEKLY, applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'coat'), 9));
-      expect(await ledger().sharedIds(new Set([7, 8, 10]))).toEqual(new Map([[7, 2]]));
+      expect(await ledger().sharedIds(new Set([7, 8, 10]))).toEqual(new Map([[7, ['Shirt', 'shirt']]]));
       expect(await ledger().sharedIds(new Set())).toEqual(new Map());
     });
   });

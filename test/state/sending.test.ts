@@ -99,7 +99,7 @@ describe('sending', () => {
     }
     expect(noted.asked).toEqual([
       'beat',
-      'begin shirt,hat [{"position":1,"id":7}]',
+      'begin shirt,hat [{"position":1,"id":7,"learns":false}]',
       'witness',
       'withdraw shirt,hat',
       'end',

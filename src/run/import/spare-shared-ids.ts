@@ -6,9 +6,10 @@ import type { Delivery } from '../delivery.ts';
 import { targetOf } from '../run-locks.ts';
 
 /**
- * Takes deletes off the plan whose id was answered for another key too, of this job or another: a store that takes `Shoe` and
- * `shoe` for one product has only renamed it, and deleting by the id of the old url would delete the new product. The
- * delete counts as done, without a request; of keys that are all to be deleted, one is.
+ * Takes deletes off the plan whose id was answered for another key too, of this job or another: deleting by it would delete
+ * that product. A store that takes `Shoe` and `shoe` for one product has only renamed it, so the delete counts as done,
+ * without a request; of keys that are all to be deleted, one is. Where the urls differ by more, the store has given the id
+ * away, as after a restore: nothing is known of the old product, which is left.
  */
 export async function spareSharedIds(
   context: RunContext,
@@ -28,9 +29,20 @@ export async function spareSharedIds(
   const ledger = context.state.ledger(targetOf(run, job.import));
   for (const [id, keys] of await ledger.sharedIds(new Set(byId.keys()))) {
     const deletes = byId.get(id) ?? [];
-    for (const { shard, operation } of deletes.length < keys ? deletes : deletes.slice(1)) {
-      const results = [{ operation, outcome: { kind: 'applied' as const, id: null } }];
-      await context.state.runs.record(run, shard, results, 0, lock.fence);
+    const isRenamed = new Set(keys.map(spelling)).size === 1;
+    const outcome = isRenamed ? { kind: 'applied' as const, id: null } : { kind: 'left' as const };
+    for (const { shard, operation } of isRenamed && deletes.length === keys.length
+      ? deletes.slice(1)
+      : deletes) {
+      await context.state.runs.record(run, shard, [{ operation, outcome }], 0, lock.fence);
     }
   }
+}
+
+/** Urls that a store may take for one have the same: without case, accents and punctuation. */
+function spelling(url: string): string {
+  return url
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }

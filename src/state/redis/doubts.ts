@@ -51,7 +51,7 @@ if tonumber(value or 0) < tonumber(${last}) then return 'behind' end`;
  * requests it still waits for.
  *
  * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, its last serial, a lineage to
- * begin with, then key and id of the delete (`-`: none is deleted) again and again. Gives lineage and value, then of
+ * begin with, then key and id of the delete (`-`: none is deleted; `~` behind it: it is learned first) again and again. Gives lineage and value, then of
  * each key how many milliseconds to wait, or -1 when its delete is overtaken.
  */
 const BEGIN_SCRIPT = `
@@ -74,7 +74,8 @@ for at = 6, #ARGV, 2 do
     if doubted and doubted ~= job then
       overtaken = true
     else
-      overtaken = owner ~= job or known ~= id or proof == '!'
+      local planned, learns = string.match(id, '^(%d+)(~?)$')
+      overtaken = owner ~= job or known ~= planned or proof == '!' or (proof == '~' and learns == '')
     end
   end
   if overtaken then
@@ -199,7 +200,7 @@ export function redisSendingStore(
 }
 
 function idsOf({ keys, deletes }: OperationGroup): string[] {
-  const ids = new Map(deletes.map(({ position, id }) => [position, String(id)]));
+  const ids = new Map(deletes.map(({ position, id, learns }) => [position, `${id}${learns ? '~' : ''}`]));
   return keys.flatMap((key, position) => [key, ids.get(position) ?? '-']);
 }
 
@@ -214,6 +215,13 @@ function readBegun(answer: unknown): Awaited<ReturnType<SendingStore['begin']>> 
 }
 
 const SCANNED = 1_000;
+
+/** Leaves proven ids to be answered once more. KEYS: marks. ARGV: keys. */
+const PROVE_AGAIN_SCRIPT = `
+for at = 1, #ARGV do
+  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)(\\n.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '~' .. rest) end
+end`;
 
 /**
  * Sets the serial that a state which has lost something goes on with, higher than any before; others may begin meanwhile.
@@ -233,7 +241,7 @@ export function redisDoubts(
   target: LedgerTarget,
   witness: WitnessFile | undefined,
   newLineage: () => string,
-): Pick<Ledger, 'unconfirmed' | 'sharedIds' | 'hasDoubts' | 'lostSince' | 'reconcile'> {
+): Pick<Ledger, 'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'> {
   const tag = targetTag(target);
   const marks = keys.marks(tag);
   const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
@@ -285,7 +293,13 @@ export function redisDoubts(
           if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
         }
       }
-      return new Map([...keysOf].flatMap(([id, { size }]) => (size > 1 ? [[id, size]] : [])));
+      return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
+    },
+    async proveIdsAgain() {
+      for await (const page of scan(marks)) {
+        const proven = page.flatMap(([key, mark]) => (/^\d+\n/.test(mark) ? [key] : []));
+        if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
+      }
     },
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;

@@ -22,7 +22,10 @@ export function redisLedger(
   connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
-  doubts: Pick<Ledger, 'unconfirmed' | 'sharedIds' | 'hasDoubts' | 'lostSince' | 'reconcile'>,
+  doubts: Pick<
+    Ledger,
+    'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'
+  >,
 ): Ledger {
   const { client, ask } = connection;
   const tag = targetTag(target);

@@ -58,6 +58,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.count(...call.args);
     case 'sharedIds':
       return calls.sharedIds(...call.args);
+    case 'proveIdsAgain':
+      return calls.proveIdsAgain(...call.args);
     case 'keysAfter':
       return calls.keysAfter(...call.args);
     case 'create':

@@ -185,11 +185,16 @@ export function createDoubts(
     if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
     return waitMs;
   };
-  const isOvertaken = (target: number, { job, keys }: BegunGroup, position: number, id: number): boolean => {
+  const isOvertaken = (
+    target: number,
+    { job, keys }: BegunGroup,
+    { position, id, learns }: BegunGroup['deletes'][number],
+  ): boolean => {
     const key = keys[position] ?? '';
     const owner = selectOwner.get(target, key);
     if (doubtOfOthers.get(target, key, job) !== undefined) return true;
     if (owner === undefined || owner['job'] !== job || owner['id_proof'] === CHANGED) return true;
+    if (owner['id_proof'] === ONCE && !learns) return true;
     return integerOrNull(owner['id'], 'marks.id') !== id;
   };
   /** Commits of this transaction outlive a power cut; others outlive the process. */
@@ -208,8 +213,8 @@ export function createDoubts(
       return inTransaction(database, () => {
         const target = names.target(group.target);
         const overtaken = new Array<boolean>(group.keys.length).fill(false);
-        for (const { position, id } of group.deletes) {
-          overtaken[position] = isOvertaken(target, group, position, id);
+        for (const planned of group.deletes) {
+          overtaken[planned.position] = isOvertaken(target, group, planned);
         }
         const waitMs = waits(target, group);
         const sent = group.keys.filter((_, position) => !overtaken[position]);

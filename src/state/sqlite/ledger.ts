@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
 import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import { integer, integerOrNull, refuseDisorder, text, textOrNull } from './columns.ts';
@@ -39,7 +40,8 @@ export interface SqliteLedger {
   /** Keys behind `after`, in order; empty at the end. */
   keysAfter(target: LedgerTarget, job: string, after: string | null): KeyPage;
   /** Reads all marks of the target. */
-  sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, number>;
+  sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, readonly string[]>;
+  proveIdsAgain(target: LedgerTarget): void;
 }
 
 const PAGE_SIZE = 1_000;
@@ -86,9 +88,12 @@ export function createSqliteLedger(
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
 
-  const countByIds = database.prepare(
-    `SELECT id, count(*) AS keys FROM marks
-     WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING keys > 1`,
+  const keysByIds = database.prepare(
+    `SELECT id, json_group_array(key) AS keys FROM marks
+     WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING count(*) > 1`,
+  );
+  const doubtIds = database.prepare(
+    `UPDATE marks SET id_proof = ${ID_PROOFS.indexOf('once')} WHERE target = ? AND id_proof = ${ID_PROOFS.indexOf('proven')}`,
   );
 
   /** A target that was never written to has number 0, which no row carries. */
@@ -156,8 +161,16 @@ export function createSqliteLedger(
       return page;
     },
     sharedIds(target, ids) {
-      const rows = countByIds.all(readable(target), JSON.stringify(ids));
-      return new Map(rows.map(({ id, keys }) => [integer(id, 'marks.id'), integer(keys, 'marks')]));
+      const rows = keysByIds.all(readable(target), JSON.stringify(ids));
+      return new Map(
+        rows.map(({ id, keys }) => [
+          integer(id, 'marks.id'),
+          z.array(z.string()).parse(JSON.parse(text(keys, 'marks.key'))),
+        ]),
+      );
+    },
+    proveIdsAgain(target) {
+      doubtIds.run(readable(target));
     },
   };
 }
