@@ -1,21 +1,18 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-
-const run = promisify(execFile);
+import { runProcess } from '../support/processes.ts';
 
 /** No time is held against anything here: only that each bench still does its work and has its row. */
 async function tableOf(only: string, scale: string): Promise<string> {
   const bench = join(import.meta.dirname, 'bench.ts');
-  const { stdout } = await run(process.execPath, [
+  const { stdout } = await runProcess(process.execPath, [
     ...[bench, '--only', only, '--scale', scale],
     ...['--rounds', '1'],
   ]);
   return stdout;
 }
 
-describe('npm run bench', { timeout: 60_000 }, () => {
+describe('npm run bench', () => {
   it('measures a first import and a night', async () => {
     const table = await tableOf('first-import,night', '0.001');
     expect(table).toContain('| first import, 30 products: while it sends');

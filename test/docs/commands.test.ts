@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { patience } from '../support/pace.ts';
+import { succeeds } from '../support/processes.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { type Block, blocksIn, commandsOf, fileOf } from './document-blocks.ts';
 import { readDocument } from './reference.ts';
@@ -12,7 +13,7 @@ import { SCENES } from './scenes.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** Some documents have two dozen commands, each a process. */
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = patience(300_000);
 
 /** What cannot be typed here. `fresh clone`: .ci/run types it. `install`: test/packaging/dist.test.ts does. */
 const NOT_RUN = ['docker', 'nginx', 'systemd', 'apt', 'fresh clone', 'install'];
@@ -76,7 +77,7 @@ const OUTSIDE = ['curl', 'redis-cli', 'redis-server', 'sqlite3'];
 function lacking(command: string): string | undefined {
   const [program = ''] = command.split(' ');
   if (!OUTSIDE.includes(program) || process.env['CI']) return undefined;
-  return spawnSync('which', [program]).status === 0 ? undefined : program;
+  return succeeds('which', program) ? undefined : program;
 }
 
 /** Types the commands of a block, and gives what they print to standard output. */

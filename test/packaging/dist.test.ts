@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
+import { runOrThrow as run } from '../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What a clone has, and `npm pack` or what it calls looks at. */
@@ -22,7 +21,6 @@ const CLONED = [
   ...['src', 'mappings', 'jobs', 'stores.yaml'],
 ];
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/;
-const run = promisify(execFile);
 
 it('what `npm pack` makes of a fresh clone can be installed by itself, and shows the demo', {
   timeout: 300_000,

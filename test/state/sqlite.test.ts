@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,13 +11,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
 import { encodeBody } from '../../src/state/body-codec.ts';
 import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import type { State } from '../../src/state/state.ts';
+import { runProcess } from '../support/processes.ts';
 import { itAgreesWithPlainMaps } from './model-suite.ts';
 import { applied, bodyOf, range, sampleRun, TARGET, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';
@@ -194,8 +192,9 @@ describe('the embedded state', () => {
     const source = `const { openSqliteState } = await import(${JSON.stringify(module)});
       const state = await openSqliteState(${JSON.stringify(freshFolder())});
       await state.runs.list({ limit: 1 });`;
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { timeout: 10_000 });
-    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await runProcess(process.execPath, ['--input-type=module', '--eval', source])).toMatchObject({
+      code: 0,
+    });
   });
 
   it('is created by one of several processes that open it at the same moment', async () => {
@@ -334,8 +333,10 @@ describe('the embedded state', () => {
 /** Runs a script for which no file may grow beyond 400 KB: to SQLite a full disk. */
 async function outputOnSmallDisk(script: string, ...args: string[]): Promise<string> {
   const command = `trap '' XFSZ; ulimit -f 400; exec "$@"`;
-  const child = spawn('bash', ['-c', command, 'bash', process.execPath, script, ...args]);
-  child.stderr.pipe(process.stderr);
-  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  return output;
+  const { stdout, stderr } = await runProcess('bash', [
+    ...['-c', command, 'bash', process.execPath, script],
+    ...args,
+  ]);
+  process.stderr.write(stderr);
+  return stdout;
 }
