@@ -175,7 +175,10 @@ describe('the structure of test/', () => {
   });
 
   it('has a file that `npm test` runs in each folder with tests', () => {
-    const testFiles = tests.filter((file) => file.endsWith('.test.ts'));
+    // Benchmarks are no part of the product.
+    const testFiles = tests.filter(
+      (file) => file.endsWith('.test.ts') && !file.includes(`${sep}bench${sep}`),
+    );
     const quick = new Set(
       testFiles.filter((file) => !file.endsWith('.slow.test.ts')).map((file) => dirname(file)),
     );

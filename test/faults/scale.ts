@@ -1,6 +1,6 @@
 import { patience } from '../support/pace.ts';
 
-/** How much is done: the short version of `npm test`, or what `npm run soak` asks for. */
+/** How much is done: the short version of `npm run test:all`, or what `npm run soak` asks for. */
 export interface Scale {
   readonly isSoak: boolean;
   /** SIGKILLs of one process, each followed by a run that continues. */

@@ -17,7 +17,7 @@ export default defineConfig(async () => {
     test: {
       ...options,
       include: measuring,
-      // Of the ledger’s beliefs (ledger-beliefs.property.test.ts).
+      // Of the ledger’s beliefs (ledger-beliefs.property.slow.test.ts).
       env: { ...options.env, STOREFERRY_HISTORIES: process.env['STOREFERRY_HISTORIES'] ?? '10000' },
       reporters: [
         'dot',

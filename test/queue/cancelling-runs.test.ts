@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
-import { openShop, until } from './workers-setup.ts';
+import { until } from '../support/until.ts';
+import { openShop } from './workers-setup.ts';
 
 const PRODUCTS = 3_000;
 const ENQUEUED = /Enqueued nightly as run (\w+)\./;

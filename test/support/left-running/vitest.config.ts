@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 const SUPPORT = join(import.meta.dirname, '..');
 
-/** Of the run that processes.test.ts starts: its tests time out. */
+/** Of the run that processes.slow.test.ts starts: its tests time out. */
 export default defineConfig({
   root: import.meta.dirname,
   test: {
