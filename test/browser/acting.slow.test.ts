@@ -32,7 +32,7 @@ async function outcome(page: Page, words: string): Promise<void> {
 async function figureChanges(page: Page, name: string): Promise<void> {
   const figure = page.locator(`[data-live="${name}"]`);
   const before = await figure.textContent();
-  await expect.poll(() => figure.textContent(), { timeout: 20_000 }).not.toBe(before);
+  await expect.poll(() => figure.textContent()).not.toBe(before);
 }
 
 describeWithBrowser('the dashboard in a browser', () => {

@@ -172,7 +172,7 @@ describeWithBrowser('every page in a browser', () => {
       if ((await again.count()) > 0) await again.click();
       return (await page.locator('.lead .badge').allInnerTexts()).join();
     };
-    await expect.poll(outcome, { timeout: 20_000 }).toBe('Stopped by a safety limit');
+    await expect.poll(outcome).toBe('Stopped by a safety limit');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.getByLabel('Outcome').selectOption({ label: 'Done' });
     await page.getByRole('button', { name: 'Show' }).click();

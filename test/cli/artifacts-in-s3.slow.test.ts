@@ -58,7 +58,7 @@ describe('artifacts in S3', () => {
     const env = { STORE_API_KEY: store.apiKey, ...s3Environment(server, 'killed') };
     await using workspace = await makeWorkspace(files, env);
     const killed = workspace.start('run', 'nightly');
-    await expect.poll(() => store.requests.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(50);
+    await expect.poll(() => store.requests.length, { interval: 5 }).toBeGreaterThan(50);
     killed.process.kill('SIGKILL');
     await killed.ended;
     const run = await workspace.storeferry('run', 'nightly', '--json');

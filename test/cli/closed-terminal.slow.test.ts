@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
 import { hasPseudoTerminal, startAtTerminal } from '../support/pseudo-terminal.ts';
+import { until } from '../support/until.ts';
 
 const PRODUCTS = 400;
 
@@ -10,7 +11,7 @@ async function underWay() {
   const night = await setupNightly(PRODUCTS);
   night.store.misbehave({ does: { kind: 'delay', ms: 20 } });
   const inTheMiddle = async (): Promise<void> => {
-    while (night.store.figures().requests < 50) await sleep(10);
+    await until(() => night.store.figures().requests >= 50);
   };
   return { ...night, inTheMiddle };
 }

@@ -2,6 +2,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
+import { patience } from '../support/pace.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
 
@@ -10,7 +11,7 @@ const DAMAGES = 12;
 const MOST_BITS = 40;
 
 it('says what is damaged and what to do when bits of the state are flipped, or ends as it should', {
-  timeout: 180_000,
+  timeout: patience(180_000),
 }, async (context) => {
   const random = seededRandom(seedOf(context));
   await using night = await setupNightly(PRODUCTS);

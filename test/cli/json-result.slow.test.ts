@@ -1,12 +1,12 @@
 import { open, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
 
 /** The members of the object as design.md names them, of a command that could not report a run. */
@@ -43,7 +43,7 @@ describe('--json prints its object', () => {
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 50 } });
     const running = workspace.start('run', 'nightly', '--json');
-    while (store.figures().requests === 0) await sleep(10);
+    await until(() => store.figures().requests !== 0);
     const second = await workspace.storeferry('run', 'nightly', '--json');
     expectFailure(second, 1, 'already running');
     expect(second.json()).toMatchObject({ run: null, job: 'nightly' });
@@ -70,7 +70,7 @@ describe('--json prints its object', () => {
     }
   });
 
-  it('when the disk is full, and says so', { timeout: 60_000 }, async (context) => {
+  it('when the disk is full, and says so', async (context) => {
     const disk = await mountSmallDisk(16);
     if (disk === undefined) return context.skip(NO_SMALL_DISK);
     await using _mounted = disk;
@@ -88,7 +88,7 @@ describe('--json prints its object', () => {
 });
 
 describeWithRedis('--json prints its object when Redis', () => {
-  it('goes away in the middle of a run: with the id of the run', { timeout: 90_000 }, async () => {
+  it('goes away in the middle of a run: with the id of the run', async () => {
     await using redis = await startRedis();
     const store = await startStore({ seed: 1, latencyMs: 20 });
     onTestFinished(() => store.close());
@@ -97,7 +97,7 @@ describeWithRedis('--json prints its object when Redis', () => {
       { STORE_API_KEY: store.apiKey, REDIS_URL: redis.url },
     );
     const running = workspace.start('run', 'nightly', '--json');
-    while (store.requests.length < 50) await sleep(10);
+    await until(() => store.requests.length >= 50);
     redis.pause();
     const ended = await running.ended;
     expectFailure(ended, 1, 'Redis');
@@ -114,7 +114,7 @@ describeWithRedis('--json prints its object when Redis', () => {
     expect(ended.json()).toEqual(failed({ job: 'nightly', error: expect.any(String) }));
   });
 
-  it('does not answer `enqueue --follow` any more', { timeout: 60_000 }, async () => {
+  it('does not answer `enqueue --follow` any more', async () => {
     await using redis = await startRedis();
     await using workspace = await makeWorkspace(
       catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),

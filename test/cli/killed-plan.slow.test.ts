@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { hasDied } from '../../src/run/has-died.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
+import { until } from '../support/until.ts';
 import type { Workspace } from '../support/workspace.ts';
 
 async function namesIn({ dir }: Workspace, ...folders: readonly string[]): Promise<string[]> {
@@ -14,15 +15,12 @@ async function namesIn({ dir }: Workspace, ...folders: readonly string[]): Promi
 /** The id of a plan that was killed while its snapshot was read. */
 async function killPlan(workspace: Workspace): Promise<string> {
   const killed = workspace.start('plan', 'nightly');
-  const found = await vi.waitUntil(
-    async () => {
-      for (const run of await namesIn(workspace)) {
-        if ((await namesIn(workspace, run)).includes('snapshot.json')) return run;
-      }
-      return undefined;
-    },
-    { interval: 5, timeout: 20_000 },
-  );
+  const found = await until(async () => {
+    for (const run of await namesIn(workspace)) {
+      if ((await namesIn(workspace, run)).includes('snapshot.json')) return run;
+    }
+    return undefined;
+  });
   killed.process.kill('SIGKILL');
   await killed.ended;
   return found;
@@ -57,7 +55,7 @@ describe('a plan that is being made', () => {
     await using night = await setupNightly(20_000);
     const { workspace } = night;
     const first = workspace.start('plan', 'nightly', '--json');
-    await vi.waitUntil(async () => (await namesIn(workspace)).length > 0, { interval: 5, timeout: 20_000 });
+    await until(async () => (await namesIn(workspace)).length > 0);
     // Held where it is, or a slow start of the second finds it done.
     first.process.kill('SIGSTOP');
     const second = workspace.start('plan', 'nightly', '--json');
@@ -75,12 +73,9 @@ describe('a plan that is being made', () => {
     await using night = await setupNightly(20_000);
     const { workspace } = night;
     const planning = workspace.start('plan', 'nightly', '--json');
-    const id = await vi.waitUntil(async () => (await namesIn(workspace))[0], {
-      interval: 5,
-      timeout: 20_000,
-    });
+    const id = await until(async () => (await namesIn(workspace))[0]);
     await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
-    const run = await vi.waitUntil(async () => state.runs.get(id), { interval: 5 });
+    const run = await until(async () => state.runs.get(id));
     expect(await hasDied({ state }, run)).toBe(false);
     expect((await planning.ended).json()).toMatchObject({ run: id, status: 'planned' });
     expect(await hasDied({ state }, run)).toBe(false);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer, resetAfter, unauthorized } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const MIRROR = { mode: 'mirror' };
 
@@ -153,7 +154,7 @@ describe('a nightly catalog', () => {
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const killed = workspace.start('run', 'nightly', '--json');
-    while (store.figures().requests < 100) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => store.figures().requests >= 100);
     killed.process.kill('SIGKILL');
     await killed.ended;
     store.behave();
@@ -170,7 +171,7 @@ describe('a nightly catalog', () => {
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const running = workspace.start('run', 'nightly');
-    while (store.figures().requests < 50) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => store.figures().requests >= 50);
     running.process.kill('SIGINT');
     const interrupted = await running.ended;
     expect(interrupted.code).toBe(130);
@@ -198,7 +199,7 @@ describe('a nightly catalog', () => {
     const { store, workspace } = night;
     store.misbehave({ does: { kind: 'delay', ms: 100 } });
     const running = workspace.start('run', 'nightly');
-    while (store.figures().requests < 5) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => store.figures().requests >= 5);
     const second = await workspace.storeferry('run', 'nightly');
     expect(second.code).toBe(1);
     expect(second.stderr).toContain('already running');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyOrders, setupExports } from '../support/exports.ts';
 import { delay } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const JOBS = {
   lines: 'export: orders\ndestination: { path: out/orders.jsonl, format: jsonl }\n',
@@ -94,7 +95,7 @@ describe('exporting orders', () => {
     await workspace.write('out/orders.csv', 'the old file, whole\n');
     store.misbehave({ does: delay(60_000), from: 4 });
     const running = workspace.start('run', 'table');
-    while (store.requests.length < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => store.requests.length >= 4);
     running.process.kill('SIGKILL');
     await running.ended;
     expect(await setup.read('out/orders.csv')).toBe('the old file, whole\n');
@@ -120,7 +121,7 @@ describe('exporting orders', () => {
     await workspace.write('out/orders.csv', 'old\n');
     store.misbehave({ does: delay(60_000), from: 4 });
     const running = workspace.start('run', 'table', '--json');
-    while (store.requests.length < 4) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => store.requests.length >= 4);
     running.process.kill('SIGINT');
     const ended = await running.ended;
     expect([ended.code, ended.json()['status']]).toEqual([130, 'interrupted']);

@@ -1,7 +1,6 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupCrm } from '../support/contacts.ts';
@@ -9,6 +8,7 @@ import { setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { delay, errorAnswer } from '../support/store/faults.ts';
 import { type Store, startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 /** Takes products away, as a restore from a backup does, and gives their urls. */
@@ -196,7 +196,7 @@ describe('verify', () => {
     expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
     store.forget();
     const verifying = workspace.start('verify', 'nightly', '--sample', '40');
-    while (store.requests.length === 0) await sleep(5);
+    await until(() => store.requests.length !== 0);
     verifying.process.kill('SIGKILL');
     await verifying.ended;
     const next = await workspace.storeferry('run', 'nightly', '--json');

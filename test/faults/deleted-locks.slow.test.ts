@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { SCALE } from './scale.ts';
 import { spansOf } from './spans.ts';
@@ -43,7 +44,7 @@ it.concurrent('deleting the locks of a run that is under way lets no other run b
   await using shop = await openShop();
   const { store, workspace } = shop;
   const first = workspace.start('run', 'nightly', '--json');
-  await vi.waitFor(() => expect(store.requests.length).toBeGreaterThan(5), SCALE.patienceMs);
+  await until(() => store.requests.length > 5);
   shop.delete('.storeferry/locks');
   const [again, other] = await Promise.all([
     workspace.storeferry('run', 'nightly', '--json'),
@@ -70,7 +71,7 @@ it.concurrent('deleting the whole state ends the run that is under way, before a
   await using shop = await openShop();
   const { store, workspace } = shop;
   const first = workspace.start('run', 'nightly', '--json');
-  await vi.waitFor(() => expect(store.requests.length).toBeGreaterThan(5), SCALE.patienceMs);
+  await until(() => store.requests.length > 5);
   shop.delete('.storeferry');
   const [ended, other] = await Promise.all([first.ended, workspace.storeferry('run', 'other', '--json')]);
   expect([ended.code, other.code], other.stderr).toEqual([1, 0]);

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { until } from '../queue/workers-setup.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
+import { until } from '../support/until.ts';
 import { audit, makeBooks, refusal } from './books.ts';
 import { SCALE } from './scale.ts';
 import { openScene, type Scene } from './scene.ts';
@@ -37,7 +37,7 @@ describeWithRedis('a Redis that is emptied', () => {
     await Promise.all([scene.worker(), scene.worker()]);
     const interrupted = scene.start('enqueue', 'nightly', '--follow', '--json');
     const enough = 100 + random() * 200;
-    await until(() => store.requests.length > enough, SCALE.patienceMs);
+    await until(() => store.requests.length > enough);
     await flushAll(scene);
     const { code, stderr } = await interrupted.ended;
     expect(code, stderr).toBe(1);
@@ -81,7 +81,7 @@ describeWithRedis('a Redis that is emptied', () => {
     for (const strike of strikes) {
       const enough = store.requests.length + 20 + random() * 60;
       const running = scene.start('run', 'nightly', '--json');
-      await until(() => store.requests.length > enough, SCALE.patienceMs);
+      await until(() => store.requests.length > enough);
       await strike();
       const { code, stderr } = await running.ended;
       expect([1, 3], stderr).toContain(code);

@@ -1,12 +1,12 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { until } from '../queue/workers-setup.ts';
 import { figure, skipFault } from '../support/figure.ts';
 import { atMost, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
 import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
 import { seededRandom } from '../support/store/random.ts';
+import { until } from '../support/until.ts';
 import { audit, makeBooks, refusal } from './books.ts';
 import { ReSent, resentSince } from './re-sent.ts';
 import { SCALE } from './scale.ts';
@@ -50,7 +50,7 @@ describe('a disk that is full in the middle of a run', () => {
     for (const after of [20, 60]) {
       const before = store.requests.length;
       const running = scene.start('run', 'nightly', '--json');
-      await until(() => store.requests.length > before + after, SCALE.patienceMs);
+      await until(() => store.requests.length > before + after);
       await disk.fill();
       scene.count('ENOSPC while sending');
       const { code, stderr } = await running.ended;

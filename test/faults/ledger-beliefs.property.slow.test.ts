@@ -4,6 +4,7 @@ import { expect, it, type TestContext } from 'vitest';
 import { openDatabase } from '../../src/state/sqlite/open-database.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { type History, histories } from './beliefs/history.ts';
@@ -49,7 +50,7 @@ async function measureHistories(
 }
 
 it('the ledger believes nothing that the store does not hold, whatever goes wrong', {
-  timeout: 600_000,
+  timeout: patience(600_000),
 }, async (context) => {
   const database = await openDatabase(':memory:');
   const keep = ({ steps }: History) =>
@@ -62,7 +63,7 @@ it('the ledger believes nothing that the store does not hold, whatever goes wron
 });
 
 describeWithRedis('a shared ledger', () => {
-  it('believes nothing either', { timeout: 600_000 }, async (context) => {
+  it('believes nothing either', { timeout: patience(600_000) }, async (context) => {
     await using server = await startRedis({ aof: false });
     const client = new Redis(server.url);
     context.onTestFinished(() => client.disconnect());

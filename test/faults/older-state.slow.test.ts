@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import { wrongIn } from './books.ts';
 import { SCALE } from './scale.ts';
 import { openScene, type Scene } from './scene.ts';
-import { eventually, killWithProductsOnTheWay, ON_REDIS, runWith, versionOf } from './versions.ts';
+import { killWithProductsOnTheWay, ON_REDIS, runWith, versionOf } from './versions.ts';
 
 const PRODUCTS = 300;
 const OLD = versionOf(PRODUCTS, 0);
@@ -82,16 +83,16 @@ describeWithRedis('a state on Redis that is older than what was sent', () => {
     },
     'its last moments are lost after a run': async (scene: Scene) => {
       const running = runWith(scene, NEW);
-      await eventually(() => wrongIn(scene.store, NEW) < PRODUCTS - 50);
+      await until(() => wrongIn(scene.store, NEW) < PRODUCTS - 50);
       const putBack = await scene.redis.keepCopy();
       await running;
       await putBack();
     },
     'its last moments are lost in the middle of a run, which goes on': async (scene: Scene) => {
       const running = runWith(scene, NEW);
-      await eventually(() => wrongIn(scene.store, NEW) < PRODUCTS - 30);
+      await until(() => wrongIn(scene.store, NEW) < PRODUCTS - 30);
       const putBack = await scene.redis.keepCopy();
-      await eventually(() => wrongIn(scene.store, NEW) < PRODUCTS - 120);
+      await until(() => wrongIn(scene.store, NEW) < PRODUCTS - 120);
       await putBack();
       await running;
     },

@@ -5,9 +5,10 @@ import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import type { LoggedRequest } from '../support/store/request-log.ts';
+import { until } from '../support/until.ts';
 import { SCALE } from './scale.ts';
 import { kill, openScene, type Scene, type SceneOptions } from './scene.ts';
-import { eventually, ON_REDIS, runWith } from './versions.ts';
+import { ON_REDIS, runWith } from './versions.ts';
 
 /** Less than the deadline of an attempt (4 s): the store looks a product up, works for so long, and then inserts it. */
 const WORK_MS = 3_000;
@@ -28,7 +29,7 @@ function overlaps(requests: readonly LoggedRequest[]): number {
 const slowScene = (where: Pick<SceneOptions, 'redis' | 'env'>) =>
   openScene({ seed: 1, catalog: shopifyCatalog(PRODUCTS), store: { latencyMs: WORK_MS }, ...where });
 
-const untilAtWork = ({ store }: Scene) => eventually(() => store.requests.length > 0);
+const untilAtWork = ({ store }: Scene) => until(() => store.requests.length > 0);
 
 function judge(context: Parameters<typeof figure>[0], scene: Scene): void {
   const { requests, shop } = scene.store;

@@ -7,10 +7,11 @@ import { figure, skipFault } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
 import { wrongIn } from './books.ts';
 import { SCALE } from './scale.ts';
 import { openScene, type Scene } from './scene.ts';
-import { eventually, ON_REDIS, runWith, versionOf } from './versions.ts';
+import { ON_REDIS, runWith, versionOf } from './versions.ts';
 
 const PRODUCTS = 40;
 const OLD = versionOf(PRODUCTS, 0);
@@ -33,7 +34,7 @@ async function withoutRoom(context: TestContext, scene: Scene, room: Room, left:
     await workspace.write('catalog.csv', shopifyCatalog(NEW));
     const before = store.requests.length;
     const running = scene.start('run', 'nightly', '--json');
-    await eventually(() => store.requests.length > before);
+    await until(() => store.requests.length > before);
     await room.take(bytes);
     scene.count('no room from the first answer on');
     await running.ended;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
+import { patience } from '../support/pace.ts';
 import { runOrThrow as run } from '../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -23,7 +24,7 @@ const CLONED = [
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/;
 
 it('what `npm pack` makes of a fresh clone can be installed by itself, and shows the demo', {
-  timeout: 300_000,
+  timeout: patience(300_000),
 }, async ({ skip }) => {
   const folder = await mkdtemp(join(tmpdir(), 'storeferry-package-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

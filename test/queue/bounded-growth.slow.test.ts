@@ -10,6 +10,7 @@ import { workerFiles } from '../../src/cli/worker/worker-files.ts';
 import { enqueueRun } from '../../src/queue/enqueue-run.ts';
 import { openQueues } from '../../src/queue/open-queues.ts';
 import { startWorker } from '../../src/queue/start-worker.ts';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { openShop } from './workers-setup.ts';
 
@@ -30,7 +31,7 @@ async function collectGarbage(): Promise<void> {
 
 describeWithRedis('a worker that has run hundreds of jobs', () => {
   it('holds no more memory, signals, listeners and keys in Redis than after the first', {
-    timeout: 300_000,
+    timeout: patience(300_000),
   }, async () => {
     await using shop = await openShop({ products: 3 });
     const { redis, store, workspace } = shop;

@@ -6,9 +6,9 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
+import { until } from '../support/until.ts';
 import { startVanishingLine } from '../support/vanishing-line.ts';
 import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
-import { until } from './workers-setup.ts';
 
 /** A worker sends about so many pieces to Redis before it is ready. */
 const PIECES_OF_A_START = 70;
@@ -64,9 +64,7 @@ async function cutDuringStart({ redis, artifacts }: Shared, cutAt: number, awayM
 }
 
 describeWithRedis('a worker that starts while Redis goes away', () => {
-  it.concurrent('for a moment, takes work or ends with an error, and SIGTERM ends it', {
-    timeout: 120_000,
-  }, async (context) => {
+  it.concurrent('for a moment, takes work or ends with an error, and SIGTERM ends it', async (context) => {
     const random = seededRandom(seedOf(context));
     await using shared = await startShared();
     const drawn = Array.from({ length: 3 }, () => 7 + Math.floor(random() * PIECES_OF_A_START));
@@ -79,7 +77,7 @@ describeWithRedis('a worker that starts while Redis goes away', () => {
     }
   });
 
-  it.concurrent('for good, ends at SIGTERM', { timeout: 120_000 }, async (context) => {
+  it.concurrent('for good, ends at SIGTERM', async (context) => {
     const random = seededRandom(seedOf(context));
     await using shared = await startShared();
     const drawn = Array.from({ length: 3 }, () => 1 + Math.floor(random() * PIECES_OF_A_START));
@@ -94,7 +92,7 @@ describeWithRedis('a worker that starts while Redis goes away', () => {
     }
   });
 
-  it.concurrent('as a process that hangs, ends at SIGTERM', { timeout: 60_000 }, async () => {
+  it.concurrent('as a process that hangs, ends at SIGTERM', async () => {
     await using shared = await startShared();
     await using line = await startVanishingLine(shared.redis.port, {
       cutAt: Number.POSITIVE_INFINITY,

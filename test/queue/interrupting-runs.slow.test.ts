@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
 import type { RunReport } from '../../src/run/report/run-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
-import { coordinator, openShop, resent, type Shop, until } from './workers-setup.ts';
+import { until } from '../support/until.ts';
+import { coordinator, openShop, resent, type Shop } from './workers-setup.ts';
 
 const PRODUCTS = 3_000;
 const SLOW = { latencyMs: { min: 15, max: 25 } };
@@ -32,13 +33,10 @@ describeWithRedis('a run that another process asks to end', () => {
     await until(() => store.requests.length > 200);
     await using outside = await watchedFromOutside(shop);
     const { context, run } = outside;
-    const progress = await vi.waitUntil(
-      async () => {
-        const seen = (await context.state.runs.get(run.id))?.progress;
-        return seen?.step === 'apply' ? seen : null;
-      },
-      { interval: 50, timeout: 10_000 },
-    );
+    const progress = await until(async () => {
+      const seen = (await context.state.runs.get(run.id))?.progress;
+      return seen?.step === 'apply' ? seen : null;
+    });
     expect(progress).toMatchObject({ unit: 'requests', total: PRODUCTS });
 
     await askToInterrupt(context, run.id);

@@ -3,8 +3,9 @@ import { expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { atLeast, atMost, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import type { RunningCommand } from '../support/workspace.ts';
-import { coordinator, openShop, resent, SHORT_LEASE_MS, type Shop, until } from './workers-setup.ts';
+import { coordinator, openShop, resent, SHORT_LEASE_MS, type Shop } from './workers-setup.ts';
 
 const CONCURRENCY = 16;
 /** Shards a worker sends at the same time. */

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { startMutingProxy } from '../support/muting-proxy.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { openShop, resent, until } from './workers-setup.ts';
+import { openShop, resent, SHORT_LEASE_MS } from './workers-setup.ts';
 
 describe('without a Redis', () => {
   const files = catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1)));
@@ -67,7 +68,7 @@ describeWithRedis('with a Redis', () => {
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
     await until(() => store.requests.length > 200);
     await redis.kill();
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await new Promise((resolve) => setTimeout(resolve, 2 * SHORT_LEASE_MS));
     const sentBefore = store.requests.length;
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(store.requests.length).toBe(sentBefore);
@@ -90,9 +91,7 @@ describeWithRedis('with a Redis', () => {
     expect(stderr).toContain('without handing back');
   });
 
-  it.concurrent('that falls silent on the connections there are, as after a failover, new ones are opened', {
-    timeout: 90_000,
-  }, async () => {
+  it.concurrent('that falls silent on the connections there are, as after a failover, new ones are opened', async () => {
     await using shop = await openShop({ products: 5 });
     await using proxy = await startMutingProxy(shop.redis.port);
     await using elsewhere = await makeWorkspace(
@@ -108,6 +107,6 @@ describeWithRedis('with a Redis', () => {
     await worker.printed('"ready"');
     proxy.mute();
     await shop.workspace.storeferry('enqueue', 'nightly');
-    await until(() => shop.store.requests.length === 5, 60_000);
+    await until(() => shop.store.requests.length === 5);
   });
 });

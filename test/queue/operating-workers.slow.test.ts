@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
 import { errorAnswer } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 import { startWebhook, WEBHOOK_SECRETS } from '../support/webhook.ts';
 import type { RunningCommand } from '../support/workspace.ts';
-import { openShop, type Shop, until } from './workers-setup.ts';
+import { openShop, type Shop } from './workers-setup.ts';
 
 // Many processes at once: a busy machine takes its time to start them.
 vi.setConfig({ testTimeout: 90_000 });

@@ -8,8 +8,10 @@ import { openQueues, QUEUE_PREFIX, type Queues } from '../../src/queue/open-queu
 import { shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import type { LoggedRequest } from '../support/store/request-log.ts';
+import { until } from '../support/until.ts';
 import { openShop, type Shop } from './workers-setup.ts';
 
 // Many processes at once: a busy machine takes its time to start them.
@@ -59,14 +61,6 @@ function overlaps(requests: readonly LoggedRequest[]): number {
   return requests.filter(({ startedAt }, index) =>
     requests.some((other, at) => at < index && startedAt < (other.endedAt ?? Number.POSITIVE_INFINITY)),
   ).length;
-}
-
-async function eventually(condition: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('did not come about in time');
-    await sleep(50);
-  }
 }
 
 describeWithRedis('a job with a schedule', () => {
@@ -123,7 +117,7 @@ describeWithRedis('a job with a schedule', () => {
     await workspace.write('jobs/other.yaml', jobFile('* * * * * *').replace('catalog.csv', 'other.csv'));
     const stop = [keepChanging(shop, 'catalog.csv', 'mug'), keepChanging(shop, 'other.csv', 'vase')];
     await Promise.all([shop.worker(), shop.worker()]);
-    await eventually(async () => store.requestsOf('mug') >= 3 && store.requestsOf('vase') >= 3);
+    await until(async () => store.requestsOf('mug') >= 3 && store.requestsOf('vase') >= 3);
     await Promise.all(stop.map((end) => end()));
     figure(context, {
       invariant: 28,
@@ -138,7 +132,7 @@ describeWithRedis('a job with a schedule', () => {
     await using shop = await openShop({ products: 1 });
     const { store, workspace } = shop;
     const first = await shop.worker();
-    const due = Math.ceil(Date.now() / 1_000) * 1_000 + 8_000;
+    const due = Math.ceil((Date.now() + patience(10_000)) / 1_000) * 1_000;
     await workspace.write('jobs/nightly.yaml', jobFile(at(due)));
     await workspace.write('jobs/changed.yaml', jobFile(at(due)));
     await workspace.write('jobs/removed.yaml', jobFile(at(due)));
@@ -147,7 +141,7 @@ describeWithRedis('a job with a schedule', () => {
       `export: subscriber-lists\nstore: main\ndestination: { path: lists.csv }\nschedule: { cron: "${at(due)}" }\n`,
     );
     await using queues = await queuesOf(shop);
-    await eventually(async () => (await queues.ticks().getJobSchedulersCount()) === 4);
+    await until(async () => (await queues.ticks().getJobSchedulersCount()) === 4);
     first.process.kill('SIGKILL');
     await first.ended;
     expect(Date.now()).toBeLessThan(due);
@@ -157,7 +151,7 @@ describeWithRedis('a job with a schedule', () => {
     await workspace.write('jobs/changed.yaml', jobFile(at(due + 86_400_000)));
     await rm(join(workspace.dir, 'jobs/removed.yaml'));
     const workers = await Promise.all([shop.worker(), shop.worker(), shop.worker()]);
-    await eventually(async () => (await queues.runs.getCompletedCount()) >= 3);
+    await until(async () => (await queues.runs.getCompletedCount()) >= 3);
     await sleep(2_000);
     for (const worker of workers) worker.process.kill('SIGTERM');
     await Promise.all(workers.map(({ ended }) => ended));
@@ -197,7 +191,7 @@ describeWithRedis('a job with a schedule', () => {
     await workspace.write('jobs/unscheduled.yaml', jobFile(null));
     await workspace.write('jobs/added.yaml', jobFile('0 6 1 1 *'));
     await rm(join(workspace.dir, 'jobs/deleted.yaml'));
-    await eventually(async () => !('deleted' in (await schedules())));
+    await until(async () => !('deleted' in (await schedules())));
     expect(await schedules()).toEqual({
       kept: '0 3 1 1 * UTC',
       edited: '0 5 1 1 * Asia/Tokyo',
@@ -233,7 +227,7 @@ describeWithRedis('a job with a schedule', () => {
     client.disconnect();
 
     await shop.worker();
-    await eventually(async () => store.requests.length === 1);
+    await until(async () => store.requests.length === 1);
     expect((await ticks.getJobScheduler('nightly'))?.next).toBe(next);
   });
 });

@@ -3,7 +3,8 @@ import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
 import { delay, errorAnswer } from '../support/store/faults.ts';
-import { openShop, until } from './workers-setup.ts';
+import { until } from '../support/until.ts';
+import { openShop } from './workers-setup.ts';
 
 const API_KEY = 'marked-key-d41d8cd98f00b204';
 

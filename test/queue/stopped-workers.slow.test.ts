@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
-import { coordinator, openShop, resent, until } from './workers-setup.ts';
+import { until } from '../support/until.ts';
+import { coordinator, openShop, resent } from './workers-setup.ts';
 
 describeWithRedis('a worker that is told to stop', () => {
   it.concurrent('hands back what it holds and ends with 0, and the others go on', async () => {

@@ -6,8 +6,9 @@ import { enqueueRun } from '../../src/queue/enqueue-run.ts';
 import { openQueues } from '../../src/queue/open-queues.ts';
 import { aList } from '../support/exports.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import { startWebhook } from '../support/webhook.ts';
-import { openShop, until } from './workers-setup.ts';
+import { openShop } from './workers-setup.ts';
 
 // Many processes at once: a busy machine takes its time to start them.
 vi.setConfig({ testTimeout: 90_000 });

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { setupNightly } from '../support/nightly.ts';
+import { delay } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const PRODUCTS = 3_000;
-/** A look a second, and the time of a busy machine; requests under way take milliseconds. */
-const WITHIN_MS = 4_000;
 
 describe('a run that another process asks to end', () => {
   it('tells how far it is, ends as if interrupted, and is continued by the next run', async () => {
@@ -19,20 +19,18 @@ describe('a run that another process asks to end', () => {
     const [run] = await state.runs.list({ limit: 1 });
     if (run === undefined) throw new Error('no run has begun');
 
-    const progress = await vi.waitUntil(
-      async () => {
-        const seen = (await context.state.runs.get(run.id))?.progress;
-        return seen?.step === 'apply' ? seen : null;
-      },
-      { interval: 50, timeout: 10_000 },
-    );
+    const progress = await until(async () => {
+      const seen = (await context.state.runs.get(run.id))?.progress;
+      return seen?.step === 'apply' ? seen : null;
+    });
     expect(progress).toMatchObject({ unit: 'requests', total: PRODUCTS, rejected: 0 });
     expect(progress.applied).toBeGreaterThan(0);
 
-    const askedAt = Date.now();
+    // So slow that the run would not end by itself.
+    store.misbehave({ does: delay(1_000) });
     await askToInterrupt(context, run.id);
     const ended = await running.ended;
-    expect(Date.now() - askedAt).toBeLessThan(WITHIN_MS);
+    store.behave();
     expect(ended.code).toBe(130);
     expect(ended.json()).toMatchObject({ status: 'interrupted', error: 'Interrupted on request.' });
     expect(store.requests.length).toBeLessThan(PRODUCTS);
@@ -65,7 +63,7 @@ describe('a run that another process asks to end', () => {
     await using night = await setupNightly(200, {}, { latencyMs: { min: 50, max: 60 } });
     const { workspace, store } = night;
     const running = workspace.start('run', 'nightly');
-    await vi.waitUntil(() => store.requests.length > 5, { interval: 10, timeout: 20_000 });
+    await until(() => store.requests.length > 5);
     running.process.kill('SIGKILL');
     await running.ended;
     await using state = await openSqliteState(join(workspace.dir, '.storeferry'));

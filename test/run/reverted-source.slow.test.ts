@@ -1,7 +1,8 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { resetAfter } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const PRODUCTS = 20;
 const MIRROR = { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0 }' };
@@ -20,10 +21,7 @@ it('sends again what a killed run may have changed, when its source goes back to
   store.forget();
   store.misbehave({ does: resetAfter, keys: ['product-7'] });
   const killed = workspace.start('run', 'nightly', '--json');
-  await vi.waitUntil(() => store.requests.some(({ key, endedAt }) => key === 'product-7' && endedAt), {
-    interval: 10,
-    timeout: 20_000,
-  });
+  await until(() => store.requests.some(({ key, endedAt }) => key === 'product-7' && endedAt));
   killed.process.kill('SIGKILL');
   await killed.ended;
   expect(JSON.stringify(priceOf('product-7'))).not.toBe(before);
@@ -49,7 +47,7 @@ it('creates again what a killed run may have deleted, when the source has it bac
   store.forget();
   store.misbehave({ does: resetAfter, method: 'DELETE' });
   const killed = workspace.start('run', 'nightly', '--json');
-  await vi.waitUntil(() => store.shop.products.size < PRODUCTS, { interval: 10, timeout: 20_000 });
+  await until(() => store.shop.products.size < PRODUCTS);
   killed.process.kill('SIGKILL');
   await killed.ended;
 

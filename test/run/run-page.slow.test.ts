@@ -1,11 +1,12 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readStoredReport } from '../../src/run/report/run-report.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 import type { Workspace } from '../support/workspace.ts';
 
 const reportOf = (run: unknown) => `.storeferry/artifacts/${run}/report.html`;
@@ -44,7 +45,7 @@ describe('the report page of a run', () => {
     await using night = await setupNightly(300, {}, { latencyMs: { min: 10, max: 20 } });
     const { workspace, store } = night;
     const running = workspace.start('run', 'nightly', '--json');
-    await vi.waitUntil(() => store.requests.length > 50, { interval: 10, timeout: 20_000 });
+    await until(() => store.requests.length > 50);
     running.process.kill('SIGINT');
     const { run } = (await running.ended).json();
     expect(await pageOf(workspace, run)).toContain('nterrupted');
@@ -91,7 +92,7 @@ describe('the report page of a run', () => {
     await using night = await setupNightly(400, {}, { latencyMs: { min: 10, max: 20 } });
     const { workspace, store } = night;
     const running = workspace.start('run', 'nightly', '--json');
-    await vi.waitUntil(() => store.requests.length > 100, { interval: 10, timeout: 20_000 });
+    await until(() => store.requests.length > 100);
     running.process.kill('SIGINT');
     await running.ended;
     const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { StateError } from '../../src/model/errors.ts';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import type { State } from '../../src/state/state.ts';
+import { patience } from '../support/pace.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
@@ -100,7 +101,7 @@ function calls(
 }
 
 it('says that a database with flipped bits is damaged, or gives what a sound one could give', {
-  timeout: 180_000,
+  timeout: patience(180_000),
 }, async (context) => {
   const random = seededRandom(seedOf(context));
   const root = await mkdtemp(join(tmpdir(), 'storeferry-damage-'));

@@ -284,7 +284,7 @@ async function startClusterNode(): Promise<RedisServer> {
   const node = await startRedis({ aof: false, settings });
   const client = new Redis(node.url);
   await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-  await expect.poll(() => client.cluster('INFO'), { timeout: 10_000 }).toContain('cluster_state:ok');
+  await expect.poll(() => client.cluster('INFO')).toContain('cluster_state:ok');
   client.disconnect();
   return node;
 }

@@ -80,24 +80,20 @@ describe('the limiter, before a store that hides its limits', () => {
     ['latency that grows with load, and more than it', withLatency((open) => 50 + 0.5 * open ** 2)],
     ['latency that grows as a queue does', withLatency((open) => 20 * Math.max(1, open / 5))],
     ['no limit', withLatency(() => 50)],
-  ])(
-    'does nine tenths of the best fixed concurrency: %s',
-    { timeout: 60_000 },
-    async ([name, store], context) => {
-      const best = Math.max(...CONCURRENCIES.map((concurrency) => fixed(store(), concurrency, 10)));
-      const { perSecond, refusedShare, stats } = await adaptive(store(), 30);
-      console.log(`${name}: best ${best.toFixed(0)}/s, limit ${stats.limit} (${stats.because})`);
-      figure(context, {
-        invariant: 16,
-        seed: SEED,
-        fired: { [`hidden limit: ${name}`]: 1 },
-        measured: [
-          atLeast(0.9, `of the best fixed setting, ${name}`, perSecond / best),
-          atMost(0.05, '429s, of requests', refusedShare),
-        ],
-      });
-    },
-  );
+  ])('does nine tenths of the best fixed concurrency: %s', async ([name, store], context) => {
+    const best = Math.max(...CONCURRENCIES.map((concurrency) => fixed(store(), concurrency, 10)));
+    const { perSecond, refusedShare, stats } = await adaptive(store(), 30);
+    console.log(`${name}: best ${best.toFixed(0)}/s, limit ${stats.limit} (${stats.because})`);
+    figure(context, {
+      invariant: 16,
+      seed: SEED,
+      fired: { [`hidden limit: ${name}`]: 1 },
+      measured: [
+        atLeast(0.9, `of the best fixed setting, ${name}`, perSecond / best),
+        atMost(0.05, '429s, of requests', refusedShare),
+      ],
+    });
+  });
 
   it('finds the rate of a store that takes half a second for an answer, within a quarter of a minute', async () => {
     const { perSecond, refusedShare } = await adaptive(withCapacity({ perSecond: 20 }, 500)(), 75, 15);

@@ -11,14 +11,16 @@ export interface UntilOptions {
   readonly withinMs?: number;
 }
 
-/** Resolves when the condition holds. Throws when it does not in time, or when the test is over. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
+/** Resolves with what the condition gives once that is truthy. Throws when it is not in time, or when the test is over. */
+export async function until<T>(
+  condition: () => T | Promise<T>,
   { everyMs = 5, withinMs = PATIENCE_MS }: UntilOptions = {},
-): Promise<void> {
+): Promise<T & {}> {
   const late = AbortSignal.timeout(patience(withinMs));
   const over = testOver();
-  while (!(await condition())) {
+  for (;;) {
+    const found = await condition();
+    if (found) return found;
     over.throwIfAborted();
     if (late.aborted) throw new Error(`Waited ${patience(withinMs)} ms in vain for ${condition}`);
     await sleep(everyMs);

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { setupNightly } from '../../support/nightly.ts';
+import { until } from '../../support/until.ts';
 import { endOf } from './end-of.ts';
 import { formOf } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
@@ -128,7 +128,7 @@ describe('what is done from the dashboard', () => {
     const client = await dashboard.signedIn('full');
     const begun = await client.submit(await client.get('/jobs/nightly/run'), '/jobs/nightly/run');
     const [run = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
-    while (store.requests.length < 20) await sleep(20);
+    await until(() => store.requests.length >= 20);
     const asked = await client.get(`/runs/${run}/interrupt`);
     expect(asked.words).toContain('The next run of the job continues where it stopped');
     await client.submit(asked, `/runs/${run}/interrupt`);
@@ -137,7 +137,7 @@ describe('what is done from the dashboard', () => {
     const again = await client.submit(await client.get('/jobs/nightly/run'), '/jobs/nightly/run');
     expect(again.words).toContain(`Run ${run}`);
     const before = store.requests.length;
-    while (store.requests.length < before + 20) await sleep(20);
+    await until(() => store.requests.length >= before + 20);
     dashboard.command.process.kill('SIGTERM');
     expect((await dashboard.command.ended).code).toBe(0);
     const { stdout } = await workspace.storeferry('runs', run);

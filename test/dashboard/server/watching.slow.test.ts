@@ -1,7 +1,7 @@
 import { request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { setupNightly } from '../../support/nightly.ts';
+import { until } from '../../support/until.ts';
 import { endOf } from './end-of.ts';
 import type { HttpClient } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
@@ -81,12 +81,12 @@ describe('a run under way', () => {
     const run = await beginRun(client);
     const stream = listen(other, run);
     const kept = listen(client, run);
-    while (eventsOf(stream.text()).length < 2) await sleep(50);
+    await until(() => eventsOf(stream.text()).length >= 2);
     await other.submit(await other.get('/'), '/sign-out');
     await stream.ended;
     expect(stream.text()).not.toContain('ended');
     const before = eventsOf(kept.text()).length;
-    while (eventsOf(kept.text()).length <= before) await sleep(50);
+    await until(() => eventsOf(kept.text()).length > before);
 
     dashboard.command.process.kill('SIGINT');
     await kept.ended;
