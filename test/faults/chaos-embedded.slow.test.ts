@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { skipFault } from '../support/figure.ts';
+import { patience } from '../support/pace.ts';
 import { seedOf } from '../support/seed.ts';
 import { mountSmallDisk, NO_SMALL_DISK, type SmallDisk } from '../support/small-disk.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -19,7 +20,7 @@ const DISK_MIB = 48;
 const FULL_MS = 700;
 const MOST_AHEAD_MS = 40 * 86_400_000;
 /** A run that no fault strikes any more must end within this. */
-const CALM_MS = 120_000;
+const CALM_MS = patience(120_000);
 
 describe('one process after the other, with state on SQLite, while everything around them fails', () => {
   it.concurrent('lose no row, double none and believe nothing false', {

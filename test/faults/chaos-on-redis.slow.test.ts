@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -24,7 +25,7 @@ const WORKERS = 2;
 /** Queues order by the clocks of their machines, which NTP keeps together so far. */
 const MOST_AHEAD_MS = 2_000;
 /** A run that no fault strikes any more must end within this, however much it was struck before. */
-const CALM_MS = 120_000;
+const CALM_MS = patience(120_000);
 
 describeWithRedis('two workers, while everything around them fails', () => {
   it.concurrent('lose no row, double none and believe nothing false', {

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { LockedError, StateError, UsageError } from '../../src/model/errors.ts';
 import { openDatabase } from '../../src/sandbox/open-database.ts';
 import { startProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 import { API_KEY, client, setup } from './setup.ts';
 
 async function temporaryFolder() {
@@ -49,7 +50,8 @@ describe('what the sandbox has answered', () => {
           if (answer?.status === 200 || answer?.status === 201) acknowledged.set(product.url, product.title);
         }
       });
-      await new Promise((resolve) => setTimeout(resolve, 150 + 50 * round));
+      const before = number;
+      await until(() => number > before + 60 + 20 * round);
       await sandbox.kill();
       alive = false;
       await Promise.all(writers);

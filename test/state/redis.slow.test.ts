@@ -5,6 +5,7 @@ import { shardLockName, targetLockName } from '../../src/state/lock-names.ts';
 import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
 import { openRedisState } from '../../src/state/redis.ts';
 import type { Lock } from '../../src/state/state.ts';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { expectAdvice } from './expect-advice.ts';
 import { itAgreesWithPlainMaps } from './model-suite.ts';
@@ -12,6 +13,9 @@ import { applied, bodyOf, deletion, rejected, sampleRun, TARGET, unsent, upsert 
 import { startChild } from './start-child.ts';
 import { describeState } from './state-suite.ts';
 import { startSwallowingProxy } from './swallowing-proxy.ts';
+
+/** Of locks that are renewed, on a busy machine too. */
+const LEASE_MS = patience(700);
 
 const HOLDER = { job: 'nightly', run: 'run-1' };
 
@@ -162,14 +166,14 @@ describeWithRedis('the shared state', () => {
 
   it('keeps a lock as long as it is renewed, and lets it run out once it is left', async () => {
     const opening = fresh();
-    await using state = await openRedisState({ ...opening, leaseMs: 700 });
-    await using other = await openRedisState({ ...opening, leaseMs: 700 });
+    await using state = await openRedisState({ ...opening, leaseMs: LEASE_MS });
+    await using other = await openRedisState({ ...opening, leaseMs: LEASE_MS });
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
     expect(lock.isHeld()).toBe(true);
     await lock.leave();
     expect(await other.locks.tryAcquire('target', HOLDER)).toEqual({ heldBy: HOLDER });
-    const signal = AbortSignal.timeout(5_000);
+    const signal = AbortSignal.timeout(patience(30_000));
     await other.locks.acquire('target', HOLDER, { signal, onWait: () => {} });
   });
 

@@ -208,11 +208,17 @@ describe('the store, misbehaving', () => {
     expect(await statuses()).toEqual(first);
   });
 
-  it('waits before it behaves', async () => {
-    const { upsert } = await setup({ faults: [{ does: delay(30) }] });
+  it('waits before it behaves, for a time or until it behaves again', async () => {
+    const { store, upsert } = await setup({ faults: [{ does: delay(30), times: 1 }] });
     const started = performance.now();
     expect((await upsert('a')).status).toBe(200);
     expect(performance.now() - started).toBeGreaterThan(28);
+    store.misbehave({ does: delay(3_600_000) });
+    const held = upsert('b');
+    await until(() => store.requests.length === 2);
+    expect(store.requests[1]?.endedAt).toBeNull();
+    store.behave();
+    expect((await held).status).toBe(200);
   });
 
   it('refuses what is too much at once', async () => {
