@@ -50,8 +50,9 @@ it('starts all kinds of processes and hangs', { timeout: hangs === '' ? 100 : 60
   await until(() => false, { withinMs: 600_000 });
 });
 
-it('finds nothing of them left', async () => {
-  expect(running()).toEqual([]);
+it('finds nothing of them left', { timeout: 60_000 }, async () => {
+  // What a browser has started ends by itself soon after it.
+  await until(() => running().length === 0, { withinMs: 30_000 });
   expect(succeeds('grep', basename(tmpdir()), '/proc/mounts')).toBe(false);
   await expect(fetch(endpoint)).rejects.toThrow();
 });
