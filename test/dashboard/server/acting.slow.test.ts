@@ -102,7 +102,7 @@ describe('what is done from the dashboard', () => {
     const client = await dashboard.signedIn('full');
     const earlier = await client.get('/jobs/nightly/run');
     const running = workspace.start('run', 'nightly');
-    while (store.requests.length < 20) await sleep(20);
+    await until(() => store.requests.length >= 20);
     const [underWay] = [...(await client.get('/')).document.querySelectorAll('.job')];
     const run = /\/runs\/(\w+)/.exec(underWay?.innerHTML ?? '')?.[1] ?? '';
     for (const path of ['/jobs/nightly/run', '/jobs/nightly/plan']) {

@@ -59,7 +59,7 @@ async function priceMovesStop({
 }
 
 describe('a catalog with all prices multiplied by 100', () => {
-  it('stops before the first request, and is sent once approved', { timeout: 60_000 }, async () => {
+  it('stops before the first request, and is sent once approved', async () => {
     await using nightly = await setupNightly(393);
     await priceMovesStop(nightly);
   });
@@ -153,7 +153,7 @@ describe('a first try of four products', () => {
 });
 
 describeWithRedis('with the state in Redis', () => {
-  it('prices multiplied by 100 stop a run alike', { timeout: 60_000 }, async () => {
+  it('prices multiplied by 100 stop a run alike', async () => {
     await using redis = await startRedis();
     await using store = await startStore({ seed: 1 });
     await using workspace = await makeWorkspace(catalogWorkspace(store.baseUrl, catalog(393, 1)), {
