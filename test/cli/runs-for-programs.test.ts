@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openSqliteState } from '../../src/state/sqlite.ts';
 import { sampleRun } from '../state/samples.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
+import { runProcess } from '../support/processes.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
-const execute = promisify(execFile);
 
 describe('runs', () => {
   it('prints jobs and runs, or one run, as an object for programs', async () => {
@@ -101,11 +99,11 @@ describe('a command with -C', () => {
     const folder = dirname(workspace.dir);
     const options = { cwd: folder, env: { PATH: process.env['PATH'], STORE_API_KEY: store.apiKey } };
     const type = async (...args: readonly string[]) => {
-      const typed = await execute(
+      const typed = await runProcess(
         process.execPath,
         [MAIN, '-C', basename(workspace.dir), ...args],
         options,
-      ).catch((error: { stdout: string; stderr: string }) => error);
+      );
       return `${typed.stdout}${typed.stderr}`;
     };
     const paths = [
