@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { runOptions } from './test/support/run-options.ts';
 
-export default defineConfig({
+// `npm test` leaves out *.slow.test.ts, `npm run test:all` does not.
+export default defineConfig(async () => ({
   test: {
+    ...(await runOptions()),
     include: ['test/**/*.test.ts'],
-    // Tests mostly wait for processes they have started: on two cores vitest's own choice of one worker would idle.
-    maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    reporters: ['default', './test/support/slowest-tests.ts'],
   },
-});
+}));

@@ -157,6 +157,37 @@ describe('the structure of src/', () => {
   });
 });
 
+describe('the structure of test/', () => {
+  const ROOT = join(SRC, '..');
+  const tests = globSync('test/**/*.ts', { cwd: ROOT });
+  const importing = (specifier: string) =>
+    tests.filter((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      return new RegExp(`^import (?!type\\b)[^;]* from '${specifier}';`, 'm').test(text);
+    });
+
+  it('starts processes and browsers by the modules alone that end them', () => {
+    expect(importing('(node:)?child_process')).toEqual([join('test', 'support', 'processes.ts')]);
+    const launching = importing('playwright-core').filter((file) =>
+      /chromium\b/.test(readFileSync(join(ROOT, file), 'utf8')),
+    );
+    expect(launching).toEqual([join('test', 'support', 'browser.ts')]);
+  });
+
+  it('has a file that `npm test` runs in each folder with tests', () => {
+    // Benchmarks are no part of the product.
+    const testFiles = tests.filter(
+      (file) => file.endsWith('.test.ts') && !file.includes(`${sep}bench${sep}`),
+    );
+    const quick = new Set(
+      testFiles.filter((file) => !file.endsWith('.slow.test.ts')).map((file) => dirname(file)),
+    );
+    expect(
+      [...new Set(testFiles.map((file) => dirname(file)))].filter((folder) => !quick.has(folder)),
+    ).toEqual([]);
+  });
+});
+
 /** The groups of files that all reach one another. */
 function cycles(all: readonly Import[]): string[][] {
   const targets = Map.groupBy(all, ({ file }) => file);

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { InterruptedError, LockedError, SafetyLimitError } from '../../src/model/errors.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { errorAnswer, hang } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 import { products, setup } from './setup.ts';
 
 describe('applying operations, told to stop', () => {
   it('lets requests under way end, records them, and takes no more', async () => {
     const { store, apply, controller, results } = await setup({ store: { latencyMs: 40 } });
     const applying = apply(products(5_000));
-    await vi.waitUntil(() => results.length > 8);
+    await until(() => results.length > 8);
     controller.abort();
     const underWay = store.requests.length;
     await expect(applying).rejects.toThrow(InterruptedError);
@@ -31,7 +32,7 @@ describe('applying operations, told to stop', () => {
       .finally(() => {
         ended = true;
       });
-    await vi.waitUntil(() => results.length === 4 && store.requests.length > 4);
+    await until(() => results.length === 4 && store.requests.length > 4);
     controller.abort();
     await clock.advance(4_999);
     await sleep(50);
@@ -49,7 +50,7 @@ describe('applying operations, told to stop', () => {
       storefront: { clock },
     });
     const applying = apply(products(50));
-    await vi.waitUntil(() => store.requests.some(({ endedAt }) => endedAt !== null));
+    await until(() => store.requests.some(({ endedAt }) => endedAt !== null));
     controller.abort();
     await expect(applying).rejects.toThrow(InterruptedError);
     expect(clock.monotonic()).toBe(0);
@@ -80,7 +81,7 @@ describe('applying operations, told to stop', () => {
     });
     await Promise.all([
       expect(applying).rejects.toBe(lost),
-      vi.waitUntil(() => results.length > 8).then(() => controller.abort(lost)),
+      until(() => results.length > 8).then(() => controller.abort(lost)),
     ]);
     await sleep(60);
     expect({ recordedAfter, begunAfter }).toEqual({ recordedAfter: 0, begunAfter: 0 });

@@ -1,9 +1,9 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Pool } from 'undici';
 import { applyOperations } from '../../src/apply/apply-operations.ts';
 import type { UpsertProduct } from '../../src/model/operation.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
+import { forkProcess } from '../support/processes.ts';
 
 /**
  * How much of what undici's Pool alone sends to a store on loopback is left once contract, retries, limiter and
@@ -103,7 +103,7 @@ async function apply(baseUrl: string): Promise<string> {
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-const store = fork(new URL('plain-store.ts', import.meta.url), [String(latencyMs)]);
+const store = forkProcess(new URL('plain-store.ts', import.meta.url), [String(latencyMs)]);
 const [port] = await once(store, 'message');
 const baseUrl = `http://127.0.0.1:${port}`;
 const contestants = { poolAlone, storefrontAlone, apply };

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { startProcess } from '../support/processes.ts';
 import { startRedis } from '../support/redis.ts';
 import { type Bench, median, scaled, seconds } from './bench-row.ts';
 import { BENCH_KEY, benchWorkspace } from './bench-workspace.ts';
@@ -53,7 +54,7 @@ export const fourWorkers: Bench = async (options) => {
 };
 
 async function startWorker(dir: string, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
-  const worker = spawn(process.execPath, [MAIN, '-C', dir, 'worker'], {
+  const worker = startProcess(process.execPath, [MAIN, '-C', dir, 'worker'], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,8 +1,8 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { createStorefront } from '../../src/storefront/storefront.ts';
+import { forkProcess } from '../support/processes.ts';
 import { type Bench, type BenchRow, median } from './bench-row.ts';
 import { HIDDEN_LIMITS } from './hidden-limits.ts';
 
@@ -54,7 +54,7 @@ export const limiter: Bench = async ({ rounds, scale, log }) => {
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
 async function startHiddenStore(name: string): Promise<Disposable & { readonly baseUrl: string }> {
-  const store = fork(new URL('hidden-store.ts', import.meta.url), [name]);
+  const store = forkProcess(new URL('hidden-store.ts', import.meta.url), [name]);
   const [baseUrl] = await once(store, 'message');
   return { baseUrl: String(baseUrl), [Symbol.dispose]: () => store.disconnect() };
 }

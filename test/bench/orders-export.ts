@@ -1,7 +1,7 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readOrders } from '../../src/export/reading/read-orders.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
+import { forkProcess } from '../support/processes.ts';
 
 /**
  * How many times faster orders are read than one page after another, with the limiter starting from nothing.
@@ -38,7 +38,7 @@ async function ours(baseUrl: string): Promise<number> {
 }
 
 async function timed(read: (baseUrl: string) => Promise<number>): Promise<number> {
-  const store = fork(new URL('orders-store.ts', import.meta.url), [
+  const store = forkProcess(new URL('orders-store.ts', import.meta.url), [
     String(count),
     String(latencyMs),
     String(addEvery),

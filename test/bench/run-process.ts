@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { startProcess } from '../support/processes.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const usageSchema = z.object({ maxRssMiB: z.number(), cpuMs: z.number() });
@@ -25,7 +25,7 @@ export async function runProcess(
   const path = script === 'storeferry' ? MAIN : join(import.meta.dirname, script);
   const startedAt = performance.now();
   const preload = join(import.meta.dirname, 'report-usage.ts');
-  const child = spawn(process.execPath, ['--import', preload, path, ...args], {
+  const child = startProcess(process.execPath, ['--import', preload, path, ...args], {
     env: { PATH: process.env['PATH'], HOME: folder, BENCH_USAGE: usage, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

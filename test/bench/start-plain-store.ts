@@ -1,6 +1,6 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { z } from 'zod';
+import { forkProcess } from '../support/processes.ts';
 
 const figures = z.object({ requests: z.number(), sendingMs: z.number(), bodies: z.array(z.string()) });
 
@@ -14,7 +14,7 @@ export interface PlainStore extends Disposable {
 
 /** Starts plain-store.ts. */
 export async function startPlainStore(latencyMs = 0, keep = false): Promise<PlainStore> {
-  const store = fork(new URL('plain-store.ts', import.meta.url), [
+  const store = forkProcess(new URL('plain-store.ts', import.meta.url), [
     String(latencyMs),
     ...(keep ? ['keep'] : []),
   ]);

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { patience } from '../support/pace.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 
 const KEY = 'sandbox-key';
-const LATENCY_MS = 250;
+const LATENCY_MS = patience(250);
 const PRODUCTS = z.array(z.record(z.string(), z.unknown()));
 
 /** A workspace before two stores: `main` answers at once, `slow` takes its time. */

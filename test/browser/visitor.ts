@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { ServedDashboard } from '../dashboard/server/running-dashboard.ts';
+import { patience } from '../support/pace.ts';
 
 /** Wide as a desk, and narrow as a hand. */
 export const DESKTOP = { width: 1280, height: 900 };
@@ -20,7 +21,7 @@ export interface Visitor {
 /** Opens a browser window with nothing remembered. */
 export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: DESKTOP, acceptDownloads: true, ...options });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(patience(60_000));
   const page = await context.newPage();
   const complaints: string[] = [];
   const strayRequests: string[] = [];

@@ -1,10 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { patience } from '../support/pace.ts';
+import { signalGroup, startProcess } from '../support/processes.ts';
 
 /** How long a command may take to end, or to say that it goes on, or to end when it is told to. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = patience(60_000);
 const ROOT = join(import.meta.dirname, '..', '..');
 
 /** How a command of a document ended. */
@@ -42,7 +44,6 @@ export class Scene {
   static async open(setting: SceneSetting): Promise<Scene> {
     const dir = await mkdtemp(join(tmpdir(), 'storeferry-docs-'));
     const scene = new Scene(dir, setting);
-    process.on('exit', scene.#killAll);
     await mkdir(scene.#cwd, { recursive: true });
     for (const [name, content] of Object.entries(setting.files)) await scene.#write(join(dir, name), content);
     const program = join(dir, 'bin', 'storeferry');
@@ -51,11 +52,6 @@ export class Scene {
     await chmod(program, 0o755);
     return scene;
   }
-
-  /** A test that ran out of time leaves nothing behind. */
-  readonly #killAll = () => {
-    for (const child of this.#left) kill(child, 'SIGKILL');
-  };
 
   get #cwd(): string {
     return join(this.#dir, this.#setting.folder ?? '.');
@@ -99,7 +95,6 @@ export class Scene {
 
   /** Ends what is left, and removes the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
-    process.off('exit', this.#killAll);
     await Promise.all([...this.#left].map(stop));
     await this.#setting.close?.();
     await rm(this.#dir, { recursive: true, force: true, maxRetries: 3 });
@@ -107,11 +102,10 @@ export class Scene {
 
   #start(command: string) {
     const path = [join(this.#dir, 'bin'), dirname(process.execPath), process.env['PATH']].join(delimiter);
-    const child = spawn('bash', ['-o', 'pipefail', '-c', this.#real(command)], {
+    const child = startProcess('bash', ['-o', 'pipefail', '-c', this.#real(command)], {
       cwd: this.#cwd,
       env: { PATH: path, HOME: this.#dir, ...this.#setting.env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
     });
     this.#left.add(child);
     const output = { stdout: '', stderr: '' };
@@ -159,10 +153,5 @@ async function stop(child: ChildProcess): Promise<void> {
 
 /** Signals a command and what it has started; both may have ended by then. */
 function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
+  if (pid !== undefined) signalGroup(pid, signal);
 }

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { localDestination } from '../../src/export/destination/local-destination.ts';
+import { startProcess } from '../support/processes.ts';
 
 /** Absolute paths say themselves where they may be. */
 const ANYWHERE = { workspaceDir: '/nowhere' };
@@ -100,7 +100,7 @@ describe('a file that is written', () => {
   it('is whole after its writer was killed, and what that left is swept by the next', async () => {
     await using at = await setup();
     await writeFile(at.path, 'old and whole\n');
-    const writer = spawn(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), at.path], {
+    const writer = startProcess(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), at.path], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(writer.stdout, 'data');

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
+import { runProcess } from '../support/processes.ts';
 import { SCALE } from './scale.ts';
 
 const SCRIPT = join(import.meta.dirname, 'metadata-address.ts');
@@ -14,22 +14,20 @@ const ADDRESSES = 3;
 const said = z.object({ asked: z.int(), led: z.int(), refused: z.int(), planned: z.int() });
 
 function inOwnNetwork(command: string, ...args: readonly string[]) {
-  return spawnSync('unshare', ['--net', 'sh', '-c', `${PREPARE} && exec "$@"`, 'sh', command, ...args], {
-    encoding: 'utf8',
-  });
+  return runProcess('unshare', ['--net', 'sh', '-c', `${PREPARE} && exec "$@"`, 'sh', command, ...args]);
 }
 
 it('a source never leads to the address at which a cloud tells its secrets, directly or by a redirect', {
   timeout: SCALE.patienceMs,
-}, (context) => {
-  if (inOwnNetwork('true').status !== 0) {
+}, async (context) => {
+  if ((await inOwnNetwork('true').catch(() => undefined))?.code !== 0) {
     skipFault(context, {
       invariant: 25,
       reason: 'an address of a cloud takes a network of its own (unshare, ip)',
     });
     return;
   }
-  const { stdout, stderr } = inOwnNetwork(process.execPath, SCRIPT);
+  const { stdout, stderr } = await inOwnNetwork(process.execPath, SCRIPT);
   expect(stdout, stderr).not.toBe('');
   const { asked, led, refused, planned } = said.parse(JSON.parse(stdout));
   figure(context, {

@@ -2,12 +2,12 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, it } from 'vitest';
-import { until } from '../queue/workers-setup.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
 import { hasRedisServer } from '../support/redis.ts';
 import { delay } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 import { SCALE } from './scale.ts';
 import { openScene } from './scene.ts';
 
@@ -72,7 +72,7 @@ it.concurrent('nothing listens unless asked, then on loopback alone, and nothing
   const { store } = scene;
   store.misbehave({ does: delay(1_000) });
   const quiet = [scene.start('run', 'nightly')];
-  await until(() => store.requests.length > 0, SCALE.patienceMs);
+  await until(() => store.requests.length > 0);
   if (withRedis) quiet.push(await scene.worker());
   const listeningUnasked = (
     await Promise.all(quiet.map(({ process }) => listening(process.pid ?? 0)))

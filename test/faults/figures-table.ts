@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node';
 import { type Figure, holds, type Measure, type Skipped } from '../support/measure.ts';
+import { succeeds } from '../support/processes.ts';
 import { INVARIANTS } from './invariants.ts';
 
 const WIDTH = 110;
@@ -57,7 +57,7 @@ export default class FiguresTable implements Reporter {
 
 /** Without one whole tests are left out, and their invariants have no figure here. */
 function hasRedis(): boolean {
-  return spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0;
+  return succeeds('redis-server', '--version');
 }
 
 function foundOut(invariant: number, all: readonly Figure[], skips: readonly Skipped[]): Found {

@@ -1,4 +1,6 @@
-/** How much is done: the short version of `npm test`, or what `npm run soak` asks for. */
+import { patience } from '../support/pace.ts';
+
+/** How much is done: the short version of `npm run test:all`, or what `npm run soak` asks for. */
 export interface Scale {
   readonly isSoak: boolean;
   /** SIGKILLs of one process, each followed by a run that continues. */
@@ -29,10 +31,10 @@ export const SCALE: Scale = {
   rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 50_000),
   cellMib: isSoak ? 1024 : 64,
   bombGib: isSoak ? 10 : 1,
-  patienceMs: isSoak ? 30 * 60_000 : 120_000,
+  patienceMs: patience(isSoak ? 30 * 60_000 : 120_000),
 };
 
 /** A test of so long a run needs more patience than others: twice its time, and a minute to begin and end. */
 export function patienceFor(ms: number): number {
-  return 2 * ms + 60_000;
+  return patience(2 * ms + 60_000);
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catalogWorkspace } from '../support/catalog.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { patience } from '../support/pace.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -12,7 +13,7 @@ import { makeWorkspace, type RunningCommand, type Workspace } from '../support/w
 const MARKED_KEY = 'marked-key-5e1b0c77f2a94d36';
 
 /** Short enough for a silent worker's work to be taken over within a test, long enough for a busy machine. */
-export const LEASE_MS = 1_500;
+export const LEASE_MS = patience(1_500);
 
 export interface SceneOptions {
   readonly seed: number;

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startProcess } from '../support/processes.ts';
 
 const VITEST = join(import.meta.dirname, '..', '..', 'node_modules', 'vitest', 'vitest.mjs');
 const CONFIG = join(import.meta.dirname, 'vitest.config.ts');
@@ -32,7 +32,7 @@ if (values.help) {
 } else {
   const files = SOAKED.filter((name) => values.only === undefined || name.includes(values.only));
   const paths = files.map((name) => `test/faults/${name}`);
-  const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, ...paths], {
+  const child = startProcess(process.execPath, [VITEST, 'run', '--config', CONFIG, ...paths], {
     stdio: 'inherit',
     env: {
       ...process.env,

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { openQueues } from '../../src/queue/open-queues.ts';
-import { openShop, until } from '../queue/workers-setup.ts';
+import { openShop } from '../queue/workers-setup.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import { SCALE } from './scale.ts';
 
 const PRODUCTS = 50;
@@ -25,13 +26,7 @@ describeWithRedis('a queued run that a worker takes again after its end', () => 
       { ...queued.data, resend: true },
       { jobId: 'taken-again' },
     );
-    let state: string | undefined;
-    await until(() => {
-      void queues.runs.getJobState('taken-again').then((found) => {
-        state = found;
-      });
-      return state === 'completed' || state === 'failed';
-    }, SCALE.patienceMs);
+    await until(async () => ['completed', 'failed'].includes(await queues.runs.getJobState('taken-again')));
     const result = (await queues.runs.getJob(again.id ?? ''))?.returnvalue;
     figure(context, {
       invariant: 8,

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CatalogProduct, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { patience } from '../support/pace.ts';
 import type { Misbehaviour } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 import type { CommandResult } from '../support/workspace.ts';
 import { wrongIn } from './books.ts';
-import { SCALE } from './scale.ts';
 import { kill, type Scene } from './scene.ts';
 
 /** Of `SceneOptions`: state in Redis whose locks outlive a killed process for as long as a busy machine needs. */
-export const ON_REDIS = { redis: true, env: { STOREFERRY_LEASE_MS: '5000' } } as const;
+export const ON_REDIS = { redis: true, env: { STOREFERRY_LEASE_MS: String(patience(5_000)) } } as const;
 
 /** The same products at other prices. */
 export function versionOf(count: number, version: number): CatalogProduct[] {
@@ -45,17 +46,8 @@ export async function killWithProductsOnTheWay(
   store.misbehave({ name: 'answer withheld', does: answerWithheld });
   const running = scene.start('run', 'nightly', '--json');
   const least = wrongIn(store, products);
-  await eventually(() => wrongIn(store, products) < least);
+  await until(() => wrongIn(store, products) < least);
   await kill(running);
   store.behave();
   scene.count('SIGKILL while answers were on their way');
-}
-
-/** Resolves when the condition holds; rejects when it does not within the patience of a test. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + SCALE.patienceMs / 2;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('did not come about in time');
-    await sleep(2);
-  }
 }

@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -9,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
 import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
+import { startProcess, succeeds } from '../support/processes.ts';
 import { seedOf } from '../support/seed.ts';
 import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -26,7 +26,7 @@ async function temporaryRoot() {
 /** Starts a process that writes artifacts; its words are gathered in `said`. */
 function startWriter(root: string, rounds: number, through: readonly string[] = []) {
   const [command = '', ...args] = [...through, process.execPath, WRITER, root, String(rounds)];
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = startProcess(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const said: Record<string, number> = {};
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     for (const word of text.trim().split('\n')) said[word] = (said[word] ?? 0) + 1;
@@ -105,7 +105,7 @@ describe('an artifact is whole or absent', () => {
     const every = '-e inject=fsync,rename:error=EIO:when=3+4';
     const strace = ['strace', '-f', '-qq', '-o', '/dev/null', ...every.split(' ')];
     const [command = '', ...args] = [...strace, 'true'];
-    if (spawnSync(command, args, { stdio: 'ignore' }).status !== 0) {
+    if (!succeeds(command, ...args)) {
       skipFault(context, {
         invariant: 19,
         reason: 'a disk that fails takes strace, to answer system calls with EIO',

@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +8,10 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { freePort } from '../support/free-port.ts';
+import { runProcess, startProcess } from '../support/processes.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const PASSWORD = "9f2c'$(exit 7)7b";
@@ -32,15 +33,15 @@ async function startComposeRedis() {
   await chmod(shim, 0o755);
   const env = { PATH: `${dir}:${process.env['PATH']}`, REDIS_PASSWORD: PASSWORD };
   const [program = '', ...words] = redis.command.map((word) => word.replaceAll('$$', '$'));
-  const server = spawn(program, words, { cwd: dir, env, stdio: 'ignore' });
+  const server = startProcess(program, words, { cwd: dir, env, stdio: 'ignore' });
   const check = (redis.healthcheck.test[1] ?? '')
     .replaceAll('$$', '$')
     .replace('redis-cli', `redis-cli -p ${port}`);
   return {
     port,
-    args: () => spawnSync('ps', ['-o', 'args=', '-p', String(server.pid)]).stdout.toString(),
-    isHealthy: (password = PASSWORD) =>
-      spawnSync('sh', ['-c', check], { env: { ...env, REDIS_PASSWORD: password } }).status === 0,
+    args: async () => (await runProcess('ps', ['-o', 'args=', '-p', String(server.pid)])).stdout,
+    isHealthy: async (password = PASSWORD) =>
+      (await runProcess('sh', ['-c', check], { env: { ...env, REDIS_PASSWORD: password } })).code === 0,
     async [Symbol.asyncDispose]() {
       const ended = once(server, 'exit');
       if (server.exitCode === null && server.kill('SIGKILL')) await ended;
@@ -52,9 +53,9 @@ async function startComposeRedis() {
 describeWithRedis('the Redis of docker-compose.yml', () => {
   it('answers nobody without its password, does what a worker asks, and no administration', async () => {
     await using redis = await startComposeRedis();
-    await expect.poll(() => redis.isHealthy(), { timeout: 10_000 }).toBe(true);
-    expect(redis.isHealthy('wrong')).toBe(false);
-    expect(redis.args()).not.toContain(PASSWORD);
+    await until(() => redis.isHealthy());
+    expect(await redis.isHealthy('wrong')).toBe(false);
+    expect(await redis.args()).not.toContain(PASSWORD);
 
     const stranger = new Redis(redis.port, { lazyConnect: true, retryStrategy: () => null });
     stranger.on('error', () => {});

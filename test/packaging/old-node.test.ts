@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findImports } from '../support/find-imports.ts';
+import { runProcess } from '../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CHECK = join(ROOT, 'src', 'cli', 'node-version.cjs');
@@ -13,24 +13,25 @@ const SENTENCE =
 const claiming = (version: string) =>
   `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
 
-function start(node: string, ...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(node, args, { cwd: ROOT, encoding: 'utf8' });
+async function start(node: string, ...args: readonly string[]) {
+  const { code: status, stdout, stderr } = await runProcess(node, args, { cwd: ROOT });
   return { status, stdout, stderr };
 }
 
 /** A Node below 24 of this machine: `npm test` puts Node 24 before it on the PATH. */
-const oldNode = [...new Set((process.env['PATH'] ?? '').split(delimiter))]
-  .flatMap((folder) => globSync('node', { cwd: folder }).map((name) => join(folder, name)))
-  .find((node) => {
-    const major = Number(/^v(\d+)/.exec(start(node, '--version').stdout)?.[1]);
-    return major < 24;
-  });
+const nodes = [...new Set((process.env['PATH'] ?? '').split(delimiter))].flatMap((folder) =>
+  globSync('node', { cwd: folder }).map((name) => join(folder, name)),
+);
+const majors = await Promise.all(
+  nodes.map(async (node) => Number(/^v(\d+)/.exec((await start(node, '--version')).stdout)?.[1])),
+);
+const oldNode = nodes.find((_, index) => (majors[index] ?? 24) < 24);
 
 describe('a Node that is too old', () => {
   it.each(['24.0.0', '24.15.0', '22.23.3', '20.20.2', '9.11.2'])(
     '%s is refused in one sentence, with exit code 2',
-    (version) => {
-      const { status, stdout, stderr } = start(
+    async (version) => {
+      const { status, stdout, stderr } = await start(
         process.execPath,
         '--import',
         claiming(version),
@@ -42,16 +43,16 @@ describe('a Node that is too old', () => {
     },
   );
 
-  it.each(['24.16.0', '24.21.0', '25.1.0'])('%s is not', (version) => {
-    expect(start(process.execPath, '--import', claiming(version), CHECK)).toEqual({
+  it.each(['24.16.0', '24.21.0', '25.1.0'])('%s is not', async (version) => {
+    expect(await start(process.execPath, '--import', claiming(version), CHECK)).toEqual({
       ...{ status: 0, stdout: '', stderr: '' },
     });
   });
 
   it.skipIf(oldNode === undefined)(
     `is refused by a real one${oldNode === undefined ? ' (skipped, no Node below 24 on the PATH)' : ''}`,
-    () => {
-      const { status, stderr } = start(oldNode ?? '', CHECK);
+    async () => {
+      const { status, stderr } = await start(oldNode ?? '', CHECK);
       expect(status).toBe(2);
       expect(stderr).toMatch(SENTENCE);
     },

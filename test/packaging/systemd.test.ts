@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksIn } from '../docs/document-blocks.ts';
+import { runProcess, succeeds } from '../support/processes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FIRST_LINE = /^# \/etc\/systemd\/system\/(\S+\.service)\n/;
@@ -63,20 +63,18 @@ describe('the systemd units of docs/operation.md', () => {
     },
   );
 
-  const isThere = spawnSync('systemd-analyze', ['--version'], { stdio: 'ignore' }).status === 0;
+  const isThere = succeeds('systemd-analyze', '--version');
   if (!isThere) process.stdout.write('skipped, no systemd-analyze\n');
   const dir = mkdtempSync(join(tmpdir(), 'storeferry-units-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it.skipIf(!isThere).each(UNITS)('$name is verified by systemd', ({ name, content }) => {
+  it.skipIf(!isThere).each(UNITS)('$name is verified by systemd', async ({ name, content }) => {
     const file = join(dir, name);
     // The program of the unit is not installed here; another one stands for it.
     writeFileSync(file, content.replace('/usr/bin/storeferry', process.execPath));
-    const { status, stderr, stdout } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
-      encoding: 'utf8',
-    });
+    const { code, stderr, stdout } = await runProcess('systemd-analyze', ['verify', '--man=no', file]);
     const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(name));
     expect(complaints).toEqual([]);
-    expect(status).toBe(0);
+    expect(code).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'bullmq';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { watchProgress } from '../../src/queue/health/watch-progress.ts';
 import { openQueues, QUEUE_PREFIX, RUN_QUEUE } from '../../src/queue/open-queues.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 
 const SILENT_AFTER_MS = 300;
 
@@ -14,11 +14,18 @@ async function setup() {
   const connection = { url: redis.url, maxRetriesPerRequest: null };
   const worker = new Worker(RUN_QUEUE, null, { connection, prefix: QUEUE_PREFIX, autorun: false });
   const work = { running: 0, takenAt: Number.NEGATIVE_INFINITY };
-  const watch = watchProgress([{ worker, queue: queues.runs, concurrency: 2, work }], SILENT_AFTER_MS);
+  const time = { now: 0 };
+  const watched = [{ worker, queue: queues.runs, concurrency: 2, work }];
+  const looks = vi.spyOn(queues.runs, 'getWaitingCount');
+  const watch = watchProgress(watched, SILENT_AFTER_MS, () => time.now);
   await queues.runs.add('nightly', { job: 'nightly', resend: false });
   return {
-    work,
-    watch,
+    ...{ work, watch, time },
+    /** Waits until the watch has looked once more, from beginning to end. */
+    async look() {
+      const before = looks.mock.calls.length;
+      await until(() => looks.mock.calls.length > before + 1);
+    },
     async [Symbol.asyncDispose]() {
       watch[Symbol.dispose]();
       await worker.close();
@@ -31,24 +38,32 @@ async function setup() {
 describeWithRedis('the watch over a worker', () => {
   it.concurrent('gives up when work waits and none of it comes', async () => {
     await using shop = await setup();
-    const { watch } = shop;
+    const { watch, time, look } = shop;
     expect(watch.silent()).toEqual([]);
-    await sleep(3 * SILENT_AFTER_MS);
+    await look();
+    expect(watch.gaveUp.aborted).toBe(false);
+    time.now += SILENT_AFTER_MS;
+    await look();
     expect(watch.silent()).toEqual([RUN_QUEUE]);
     expect(watch.gaveUp.aborted).toBe(true);
   });
 
   it.concurrent('is patient with one that has its hands full, or takes other work meanwhile', async () => {
     await using shop = await setup();
-    const { watch, work } = shop;
+    const { watch, work, time, look } = shop;
     work.running = 2;
-    await sleep(3 * SILENT_AFTER_MS);
-    work.running = 1;
-    const until = performance.now() + 3 * SILENT_AFTER_MS;
-    while (performance.now() < until) {
-      work.takenAt = performance.now();
-      await sleep(SILENT_AFTER_MS / 6);
+    for (let passed = 0; passed < 3; passed++) {
+      await look();
+      time.now += SILENT_AFTER_MS;
     }
+    await look();
+    work.running = 1;
+    for (let passed = 0; passed < 18; passed++) {
+      await look();
+      time.now += SILENT_AFTER_MS / 6;
+      work.takenAt = time.now;
+    }
+    await look();
     expect(watch.silent()).toEqual([]);
     expect(watch.gaveUp.aborted).toBe(false);
   });

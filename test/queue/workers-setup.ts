@@ -1,6 +1,8 @@
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { patience } from '../support/pace.ts';
 import { type RedisServer, type RedisServerOptions, startRedis } from '../support/redis.ts';
 import { type Store, type StoreOptions, startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import {
   type CommandResult,
   makeWorkspace,
@@ -9,7 +11,7 @@ import {
 } from '../support/workspace.ts';
 
 /** Short enough for a test to see a silent worker's work taken over, long enough for a busy machine. */
-export const SHORT_LEASE_MS = 1_500;
+export const SHORT_LEASE_MS = patience(1_500);
 
 export interface Shop extends AsyncDisposable {
   readonly redis: RedisServer;
@@ -61,15 +63,6 @@ export async function openShop({ products, job, ...options }: ShopOptions): Prom
       await redis.stop();
     },
   };
-}
-
-/** Resolves when the condition holds; looks often enough to strike in the middle of a run. */
-export async function until(condition: () => boolean, withinMs = 50_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('did not come about in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** The one of the workers that coordinates the run that begins next. */

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { openRemote } from '../../src/remote/open-remote.ts';
 import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { none } from '../support/measure.ts';
+import { startProcess } from '../support/processes.ts';
 import { S3_KEYS, startS3 } from '../support/s3-server.ts';
 import { describeWithSshd, startSshd } from '../support/sshd.ts';
 import { httpAddress } from './http-address.ts';
@@ -19,9 +19,13 @@ const signal = new AbortController().signal;
 
 /** Begins to send a large file in a process of its own, and kills that in the middle, as soon as it is under way. */
 async function killedUpload(at: RemoteAddress, underWay = () => true): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'upload-child.ts'), JSON.stringify(at)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = startProcess(
+    process.execPath,
+    [join(import.meta.dirname, 'upload-child.ts'), JSON.stringify(at)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const exited = once(child, 'exit');
   await once(child.stdout, 'data');
   do await sleep(100);

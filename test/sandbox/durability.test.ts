@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { LockedError, StateError, UsageError } from '../../src/model/errors.ts';
 import { openDatabase } from '../../src/sandbox/open-database.ts';
+import { startProcess } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 import { API_KEY, client, setup } from './setup.ts';
 
 async function temporaryFolder() {
@@ -15,8 +16,8 @@ async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-async function startProcess(dataDir: string) {
-  const child = spawn(
+async function startSandbox(dataDir: string) {
+  const child = startProcess(
     process.execPath,
     [fileURLToPath(new URL('./sandbox-process.ts', import.meta.url)), dataDir, API_KEY],
     {
@@ -39,7 +40,7 @@ describe('what the sandbox has answered', () => {
     const acknowledged = new Map<string, string>();
     let number = 0;
     for (let round = 0; round < 3; round += 1) {
-      const sandbox = await startProcess(folder.path);
+      const sandbox = await startSandbox(folder.path);
       let alive = true;
       const writers = Array.from({ length: 8 }, async () => {
         while (alive) {
@@ -49,7 +50,8 @@ describe('what the sandbox has answered', () => {
           if (answer?.status === 200 || answer?.status === 201) acknowledged.set(product.url, product.title);
         }
       });
-      await new Promise((resolve) => setTimeout(resolve, 150 + 50 * round));
+      const before = number;
+      await until(() => number > before + 60 + 20 * round);
       await sandbox.kill();
       alive = false;
       await Promise.all(writers);
@@ -82,7 +84,7 @@ describe('what the sandbox has answered', () => {
 describe('the data folder', () => {
   it('belongs to one sandbox at a time', async () => {
     await using folder = await temporaryFolder();
-    const other = await startProcess(folder.path);
+    const other = await startSandbox(folder.path);
     await expect(setup({ dataDir: folder.path })).rejects.toThrow(LockedError);
     await other.kill();
     await using store = await setup({ dataDir: folder.path });

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -13,10 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { runProcess } from '../support/processes.ts';
 import { describeArtifacts } from './artifacts-suite.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'storeferry-artifacts-'));
@@ -52,9 +50,8 @@ describe('artifacts in a folder', () => {
     const folder = freshRoot();
     const script = join(import.meta.dirname, 'fill-artifact.ts');
     const command = `trap '' XFSZ; ulimit -f 100; exec "$@"`;
-    const child = spawn('bash', ['-c', command, 'bash', process.execPath, script, folder]);
-    const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    expect(JSON.parse(output)).toMatchObject({
+    const { stdout } = await runProcess('bash', ['-c', command, 'bash', process.execPath, script, folder]);
+    expect(JSON.parse(stdout)).toMatchObject({
       error: 'StateError',
       hint: expect.stringContaining('Make room'),
     });

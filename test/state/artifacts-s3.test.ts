@@ -122,7 +122,7 @@ describe('artifacts in S3', () => {
     expect(await text(await folder.read('small'))).toBe('x');
     expect((await text(await folder.read('large'))).length).toBe(20_000_000);
     expect(failures).toBeGreaterThan(2);
-  }, 20_000);
+  });
 
   it.each([
     ['a bucket that is not there', { bucket: 'nowhere' }, /there is no such bucket/, 'Create the bucket'],

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisState } from '../../src/state/redis.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 
 const SHOP = 'https://shop.example';
 
@@ -16,6 +16,17 @@ describeWithRedis('what processes agree on about a store', () => {
   });
   afterAll(() => server.stop());
 
+  /** Waits until so many connections listen to the channels of one state. */
+  async function listening(prefix: string, count: number): Promise<void> {
+    const client = new Redis(server.url);
+    await until(async () => {
+      const channels = await client.pubsub('CHANNELS', `*${prefix}:*`);
+      const numbers = await client.pubsub('NUMSUB', ...channels.map(String));
+      return numbers.reduce((sum: number, each) => sum + (typeof each === 'number' ? each : 0), 0) >= count;
+    });
+    client.disconnect();
+  }
+
   /** Two processes, as far as Redis can tell. */
   async function setup() {
     const options = { url: server.url, prefix: `shared-${++opened}` };
@@ -24,7 +35,7 @@ describeWithRedis('what processes agree on about a store', () => {
     const other = states.use(await openRedisState(options));
     const heard: number[] = [];
     other.sharedStore(SHOP)?.listen((forMs) => heard.push(forMs));
-    await sleep(50);
+    await listening(options.prefix, 1);
     return { one, other, heard, [Symbol.asyncDispose]: () => states.disposeAsync() };
   }
 
@@ -34,42 +45,42 @@ describeWithRedis('what processes agree on about a store', () => {
     const elsewhere: number[] = [];
     all.one.sharedStore(SHOP)?.listen((forMs) => own.push(forMs));
     all.other.sharedStore('https://other.example')?.listen((forMs) => elsewhere.push(forMs));
-    await sleep(50);
-    all.one.sharedStore(SHOP)?.announce(3_000);
-    await expect.poll(() => all.heard).toEqual([3_000]);
+    await listening(`shared-${opened}`, 3);
+    all.one.sharedStore(SHOP)?.announce(600_000);
+    await expect.poll(() => all.heard).toEqual([600_000]);
     expect(own).toEqual([]);
     expect(elsewhere).toEqual([]);
   });
 
   it('tells whoever comes later what is left of a pause, the longest one', async () => {
     await using all = await setup();
-    all.one.sharedStore(SHOP)?.announce(30_000);
+    all.one.sharedStore(SHOP)?.announce(600_000);
     all.one.sharedStore(SHOP)?.announce(10);
     await expect.poll(() => all.heard.length).toBe(2);
     const late: number[] = [];
     all.one.sharedStore(SHOP)?.listen((forMs) => late.push(forMs));
     await expect.poll(() => late.length).toBe(1);
-    expect(late[0]).toBeGreaterThan(25_000);
-    expect(late[0]).toBeLessThanOrEqual(30_000);
+    expect(late[0]).toBeGreaterThan(300_000);
+    expect(late[0]).toBeLessThanOrEqual(600_000);
   });
 
   it('gives each place in the line once, however many ask at the same time', async () => {
     await using all = await setup();
     const asking = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 === 0 ? all.one : all.other).sharedStore(SHOP)?.reserve(10, 2),
+      (index % 2 === 0 ? all.one : all.other).sharedStore(SHOP)?.reserve(0.1, 2),
     );
     const given = (await Promise.all(asking)).map((answer) => answer?.afterMs ?? 0).sort((a, b) => a - b);
-    // Two places are a fifth of a second; the line began to move when the first asked.
-    for (const [turn, afterMs] of given.entries()) expect(afterMs).toBeGreaterThan(turn * 200 - 150);
-    expect(given.at(-1)).toBeLessThanOrEqual(19 * 200 + 1);
+    // Two places are twenty seconds; the line began to move when the first asked.
+    for (const [turn, afterMs] of given.entries()) expect(afterMs).toBeGreaterThan((turn - 1) * 20_000);
+    expect(given.at(-1)).toBeLessThanOrEqual(19 * 20_000 + 1);
   });
 
   it('waits no longer than a pause or the line was long when the clock of Redis was put back', async () => {
     await using all = await setup();
     const shared = all.one.sharedStore(SHOP);
-    shared?.announce(3_000);
-    await expect.poll(() => all.heard).toEqual([3_000]);
-    await shared?.reserve(10, 20);
+    shared?.announce(600_000);
+    await expect.poll(() => all.heard).toEqual([600_000]);
+    await shared?.reserve(0.1, 20);
     // What both keys would look like had the clock been a day ahead when they were written.
     const client = new Redis(server.url);
     const dayMs = 86_400_000;
@@ -82,10 +93,10 @@ describeWithRedis('what processes agree on about a store', () => {
     const late: number[] = [];
     all.one.sharedStore(SHOP)?.listen((forMs) => late.push(forMs));
     await expect.poll(() => late.length).toBe(1);
-    expect(late[0]).toBeLessThanOrEqual(3_000);
-    const reserved = await shared?.reserve(10, 1);
+    expect(late[0]).toBeLessThanOrEqual(600_000);
+    const reserved = await shared?.reserve(0.1, 1);
     expect(reserved?.afterMs).toBeGreaterThan(0);
-    expect(reserved?.afterMs).toBeLessThanOrEqual(2_000);
+    expect(reserved?.afterMs).toBeLessThanOrEqual(200_000);
   });
 
   it('holds requestsPerSecond over two processes', async () => {

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { startProcess } from '../support/processes.ts';
 import type { Opening } from './child.ts';
 
 /** A process that works on the state until it is killed. */
@@ -16,7 +16,7 @@ export interface Child extends AsyncDisposable {
 }
 
 export function startChild(opening: Opening, task: 'hold' | 'record', lock: string): Child {
-  const child = spawn(
+  const child = startProcess(
     process.execPath,
     [join(import.meta.dirname, 'child.ts'), JSON.stringify(opening), task, lock],
     { stdio: ['ignore', 'pipe', 'inherit'] },

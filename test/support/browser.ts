@@ -1,21 +1,22 @@
-import { spawnSync } from 'node:child_process';
 import axe, { type AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { describeWithServer } from './describe-with-server.ts';
+import { patience } from './pace.ts';
+import { endWithTest, succeeds } from './processes.ts';
 
 /** Debian's Chromium; `STOREFERRY_CHROMIUM` may name another one. */
-const CHROMIUM = process.env['STOREFERRY_CHROMIUM'] || '/usr/bin/chromium';
+export const CHROMIUM = process.env['STOREFERRY_CHROMIUM'] || '/usr/bin/chromium';
 
 /** `describe` for tests in a real browser. Without one they are skipped and say so; with `CI` set that fails. */
 export function describeWithBrowser(name: string, suite: () => void): void {
-  const isThere = spawnSync(CHROMIUM, ['--version'], { stdio: 'ignore' }).status === 0;
-  describeWithServer('chromium', isThere, name, suite);
+  describeWithServer('chromium', succeeds(CHROMIUM, '--version'), name, suite);
 }
 
 /** Starts a headless browser that asks nothing of the network but what a page asks. */
 export async function openBrowser(): Promise<Browser> {
-  return await chromium.launch({
+  const browser = await chromium.launch({
     executablePath: CHROMIUM,
+    timeout: patience(60_000),
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -26,6 +27,12 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+  // It ends by itself when the pipe to this process ends.
+  browser.once(
+    'disconnected',
+    endWithTest(() => browser.close()),
+  );
+  return browser;
 }
 
 /** What axe-core finds wrong with a page that matters to who uses it: rule, how bad, and where. */

@@ -1,13 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { patience } from './pace.ts';
+import { startProcess, succeeds } from './processes.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = patience(40_000);
 
 /** Whether a pseudo-terminal can be had: by `script` of util-linux, which every Linux has. */
-export const hasPseudoTerminal =
-  process.platform === 'linux' && spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
+export const hasPseudoTerminal = process.platform === 'linux' && succeeds('script', '--version');
 
 /** A command at a terminal, and somebody who types. */
 export interface TerminalSession extends AsyncDisposable {
@@ -32,7 +33,7 @@ export function startAtTerminal(
   { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
 ): TerminalSession {
   const words = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const child = spawn('script', ['-qfec', `stty cols 200; exec ${words.join(' ')}`, '/dev/null'], {
+  const child = startProcess('script', ['-qfec', `stty cols 200; exec ${words.join(' ')}`, '/dev/null'], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TERM: 'xterm', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],

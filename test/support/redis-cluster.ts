@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { expect, vi } from 'vitest';
 import { type RedisServer, startRedis } from './redis.ts';
+import { until } from './until.ts';
 
 /** The slots that the nodes of a Redis Cluster share. */
 const SLOTS = 16_384;
@@ -30,7 +30,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     }
     const whole = new RegExp(`cluster_state:ok[^]*cluster_slots_ok:${SLOTS}[^]*cluster_known_nodes:${NODES}`);
     for (const client of clients) {
-      await vi.waitFor(async () => expect(await client.cluster('INFO')).toMatch(whole), 20_000);
+      await until(async () => whole.test(String(await client.cluster('INFO'))));
     }
   } catch (error) {
     await stop();

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { freePort } from './free-port.ts';
-
-const START_TIMEOUT_MS = 10_000;
+import { startProcess, succeeds } from './processes.ts';
+import { until } from './until.ts';
 
 /** The server to test with: `STOREFERRY_REDIS_SERVER` may name another one that is called alike, such as valkey-server. */
 const REDIS_SERVER = process.env['STOREFERRY_REDIS_SERVER'] || 'redis-server';
@@ -41,7 +40,7 @@ export interface RedisServerOptions {
 
 /** Whether the server is there. */
 export function hasRedisServer(): boolean {
-  return spawnSync(REDIS_SERVER, ['--version'], { stdio: 'ignore' }).status === 0;
+  return succeeds(REDIS_SERVER, '--version');
 }
 
 /**
@@ -83,7 +82,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   let server: ChildProcess | undefined;
 
   const start = async () => {
-    server = spawn(REDIS_SERVER, args, { stdio: 'ignore' });
+    server = startProcess(REDIS_SERVER, args, { stdio: 'ignore' });
     await untilAnswering(port, server, join(folder, 'redis.log'));
   };
   const kill = async () => {
@@ -93,12 +92,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     await gone;
   };
   const stop = async () => {
-    process.off('exit', killAtExit);
     await kill();
     for (const dir of [folder, ...copies]) await rm(dir, { recursive: true, force: true });
   };
-  const killAtExit = () => server?.kill('SIGKILL');
-  process.on('exit', killAtExit);
 
   await start();
   return {
@@ -128,14 +124,17 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 }
 
 async function untilAnswering(port: number, server: ChildProcess, logFile: string): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && server.exitCode === null) {
-    const answer = await ping(port);
-    if (answer !== undefined && !answer.startsWith('-LOADING')) return;
-    await sleep(20);
+  try {
+    await until(async () => {
+      if (server.exitCode !== null) throw new Error(`it ended with ${server.exitCode}`);
+      const answer = await ping(port);
+      return answer !== undefined && !answer.startsWith('-LOADING');
+    });
+  } catch (cause) {
+    server.kill('SIGKILL');
+    const log = await readFile(logFile, 'utf8').catch(() => 'no log');
+    throw new Error(`${REDIS_SERVER} does not start: ${log}`, { cause });
   }
-  server.kill('SIGKILL');
-  throw new Error(`${REDIS_SERVER} does not start: ${await readFile(logFile, 'utf8').catch(() => 'no log')}`);
 }
 
 function ping(port: number): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
+import { endWithTest } from './processes.ts';
 
 /** What the server lets in. */
 export const S3_KEYS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const;
@@ -96,6 +97,11 @@ export async function startS3(pageSize = 1_000): Promise<S3Server> {
     intercepting(request, response, conditional);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const release = endWithTest(close);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
@@ -106,8 +112,8 @@ export async function startS3(pageSize = 1_000): Promise<S3Server> {
     },
     cutAll: () => server.closeAllConnections(),
     async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      release();
+      await close();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { endWithTest, succeeds } from './processes.ts';
 
 /** Networks of their own, each with a line to this machine and none to another, and no loopback in common. */
 export interface SeparateNetworks extends AsyncDisposable {
@@ -13,7 +13,7 @@ export interface SeparateNetworks extends AsyncDisposable {
 }
 
 function ip(...args: readonly string[]): boolean {
-  return spawnSync('ip', args, { stdio: 'ignore' }).status === 0;
+  return succeeds('ip', ...args);
 }
 
 /** Makes so many networks; undefined where that is not allowed, or `ip` is not there. */
@@ -30,6 +30,10 @@ export async function separateNetworks(count: number): Promise<SeparateNetworks 
     for (const name of names) ip('netns', 'del', name);
     ip('link', 'del', bridge);
   };
+  const release = endWithTest(
+    remove,
+    [...names.map((name) => `ip netns del ${name}`), `ip link del ${bridge}`].join('; '),
+  );
   const made =
     ip('link', 'add', bridge, 'type', 'bridge') &&
     ip('addr', 'add', `${everybody}/24`, 'dev', bridge) &&
@@ -42,8 +46,7 @@ export async function separateNetworks(count: number): Promise<SeparateNetworks 
         ip('link', 'add', line, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name) &&
         ip('link', 'set', line, 'master', bridge, 'up') &&
         // Networks see this machine, and not one another.
-        spawnSync('bridge', ['link', 'set', 'dev', line, 'isolated', 'on'], { stdio: 'ignore' }).status ===
-          0 &&
+        succeeds('bridge', 'link', 'set', 'dev', line, 'isolated', 'on') &&
         ip('-n', name, 'addr', 'add', `10.213.${subnet}.${index + 2}/24`, 'dev', 'eth0') &&
         ip('-n', name, 'link', 'set', 'lo', 'up') &&
         ip('-n', name, 'link', 'set', 'eth0', 'up') &&
@@ -52,9 +55,9 @@ export async function separateNetworks(count: number): Promise<SeparateNetworks 
     });
   if (!made) {
     remove();
+    release();
     return undefined;
   }
-  process.on('exit', remove);
 
   const forward = async (host: string, port: number): Promise<string> => {
     const server = createServer((socket) => {
@@ -85,8 +88,8 @@ export async function separateNetworks(count: number): Promise<SeparateNetworks 
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       for (const server of servers) server.close();
-      process.off('exit', remove);
       remove();
+      release();
     },
   };
 }

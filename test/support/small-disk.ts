@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, open, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endWithTest, succeeds } from './processes.ts';
 
 /** A file system of our own that can be full. */
 export interface SmallDisk extends AsyncDisposable {
@@ -18,16 +18,13 @@ export const NO_SMALL_DISK = 'a disk that is full takes a mount, which this user
 /** Mounts a file system of so many MiB; undefined where this user may not. */
 export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', dir], {
-    stdio: 'ignore',
-  });
-  if (mounted.status !== 0) {
+  if (!succeeds('mount', '-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', dir)) {
     await rm(dir, { recursive: true });
     return undefined;
   }
   const filler = join(dir, 'filler');
-  const unmount = () => spawnSync('umount', ['-l', dir], { stdio: 'ignore' });
-  process.on('exit', unmount);
+  const unmount = () => succeeds('umount', '-l', dir);
+  const release = endWithTest(unmount, `umount -l '${dir}'`);
   return {
     dir,
     async fill(leave = 0) {
@@ -46,8 +43,8 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
     },
     free: () => rm(filler, { force: true }),
     async [Symbol.asyncDispose]() {
-      process.off('exit', unmount);
       unmount();
+      release();
       await rm(dir, { recursive: true, force: true });
     },
   };

@@ -1,15 +1,15 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describeWithServer } from './describe-with-server.ts';
 import { freePort } from './free-port.ts';
+import { runOrThrow, startProcess } from './processes.ts';
+import { until } from './until.ts';
 
-const SSHD = '/usr/sbin/sshd';
-const START_TIMEOUT_MS = 10_000;
+export const SSHD = '/usr/sbin/sshd';
 
 /** OpenSSH's server on a free loopback port, with keys of its own and a folder to serve. */
 export interface Sshd extends AsyncDisposable {
@@ -44,10 +44,8 @@ export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
   if (uid === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const passphrase = 'MARKED-passphrase';
   const keygen = (name: string, secret = '') =>
-    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', secret, '-C', 'test', '-f', join(root, name)]);
-  keygen('host');
-  keygen('user');
-  keygen('encrypted', passphrase);
+    runOrThrow('ssh-keygen', ['-q', '-t', 'ed25519', '-N', secret, '-C', 'test', '-f', join(root, name)]);
+  await Promise.all([keygen('host'), keygen('user'), keygen('encrypted', passphrase)]);
   const read = (name: string) => readFile(join(root, name), 'utf8');
   await writeFile(join(root, 'authorized'), (await read('user.pub')) + (await read('encrypted.pub')));
   const port = await freePort();
@@ -67,12 +65,12 @@ export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
 
   let server: ChildProcess | undefined;
   const start = async () => {
-    server = spawn(SSHD, ['-D', '-e', '-f', join(root, 'config')], { stdio: 'ignore' });
-    const deadline = Date.now() + START_TIMEOUT_MS;
-    while (!(await answers(port))) {
-      if (Date.now() > deadline || server.exitCode !== null) throw new Error('sshd does not start');
-      await sleep(20);
-    }
+    const started = startProcess(SSHD, ['-D', '-e', '-f', join(root, 'config')], { stdio: 'ignore' });
+    server = started;
+    await until(async () => {
+      if (started.exitCode !== null) throw new Error('sshd does not start');
+      return await answers(port);
+    });
   };
   const stop = async () => {
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -80,14 +78,12 @@ export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
     server.kill('SIGKILL');
     await gone;
   };
-  const killAtExit = () => void server?.kill('SIGKILL');
-  process.on('exit', killAtExit);
   await start();
   return {
     port,
     user: username,
     folder,
-    hostKey: fingerprint(join(root, 'host.pub')),
+    hostKey: await fingerprint(join(root, 'host.pub')),
     privateKey: await read('user'),
     encryptedKey: await read('encrypted'),
     passphrase,
@@ -95,20 +91,20 @@ export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
     async changeHostKey() {
       await stop();
       await rm(join(root, 'host'));
-      keygen('host');
+      await keygen('host');
       await start();
-      return fingerprint(join(root, 'host.pub'));
+      return await fingerprint(join(root, 'host.pub'));
     },
     async [Symbol.asyncDispose]() {
-      process.off('exit', killAtExit);
       await stop();
       await rm(root, { recursive: true, force: true });
     },
   };
 }
 
-function fingerprint(file: string): string {
-  return execFileSync('ssh-keygen', ['-lf', file], { encoding: 'utf8' }).split(' ')[1] ?? '';
+async function fingerprint(file: string): Promise<string> {
+  const { stdout } = await runOrThrow('ssh-keygen', ['-lf', file]);
+  return stdout.split(' ')[1] ?? '';
 }
 
 function answers(port: number): Promise<boolean> {

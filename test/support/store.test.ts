@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { patience } from './pace.ts';
 import {
   appliedButError,
   delay,
@@ -15,6 +16,7 @@ import {
   unauthorized,
 } from './store/faults.ts';
 import { type Store, type StoreOptions, startStore } from './store.ts';
+import { until } from './until.ts';
 
 const UPSERT = '/api/site/products?update_existing_product_by_url=true';
 
@@ -148,7 +150,7 @@ describe('the store, misbehaving', () => {
   ])('%s', async (_, does, products) => {
     const { store, upsert } = await setup({ faults: [{ does }] });
     await expect(upsert('mug')).rejects.toThrow();
-    await sleep(10);
+    await until(() => store.requests[0]?.endedAt);
     expect(store.shop.products.size).toBe(products);
     expect(store.requests[0]).toMatchObject({
       key: 'mug',
@@ -189,6 +191,7 @@ describe('the store, misbehaving', () => {
   it('swallows a request', async () => {
     const { store, upsert } = await setup({ faults: [{ does: hang }] });
     void upsert('a').catch(() => {});
+    await until(() => store.requests[0]);
     await sleep(30);
     expect(store.requests[0]).toMatchObject({ status: null, endedAt: null });
   });
@@ -205,16 +208,22 @@ describe('the store, misbehaving', () => {
     expect(await statuses()).toEqual(first);
   });
 
-  it('waits before it behaves', async () => {
-    const { upsert } = await setup({ faults: [{ does: delay(30) }] });
+  it('waits before it behaves, for a time or until it behaves again', async () => {
+    const { store, upsert } = await setup({ faults: [{ does: delay(30), times: 1 }] });
     const started = performance.now();
     expect((await upsert('a')).status).toBe(200);
     expect(performance.now() - started).toBeGreaterThan(28);
+    store.misbehave({ does: delay(3_600_000) });
+    const held = upsert('b');
+    await until(() => store.requests.length === 2);
+    expect(store.requests[1]?.endedAt).toBeNull();
+    store.behave();
+    expect((await held).status).toBe(200);
   });
 
   it('refuses what is too much at once', async () => {
     const { store, upsert } = await setup({
-      latencyMs: 150,
+      latencyMs: patience(1_000),
       capacity: { atOnce: 2, refusal: { status: 503, retryAfter: '1' } },
     });
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((url) => upsert(url)));
@@ -223,17 +232,18 @@ describe('the store, misbehaving', () => {
   });
 
   it('refuses what is too much in a second', async () => {
-    const { upsert } = await setup({ capacity: { perSecond: 50, burst: 3 } });
+    const { upsert } = await setup({ capacity: { perSecond: 0.001, burst: 3 } });
     const statuses: number[] = [];
     for (let n = 0; n < 6; n++) statuses.push((await upsert(`p${n}`)).status);
-    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
-    expect(statuses).toContain(429);
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
   });
 
   it('answers the slower the more is asked of it', async () => {
-    const { store, upsert } = await setup({ capacity: { workers: 1, serviceMs: 15 } });
+    // Long enough for all three to arrive while the first is worked on.
+    const serviceMs = patience(300);
+    const { store, upsert } = await setup({ capacity: { workers: 1, serviceMs } });
     await Promise.all(['a', 'b', 'c'].map((url) => upsert(url)));
     const took = store.requests.map(({ startedAt, endedAt }) => (endedAt ?? 0) - startedAt);
-    expect(Math.max(...took)).toBeGreaterThan(40);
+    expect(Math.max(...took)).toBeGreaterThan(1.5 * serviceMs);
   });
 });

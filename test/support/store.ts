@@ -82,6 +82,7 @@ export async function startStore(options: StoreOptions = {}): Promise<Store> {
   let capacity = options.capacity ?? {};
   let gate = capacityGate(capacity);
   const violations: string[] = [];
+  let behaving = new AbortController();
 
   const latency = (): number => {
     if (typeof latencyMs === 'number') return latencyMs;
@@ -113,7 +114,7 @@ export async function startStore(options: StoreOptions = {}): Promise<Store> {
 
     let struck: Misbehaviour | undefined;
     for (const does of faults.strike(entry)) {
-      if (does.kind === 'delay') await sleep(does.ms);
+      if (does.kind === 'delay') await sleep(does.ms, null, { signal: behaving.signal }).catch(() => null);
       else struck = does;
     }
     const refused = endpoints.refuseHeaders(arrived);
@@ -163,7 +164,11 @@ export async function startStore(options: StoreOptions = {}): Promise<Store> {
       return log.requests;
     },
     misbehave: (rule) => faults.add(rule),
-    behave: () => faults.clear(),
+    behave() {
+      faults.clear();
+      behaving.abort();
+      behaving = new AbortController();
+    },
     limit(next) {
       capacity = next;
       gate = capacityGate(next);

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { startProcess } from './processes.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
@@ -54,7 +55,7 @@ export async function makeWorkspace(
 
   const start = (...args: readonly string[]): RunningCommand => {
     const [program = process.execPath, ...words] = [...before, process.execPath, MAIN, '-C', dir, ...args];
-    const child = spawn(program, words, {
+    const child = startProcess(program, words, {
       env: { PATH: process.env['PATH'], HOME: dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

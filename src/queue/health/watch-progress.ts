@@ -21,17 +21,21 @@ export interface ProgressWatch extends Disposable {
   readonly gaveUp: AbortSignal;
 }
 
-/** Looks at the queues every few seconds; when Redis itself is away nothing can be said, and nothing is. */
+/**
+ * Looks at the queues every few seconds; when Redis itself is away nothing can be said, and nothing is. `monotonic` is
+ * the clock of `work.takenAt`, in milliseconds.
+ */
 export function watchProgress(
   watched: readonly WatchedWorker[],
   silentAfterMs: number = SILENT_AFTER_MS,
+  monotonic: () => number = () => performance.now(),
 ): ProgressWatch {
   const giveUp = new AbortController();
   const waitingSince = new Map<string, number>();
   const looking = new Set<string>();
   const look = async ({ queue, concurrency, work }: WatchedWorker): Promise<void> => {
     const waiting = await queue.getWaitingCount();
-    const now = performance.now();
+    const now = monotonic();
     const since = waitingSince.get(queue.name);
     if (waiting === 0 || work.running >= concurrency || (since !== undefined && work.takenAt > since)) {
       waitingSince.delete(queue.name);
@@ -56,9 +60,7 @@ export function watchProgress(
   );
   return {
     silent: () =>
-      [...waitingSince].flatMap(([queue, since]) =>
-        performance.now() - since > silentAfterMs / 2 ? [queue] : [],
-      ),
+      [...waitingSince].flatMap(([queue, since]) => (monotonic() - since > silentAfterMs / 2 ? [queue] : [])),
     gaveUp: giveUp.signal,
     [Symbol.dispose]: () => clearInterval(timer),
   };

@@ -6,7 +6,7 @@ export type Misbehaviour =
   | { readonly kind: 'hang'; readonly applied: boolean }
   /** Announces the whole length, sends half the body, closes. */
   | { readonly kind: 'half'; readonly applied: boolean }
-  /** Waits, then behaves. */
+  /** Waits, but no longer than until the store behaves again, then behaves. */
   | { readonly kind: 'delay'; readonly ms: number }
   /** Answers this, whatever was asked. */
   | {
@@ -74,7 +74,9 @@ export const trailing: Misbehaviour = { kind: 'trailing', text: '\nDone.' };
 /** The key is not (or no longer) good. */
 export const unauthorized: Misbehaviour = errorAnswer(401, 'Invalid API key');
 
-/** Waits this long before behaving. */
+/**
+ * Waits this long before behaving, but no longer than until `store.behave()`: a minute holds a run where a test wants it.
+ */
 export function delay(ms: number): Misbehaviour {
   return { kind: 'delay', ms };
 }

@@ -1,0 +1,184 @@
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
+import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { type SampleShop, sampleShop } from './sample-shop.ts';
+import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
+
+const NIGHTS = 3;
+
+/** What is wrong with the look of a page as it is open: axe-core's serious findings, and what lies beyond its edge. */
+async function findings(page: Page, name: string): Promise<string[]> {
+  const found = await seriousFindings(page);
+  const beyond = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  return [...found, ...(beyond > 0 ? [`scrolls ${beyond} px sideways`] : [])].map(
+    (text) => `${name}: ${text}`,
+  );
+}
+
+describeWithBrowser('every page in a browser', () => {
+  let shop: SampleShop;
+  let dashboard: ServedDashboard;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [shop, browser] = await Promise.all([sampleShop(NIGHTS), openBrowser()]);
+    dashboard = await serveDashboard(shop.workspace);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await shop?.[Symbol.asyncDispose]();
+  });
+
+  const address = (path: string) => new URL(path, dashboard.url).href;
+  const pages = (): string[] => {
+    const { nights, contacts, lists } = shop;
+    const [first, rejected, stopped] = nights;
+    return [
+      ...['/', '/jobs/nightly-catalog', '/jobs/bulk-contacts', '/jobs/list-statistics', '/runs'],
+      ...[first, rejected, stopped, contacts, lists].map((run) => `/runs/${run}`),
+      ...['/lists/list-statistics', '/jobs/nightly-catalog/run', '/jobs/nightly-catalog/plan'],
+      ...[`/runs/${stopped}/approve`, `/runs/${stopped}/interrupt`, `/runs/${contacts}/retry`],
+      ...['/runs/nosuch', '/elsewhere'],
+    ];
+  };
+
+  it.each([
+    ['on a desk in the light', { viewport: DESKTOP, colorScheme: 'light' }],
+    ['on a desk in the dark', { viewport: DESKTOP, colorScheme: 'dark' }],
+    ['on a phone in the light', { viewport: PHONE, isMobile: true, hasTouch: true, colorScheme: 'light' }],
+    ['on a phone in the dark', { viewport: PHONE, isMobile: true, hasTouch: true, colorScheme: 'dark' }],
+  ] as const)('has nothing serious against it, and fits, %s', async (_, look) => {
+    const { page, complaints, strayRequests } = await openVisitor(browser, look);
+    await page.goto(dashboard.url);
+    const found = await findings(page, '/sign-in');
+    await signIn(page, dashboard);
+    for (const path of pages()) {
+      await page.goto(address(path));
+      found.push(...(await findings(page, path)));
+    }
+    expect(found).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(strayRequests).toEqual([]);
+  });
+
+  it('opens a report as a file, without a network, a script or a complaint', async () => {
+    for (const run of [...shop.nights, shop.contacts, shop.lists]) {
+      const { page, complaints } = await openVisitor(browser);
+      const requests: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      const file = pathToFileURL(shop.artifact(run, 'report.html')).href;
+      await page.goto(file);
+      await page.locator('.lead').waitFor();
+      expect(requests).toEqual([file]);
+      expect(complaints).toEqual([]);
+      expect(await findings(page, run)).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it('shows the report as it is mailed, where no script could run', async () => {
+    const { page } = await openVisitor(browser);
+    await signIn(page, dashboard);
+    await page.goto(address(`/runs/${shop.nights[1]}`));
+    await page.getByRole('link', { name: 'The report as one file' }).click();
+    await page.locator('.report-file .lead').waitFor();
+    expect(await page.locator('.report-file').innerText()).toContain('Done, with rejects');
+  });
+
+  it('shows everything to the read-only token, and offers nothing to do', async () => {
+    const { page } = await openVisitor(browser);
+    await signIn(page, dashboard, 'readOnly');
+    const stopped = shop.nights.at(-1);
+    for (const path of ['/', '/jobs/nightly-catalog', `/runs/${stopped}`, `/runs/${shop.contacts}`]) {
+      await page.goto(address(path));
+      const offered = await page.locator('main :is(a.button, button)').allInnerTexts();
+      expect(offered.filter((words) => !/^(Trends|See the trends)/.test(words))).toEqual([]);
+    }
+    for (const path of [
+      `/runs/${stopped}/approve`,
+      '/jobs/nightly-catalog/run',
+      `/runs/${shop.contacts}/retry`,
+    ]) {
+      expect((await page.goto(address(path)))?.status()).toBe(403);
+      await page.getByRole('heading', { name: 'Read-only access' }).waitFor();
+    }
+    // Who keeps a form from elsewhere, with the token of this session, is refused as well.
+    await page.goto(address(`/runs/${stopped}`));
+    await page.evaluate(`(() => {
+      const form = document.querySelector('form.sign-out');
+      form.action = '/runs/${stopped}/approve';
+      form.append(Object.assign(document.createElement('input'), { name: 'once', value: crypto.randomUUID() }));
+      form.submit();
+    })()`);
+    await page.getByRole('heading', { name: 'Read-only access' }).waitFor();
+    expect((await shop.workspace.storeferry('runs', String(stopped))).stdout).toContain(
+      'stopped by a safety limit',
+    );
+  });
+
+  it('is used by the keyboard alone, from the link that skips to the content to the button that begins', async () => {
+    const { page, complaints } = await openVisitor(browser);
+    const focused = async () =>
+      await page.evaluate<string>(`(document.activeElement?.innerText ?? '').replace(/\\s+/g, ' ').trim()`);
+    const tabTo = async (words: string, most: number) => {
+      const passed: string[] = [];
+      while (passed.at(-1) !== words) {
+        if (passed.length > most) throw new Error(`${words} is not among ${passed.join(', ')}`);
+        await page.keyboard.press('Tab');
+        passed.push(await focused());
+      }
+      return passed;
+    };
+    await page.goto(dashboard.url);
+    // The field for the token has the focus by itself.
+    await page.locator('#token:focus').waitFor();
+    await page.keyboard.type(dashboard.tokens.full);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+    await page.goto(address('/jobs/list-statistics'));
+    expect(await tabTo('Sign out', 6)).toEqual([
+      ...['Skip to the content', 'Storeferry my-shop', 'Jobs', 'Runs', 'Lists', 'Sign out'],
+    ]);
+    await page.goto(address('/jobs/list-statistics'));
+    await page.keyboard.press('Tab');
+    const skip = page.locator('.skip-link');
+    expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+    await page.keyboard.press('Enter');
+    await tabTo('Run list-statistics', 4);
+    expect(await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')).toBe(
+      'solid',
+    );
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Run list-statistics?' }).waitFor();
+    await tabTo('Run now', 20);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\/\w+$/);
+    await page.locator('.lead .badge', { hasText: 'Done' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('works without JavaScript, where a run under way says how to look again', async () => {
+    const { page } = await openVisitor(browser, { javaScriptEnabled: false });
+    await signIn(page, dashboard);
+    await page.getByRole('link', { name: 'Plan nightly-catalog' }).click();
+    await page.getByRole('button', { name: 'Plan now' }).click();
+    await page.waitForURL(/\/runs\/\w+$/);
+    const again = page.getByRole('link', { name: 'look again' });
+    const outcome = async () => {
+      if ((await again.count()) > 0) await again.click();
+      return (await page.locator('.lead .badge').allInnerTexts()).join();
+    };
+    await expect.poll(outcome).toBe('Stopped by a safety limit');
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByLabel('Outcome').selectOption({ label: 'Done' });
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL(/status=done/);
+    expect(new Set(await page.locator('tbody .badge').allInnerTexts())).toEqual(new Set(['Done']));
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+  });
+});

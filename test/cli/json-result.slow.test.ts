@@ -1,0 +1,143 @@
+import { open, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
+import { delay } from '../support/store/faults.ts';
+import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
+import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
+
+/** The members of the object as design.md names them, of a command that could not report a run. */
+function failed(found: Readonly<Record<string, unknown>>) {
+  return {
+    ...{ run: null, status: 'failed', rows: 0, records: 0, new: 0, changed: 0, unchanged: 0, removed: 0 },
+    ...{ operations: 0, applied: 0, deleted: 0, rejected: 0, skipped: 0, unsent: 0, requests: 0 },
+    ...{ fieldsChanged: {}, rejectsFile: null, durationMs: expect.any(Number) },
+    ...found,
+  };
+}
+
+function expectFailure({ code, stderr, ...result }: CommandResult, exit: number, problem: string): void {
+  expect({ code, stderr }).toEqual({ code: exit, stderr: expect.stringContaining(problem) });
+  expect(stderr).not.toMatch(/bug in Storeferry|^ +at /m);
+  expect(result.json()).toMatchObject({ status: 'failed', error: expect.stringContaining(problem) });
+}
+
+describe('--json prints its object', () => {
+  it('when there is no such job or run', async () => {
+    await using night = await setupNightly(1);
+    const unknown = await night.workspace.storeferry('run', 'nope', '--json');
+    expectFailure(unknown, 2, 'nope');
+    expect(unknown.json()).toEqual(failed({ job: 'nope', error: expect.any(String) }));
+    for (const command of ['approve', 'retry']) {
+      const ended = await night.workspace.storeferry(command, 'abcdefgh', '--json');
+      expectFailure(ended, 2, 'There is no run abcdefgh.');
+      expect(ended.json()).toEqual(failed({ job: null, error: expect.any(String) }));
+    }
+  });
+
+  it('when the job is already running', async () => {
+    await using night = await setupNightly(100);
+    const { store, workspace } = night;
+    store.misbehave({ does: delay(60_000) });
+    const running = workspace.start('run', 'nightly', '--json');
+    await until(() => store.figures().requests !== 0);
+    const second = await workspace.storeferry('run', 'nightly', '--json');
+    expectFailure(second, 1, 'already running');
+    expect(second.json()).toMatchObject({ run: null, job: 'nightly' });
+    store.behave();
+    expect((await running.ended).json()).toMatchObject({ status: 'done', applied: 100 });
+  });
+
+  it('when the state is damaged, and says what to do', async () => {
+    await using night = await setupNightly(3);
+    const { workspace } = night;
+    expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+    const file = await open(join(workspace.dir, '.storeferry', 'state.db'), 'r+');
+    await file.write(Buffer.alloc(100, 'A'), 0, 100, 0);
+    await file.close();
+    for (const command of [
+      ['run', 'nightly'],
+      ['plan', 'nightly'],
+      ['approve', 'x'],
+      ['retry', 'x'],
+    ]) {
+      const ended = await workspace.storeferry(...command, '--json');
+      expectFailure(ended, 1, 'is damaged');
+      expect(ended.json()['error']).toContain('Restore it from a backup, or move it aside');
+    }
+  });
+
+  it('when the disk is full, and says so', async (context) => {
+    const disk = await mountSmallDisk(16);
+    if (disk === undefined) return context.skip(NO_SMALL_DISK);
+    await using _mounted = disk;
+    await using night = await setupNightly(20);
+    const { workspace } = night;
+    await symlink(disk.dir, join(workspace.dir, '.storeferry'));
+    expect((await workspace.storeferry('run', 'nightly', '--json')).code).toBe(0);
+    await disk.fill();
+    for (const command of ['run', 'plan']) {
+      expectFailure(await workspace.storeferry(command, 'nightly', '--json'), 1, 'disk is full');
+    }
+    await disk.free();
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({ status: 'done' });
+  });
+});
+
+describeWithRedis('--json prints its object when Redis', () => {
+  it('goes away in the middle of a run: with the id of the run', async () => {
+    await using redis = await startRedis();
+    const store = await startStore({ seed: 1, latencyMs: 20 });
+    onTestFinished(() => store.close());
+    await using workspace = await makeWorkspace(
+      catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(300))),
+      { STORE_API_KEY: store.apiKey, REDIS_URL: redis.url },
+    );
+    const running = workspace.start('run', 'nightly', '--json');
+    await until(() => store.requests.length >= 50);
+    redis.pause();
+    const ended = await running.ended;
+    expectFailure(ended, 1, 'Redis');
+    expect(ended.json()).toMatchObject({ run: expect.stringMatching(/^[a-z0-9]{8}$/), job: 'nightly' });
+  });
+
+  it('cannot be reached by `enqueue --follow`', async () => {
+    await using workspace = await makeWorkspace(
+      catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
+      { STORE_API_KEY: 'key', REDIS_URL: 'redis://127.0.0.1:1' },
+    );
+    const ended = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
+    expectFailure(ended, 1, 'cannot be reached');
+    expect(ended.json()).toEqual(failed({ job: 'nightly', error: expect.any(String) }));
+  });
+
+  it('does not answer `enqueue --follow` any more', async () => {
+    await using redis = await startRedis();
+    await using workspace = await makeWorkspace(
+      catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
+      { STORE_API_KEY: 'key', REDIS_URL: redis.url },
+    );
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await following.printed('No worker is there');
+    redis.pause();
+    expectFailure(await following.ended, 1, 'cannot be reached');
+  });
+
+  it('is no more followed, with the status interrupted', async () => {
+    await using redis = await startRedis();
+    await using workspace = await makeWorkspace(
+      catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
+      { STORE_API_KEY: 'key', REDIS_URL: redis.url },
+    );
+    const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
+    await following.printed('No worker is there');
+    following.process.kill('SIGINT');
+    const ended = await following.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.json()).toMatchObject({ run: null, job: 'nightly', status: 'interrupted' });
+  });
+});

@@ -1,0 +1,180 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Server, type SFTPWrapper } from 'ssh2';
+import { describe, expect, it } from 'vitest';
+import { withDeadlines } from '../../src/remote/deadlines.ts';
+import { fetchFile } from '../../src/remote/fetch-file.ts';
+import { httpClient } from '../../src/remote/http.ts';
+import type { RemoteClient } from '../../src/remote/remote-client.ts';
+import { sftpClient } from '../../src/remote/sftp.ts';
+import { openSpool } from '../../src/remote/spool.ts';
+import { figure } from '../support/figure.ts';
+import { makeHostKey } from '../support/host-key.ts';
+import { none } from '../support/measure.ts';
+import { SLOWNESS } from '../support/pace.ts';
+import { httpAddress } from './http-address.ts';
+import { failureOf } from './trials.ts';
+
+const { signal } = new AbortController();
+const NEVER = 60 * 60_000;
+const DEADLINES = {
+  answerMs: 1_500 * SLOWNESS,
+  windowMs: 300 * SLOWNESS,
+  windowBytes: 1_000,
+  wholeMs: NEVER,
+};
+const patience = { retries: 1, firstWaitMs: 1 };
+
+async function serveHttp(answer: (response: ServerResponse) => void) {
+  let asked = 0;
+  const timers = new Set<NodeJS.Timeout>();
+  const server = createServer((_request, response) => {
+    asked += 1;
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    client: () => httpClient(httpAddress(`http://127.0.0.1:${address.port}/a.csv`)),
+    asked: () => asked,
+    timers,
+    async [Symbol.asyncDispose]() {
+      for (const timer of timers) clearInterval(timer);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An SFTP server that lets everybody in, and does what `serve` does. */
+async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
+  const { key, fingerprint } = makeHostKey();
+  let connections = 0;
+  const server = new Server({ hostKeys: [key] }, (client) => {
+    connections += 1;
+    client.on('error', () => undefined);
+    client.on('authentication', (context) => context.accept());
+    client.on('session', (accept) => void accept().on('sftp', (open) => serve(open())));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    client: () =>
+      sftpClient({
+        ...{ kind: 'sftp', location: 'sftp://test/a.csv', host: '127.0.0.1', port: address.port },
+        ...{ user: 'me', path: '/a.csv', hostKeys: [fingerprint] },
+        ...{ password: 'x', privateKey: null, passphrase: null, newest: false, allowPrivateAddresses: true },
+      }),
+    connections: () => connections,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** What an attempt ends with; null where it has not ended long after its deadlines. */
+async function endOf(action: Promise<string>): Promise<string | null> {
+  const waited = new AbortController();
+  const hung = sleep(20_000 * SLOWNESS, null, { signal: waited.signal }).catch(() => null);
+  const end = await Promise.race([action, hung]);
+  waited.abort();
+  return end;
+}
+
+const hung = (end: string | null) => none('hung', end === null ? 1 : 0);
+
+/** Fetches the file; gives why that failed. */
+async function failing(opened: RemoteClient, deadlines = DEADLINES): Promise<string> {
+  await using client = withDeadlines(opened, deadlines);
+  const fetching = async () => {
+    const [file] = await client.find(signal);
+    if (file === undefined) throw new Error('no file');
+    await fetchFile(client, file, { signal, patience, deadlines });
+  };
+  return (await failureOf(fetching())).message;
+}
+
+const ATTRIBUTES = { mode: 0o100644, uid: 0, gid: 0, size: 1_000_000, atime: 1, mtime: 1 };
+
+describe('a server that never ends', () => {
+  it('to say that an answer is to come is given up, and asked again', async (context) => {
+    await using server = await serveHttp((response) => {
+      server.timers.add(setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50));
+    });
+    const end = await endOf(failing(server.client()));
+    expect(end).toBe('the server does not answer in time');
+    expect(server.asked()).toBe(2);
+    figure(context, {
+      ...{ invariant: 31, seed: null, fired: { 'interim responses without end': server.asked() } },
+      measured: [hung(end)],
+    });
+  });
+
+  it('to send, a byte at a time, is given up, and asked again', async (context) => {
+    await using server = await serveHttp((response) => {
+      response.writeHead(200);
+      server.timers.add(setInterval(() => response.write('x'), 20));
+    });
+    const end = await endOf(failing(server.client()));
+    expect(end).toMatch(/it comes too slowly: \d+ bytes in [\d.]+ s/);
+    expect(server.asked()).toBe(2);
+    figure(context, {
+      ...{ invariant: 31, seed: null, fired: { 'a byte at a time': server.asked() } },
+      measured: [hung(end)],
+    });
+  });
+
+  it('to send, fast enough, is given up when it has taken too long in all', async () => {
+    await using server = await serveHttp((response) => {
+      response.writeHead(200);
+      server.timers.add(setInterval(() => response.write('x'.repeat(500)), 20));
+    });
+    expect(await failing(server.client(), { ...DEADLINES, wholeMs: 700 })).toMatch(/has not come within/);
+  });
+
+  it('to keep silent over SFTP is given up, and connected to again', async (context) => {
+    await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
+    const end = await endOf(failing(server.client()));
+    expect(end).toBe('the server does not answer in time');
+    expect(server.connections()).toBe(2);
+    figure(context, {
+      ...{ invariant: 31, seed: null, fired: { 'STAT never answered': server.connections() } },
+      measured: [hung(end)],
+    });
+  });
+
+  it('to read over SFTP, a byte at a time or not at all, is given up, and connected to again', async () => {
+    for (const answersRead of [true, false]) {
+      await using server = await serveSftp((sftp) => {
+        sftp.on('STAT', (id) => sftp.attrs(id, ATTRIBUTES));
+        sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('h')));
+        sftp.on('READ', (id) => {
+          if (answersRead) setTimeout(() => sftp.data(id, Buffer.from('x')), 20).unref();
+        });
+      });
+      expect(await failing(server.client())).toMatch(/it comes too slowly/);
+      expect(server.connections()).toBe(2);
+    }
+  });
+
+  it('to take an upload is given up', async () => {
+    await using server = await serveSftp((sftp) => sftp.on('OPENDIR', () => undefined));
+    await using spool = await openSpool();
+    await using client = withDeadlines(server.client(), DEADLINES);
+    expect((await failureOf(client.put(spool, { signal, ifVersion: undefined }))).message).toBe(
+      'the server does not answer in time',
+    );
+  });
+});
+
+it('what is called off ends with the reason, and not as late', async () => {
+  await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
+  await using client = withDeadlines(server.client());
+  const off = new AbortController();
+  const [file] = await client.find(signal);
+  if (file === undefined) throw new Error('no file');
+  const getting = client.get(file, { signal: off.signal, unless: null });
+  const reason = new Error('stop');
+  setTimeout(() => off.abort(reason), 100);
+  await expect(getting).rejects.toBe(reason);
+});

@@ -1,0 +1,161 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { StateError } from '../../src/model/errors.ts';
+import { openSqliteState } from '../../src/state/sqlite.ts';
+import type { State } from '../../src/state/state.ts';
+import { patience } from '../support/pace.ts';
+import { seedOf } from '../support/seed.ts';
+import { seededRandom } from '../support/store/random.ts';
+import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
+
+const DAMAGES = 60;
+const MOST_BITS = 48;
+const KEYS = range(400).map((index) => `key-${index}`);
+
+/** What each call may give, whatever lies in the file. */
+const mark = z.object({ fingerprint: z.string(), id: z.int().nullable(), job: z.string() });
+const marks = z.array(z.union([mark, z.literal('same'), z.undefined()]));
+const tally = z.record(z.string(), z.int());
+const run = z.object({ id: z.string(), job: z.string(), status: z.string(), startedAt: z.number() });
+const reason = z.object({ code: z.string(), message: z.string() });
+const refusals = z.array(z.array(z.object({ key: z.string(), spans: z.array(z.object()), reason })));
+
+/** Two nights of one job, of which the second is not merged into the marks yet, and a third that was interrupted. */
+async function fill(folder: string): Promise<void> {
+  await using state = await openSqliteState(folder);
+  for (const night of range(3)) {
+    const of = sampleRun({ id: `run-${night}`, job: night === 2 ? 'other' : 'nightly' });
+    await state.runs.create(of);
+    const results = KEYS.map((key, index) => {
+      const operation = upsert(index, key, { fingerprint: `${night}-of-${key}`, memo: `memo-${index % 7}` });
+      if (index % 50 === 3) return rejected(operation);
+      return index % 50 === 4 ? unsent(operation) : applied(operation);
+    });
+    await state.runs.record(of, 1, results.slice(0, 200), 200);
+    await state.runs.record(of, 2, results.slice(200), 200);
+    await state.runs.update(of.id, { status: 'done', finishedAt: 2_000 });
+    if (night === 0) await state.ledger(TARGET).marks(KEYS);
+  }
+  await begun(state);
+}
+
+async function drained<Page>(pages: AsyncIterable<Page>): Promise<Page[]> {
+  const all: Page[] = [];
+  for await (const page of pages) all.push(page);
+  return all;
+}
+
+/** Begins to send some products and to delete one, and is killed there as far as the state knows. */
+async function begun(state: State): Promise<unknown> {
+  await using sending = await state.sending({ run: sampleRun({ id: 'run-2' }), attemptMs: 1_000 });
+  const upserts = KEYS.slice(0, 20).map((key, index) => upsert(index, key));
+  return await sending.begin([...upserts, deletion(20, 'key-20', 120)]);
+}
+
+/** Everything that can be asked of a state, and what the answer must be like. */
+function calls(
+  state: State,
+): readonly (readonly [name: string, schema: z.ZodType, ask: () => Promise<unknown>])[] {
+  const { runs } = state;
+  const ledger = state.ledger(TARGET);
+  const memos = KEYS.map((_, index) => `memo-${index % 7}`);
+  const next = sampleRun({ id: 'run-next' });
+  return [
+    ['list', z.array(run), () => runs.list({})],
+    ['list of a job', z.array(run), () => runs.list({ job: 'nightly', statuses: ['done'], limit: 1 })],
+    ['get', run.optional(), () => runs.get('run-1')],
+    ['tally', tally, () => runs.tally('run-1')],
+    ['outcomes', z.map(z.int(), z.string()), () => runs.outcomes('run-1', 1)],
+    ['refusals', refusals, () => drained(runs.refusals('run-1'))],
+    ['unsentReasons', z.array(z.object({ reason, count: z.int() })), () => runs.unsentReasons('run-1')],
+    ['changedIds', z.array(z.object({ key: z.string() })), () => runs.changedIds('run-1', 20)],
+    ['marks', marks, () => ledger.marks(KEYS)],
+    ['compare', marks, () => ledger.compare({ keys: KEYS, memos, job: 'nightly' })],
+    ['bodies', z.array(z.string().optional()), () => ledger.bodies(KEYS)],
+    ['count', z.int(), () => ledger.count('nightly')],
+    ['keysOf', z.array(z.array(z.object({ key: z.string() }))), () => drained(ledger.keysOf('nightly'))],
+    ['unconfirmed', z.array(z.array(z.string())), () => drained(ledger.unconfirmed('nightly'))],
+    ['hasDoubts', z.boolean(), () => ledger.hasDoubts()],
+    ['lostSince', z.boolean(), () => ledger.lostSince(next)],
+    ['reconcile', z.object({ keys: z.int() }).nullable(), () => ledger.reconcile()],
+    ['update', run, () => runs.update('run-2', { error: 'changed' })],
+    ['begin', z.object({ waitMs: z.array(z.number()), overtaken: z.array(z.boolean()) }), () => begun(state)],
+    ['create', z.undefined(), () => runs.create(next)],
+    [
+      'record',
+      z.undefined(),
+      () =>
+        runs.record(
+          next,
+          1,
+          KEYS.map((key, index) => applied(upsert(index, key))),
+          400,
+        ),
+    ],
+    ['marks after', marks, () => ledger.marks(KEYS)],
+    ['remove', z.undefined(), () => runs.remove('run-0')],
+  ];
+}
+
+it('says that a database with flipped bits is damaged, or gives what a sound one could give', {
+  timeout: patience(180_000),
+}, async (context) => {
+  const random = seededRandom(seedOf(context));
+  const root = await mkdtemp(join(tmpdir(), 'storeferry-damage-'));
+  try {
+    const sound = join(root, 'sound');
+    await fill(sound);
+    const bytes = await readFile(join(sound, 'state.db'));
+    let refused = 0;
+    for (const number of range(DAMAGES)) {
+      const folder = join(root, `${number}`);
+      await cp(sound, folder, { recursive: true });
+      const damaged = Buffer.from(bytes);
+      for (const _ of range(1 + Math.floor(random() * MOST_BITS))) {
+        const at = Math.floor(random() * damaged.length);
+        damaged[at] = (damaged[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+      }
+      await writeFile(join(folder, 'state.db'), damaged);
+      const found = await askEverything(folder);
+      expect({ number, unexpected: found.unexpected }).toEqual({ number, unexpected: [] });
+      refused += found.refused;
+      await rm(folder, { recursive: true });
+    }
+    expect(refused).toBeGreaterThan(0);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
+async function askEverything(
+  folder: string,
+): Promise<{ readonly refused: number; readonly unexpected: string[] }> {
+  const unexpected: string[] = [];
+  let refused = 0;
+  const judge = (name: string, error: unknown): void => {
+    refused++;
+    if (error instanceof StateError && error.hint !== undefined) return;
+    unexpected.push(`${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  };
+  let state: State;
+  try {
+    state = await openSqliteState(folder);
+  } catch (error) {
+    judge('open', error);
+    return { refused, unexpected };
+  }
+  await using _opened = state;
+  for (const [name, schema, ask] of calls(state)) {
+    try {
+      const answer = await ask();
+      const { error } = schema.safeParse(answer);
+      if (error !== undefined) unexpected.push(`${name}: ${error.message}`);
+    } catch (error) {
+      judge(name, error);
+    }
+  }
+  return { refused, unexpected };
+}

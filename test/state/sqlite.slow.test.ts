@@ -1,0 +1,342 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, expect, it } from 'vitest';
+import { StateError } from '../../src/model/errors.ts';
+import { encodeBody } from '../../src/state/body-codec.ts';
+import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
+import { openSqliteState } from '../../src/state/sqlite.ts';
+import type { State } from '../../src/state/state.ts';
+import { runProcess } from '../support/processes.ts';
+import { itAgreesWithPlainMaps } from './model-suite.ts';
+import { applied, bodyOf, range, sampleRun, TARGET, upsert } from './samples.ts';
+import { startChild } from './start-child.ts';
+import { describeState } from './state-suite.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'storeferry-state-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let opened = 0;
+const freshFolder = () => join(root, `${++opened}`, '.storeferry');
+const fresh = async () => ({ kind: 'sqlite', folder: freshFolder() }) as const;
+
+describe('the embedded state', () => {
+  describeState(fresh);
+  itAgreesWithPlainMaps(fresh, 15);
+
+  it('belongs to its user alone', async () => {
+    const folder = freshFolder();
+    await using _state = await openSqliteState(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps everything when it is closed and opened again', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(run);
+      await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+    }
+    await using state = await openSqliteState(folder);
+    expect(await state.runs.get('run-1')).toEqual({ ...run, sequence: 1 });
+    expect(await state.ledger(TARGET).bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
+  });
+
+  it('merges a journal that grew large without waiting for a reader', async () => {
+    const folder = freshFolder();
+    await using state = await openSqliteState(folder);
+    const run = sampleRun();
+    await state.runs.create(run);
+    for (let shard = 0; shard < 34; shard++) {
+      const results = range(500).map((index) => applied(upsert(index, `key-${shard}-${index}`), index));
+      await state.runs.record(run, shard, results, 500);
+    }
+    const database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+    const left = Number(database.prepare('SELECT count(*) AS rows FROM journal').get()?.['rows']);
+    database.close();
+    expect(left).toBe(500);
+    expect(await state.ledger(TARGET).count('nightly')).toBe(17_000);
+  });
+
+  it('keeps no body that no mark needs', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(run);
+      for (const fingerprint of ['one', 'two', 'three']) {
+        const results = range(20).map((index) =>
+          applied(upsert(index % 10, `key-${index % 10}`, { fingerprint })),
+        );
+        await state.runs.record(run, 1, results, 20);
+        if (fingerprint !== 'two') await state.ledger(TARGET).count('nightly');
+      }
+    }
+    const database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+    const living = database.prepare('SELECT living FROM bodies').all();
+    const bits = living.map((row) => Number(row['living']).toString(2).replaceAll('0', '').length);
+    expect(bits.reduce((sum, count) => sum + count, 0)).toBe(10);
+    database.close();
+  });
+
+  it('packs the bodies anew that outlive their neighbours', async () => {
+    const folder = freshFolder();
+    const run = sampleRun();
+    const record = async (state: State, keys: readonly number[], fingerprint: string) => {
+      const results = keys.map((index) => applied(upsert(index, `key-${index}`, { fingerprint })));
+      await state.runs.record(run, 1, results, keys.length);
+      await state.ledger(TARGET).count('nightly');
+    };
+    await using state = await openSqliteState(folder);
+    await state.runs.create(run);
+    await record(state, range(16), 'first');
+    const size = () => {
+      using database = new DatabaseSync(join(folder, 'state.db'), { readOnly: true });
+      return Number(
+        database.prepare('SELECT length(content) AS size FROM bodies ORDER BY number').get()?.['size'],
+      );
+    };
+    const whole = size();
+    await record(state, range(7), 'second');
+    expect(size()).toBe(whole);
+    await record(state, [7, 8, 9, 10, 11, 12, 13], 'second');
+    expect(size()).toBeLessThan(whole);
+    const fingerprints = range(16).map((index) => (index < 14 ? 'second' : 'first'));
+    expect(await state.ledger(TARGET).bodies(range(16).map((index) => `key-${index}`))).toEqual(
+      fingerprints.map((fingerprint, index) => bodyOf(`key-${index}`, fingerprint)),
+    );
+  });
+
+  it('reads the bodies of a database from before they lay in blocks', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    database.exec(MIGRATIONS[0] ?? '');
+    database.exec('PRAGMA user_version = 1');
+    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
+    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
+    const body = database.prepare('INSERT INTO bodies VALUES (?, ?)');
+    for (const number of [3, 4]) body.run(number, encodeBody(`{"body":${number}}`));
+    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 3)");
+    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 4)");
+    database.close();
+    await using state = await openSqliteState(folder);
+    expect(await state.ledger(TARGET).bodies(['coat', 'shirt'])).toEqual(['{"body":3}', '{"body":4}']);
+    expect(await state.ledger(TARGET).marks(['shirt'])).toMatchObject([{ fingerprint: 'b', id: 8 }]);
+  });
+
+  it('goes on with a database from before there were memos', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    for (const step of MIGRATIONS.slice(0, 2)) database.exec(step);
+    database.exec('PRAGMA user_version = 2');
+    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
+    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
+    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 16)");
+    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 32)");
+    database.close();
+    await using state = await openSqliteState(folder);
+    const ledger = state.ledger(TARGET);
+    const question = { job: 'nightly', keys: ['coat', 'shirt'], memos: ['m1', 'm2'] };
+    const coat = { fingerprint: 'a', id: 7, job: 'nightly' };
+    const shirt = { fingerprint: 'b', id: 8, job: 'nightly' };
+    expect(await ledger.compare(question)).toEqual([coat, shirt]);
+    await ledger.remember([{ key: 'coat', fingerprint: 'a', memo: 'm1' }]);
+    expect(await ledger.compare(question)).toEqual(['same', shirt]);
+  });
+
+  it('orders the runs of an earlier version by their arrival, not by their clock', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    for (const step of MIGRATIONS.slice(0, 3)) database.exec(step);
+    database.exec('PRAGMA user_version = 3');
+    const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
+    for (const [id, startedAt] of Object.entries({ ahead: 9_000, right: 2_000 })) {
+      const { sequence: _, ...run } = sampleRun({ id, startedAt });
+      insert.run(id, run.job, startedAt, JSON.stringify(run));
+    }
+    database.close();
+    await using state = await openSqliteState(folder);
+    await state.runs.create(sampleRun({ id: 'new', startedAt: 1_000 }));
+    const runs = await state.runs.list({ job: 'nightly' });
+    expect(runs.map(({ id, sequence }) => [id, sequence])).toEqual([
+      ['new', 3],
+      ['right', 2],
+      ['ahead', 1],
+    ]);
+  });
+
+  it('answers calls that were made before it was closed, and refuses later ones', async () => {
+    const state = await openSqliteState(freshFolder());
+    const before = state.runs.list({ limit: 1 });
+    await state[Symbol.asyncDispose]();
+    expect(await before).toEqual([]);
+    await expect(state.runs.list({ limit: 1 })).rejects.toThrow(StateError);
+  });
+
+  it('does not keep a process from ending that forgot to close it', async () => {
+    const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite.ts');
+    const source = `const { openSqliteState } = await import(${JSON.stringify(module)});
+      const state = await openSqliteState(${JSON.stringify(freshFolder())});
+      await state.runs.list({ limit: 1 });`;
+    expect(await runProcess(process.execPath, ['--input-type=module', '--eval', source])).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('is created by one of several processes that open it at the same moment', async () => {
+    const folder = freshFolder();
+    const states = await Promise.all(range(4).map(() => openSqliteState(folder)));
+    await states[0]?.runs.create(sampleRun());
+    for (const state of states) {
+      expect(await state.runs.list({ limit: 5 })).toHaveLength(1);
+      await state[Symbol.asyncDispose]();
+    }
+  });
+
+  it('refuses a damaged database and says what to do', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'state.db'), 'This is not a database. '.repeat(100));
+    const opening = openSqliteState(folder);
+    await expect(opening).rejects.toThrow(StateError);
+    await expect(opening).rejects.toThrow(/state\.db is damaged/);
+    await expect(opening).rejects.toMatchObject({ hint: expect.stringContaining('move it aside') });
+  });
+
+  it('refuses a database of a newer version and leaves it as it is', async () => {
+    const folder = freshFolder();
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, 'state.db');
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    const before = readFileSync(file);
+    await expect(openSqliteState(folder)).rejects.toThrow(/version 99/);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('refuses a folder that it cannot create', async () => {
+    const file = join(root, 'a file');
+    writeFileSync(file, '');
+    await expect(openSqliteState(join(file, '.storeferry'))).rejects.toThrow(StateError);
+  });
+
+  it('writes nothing by halves when the disk is full', async () => {
+    const folder = freshFolder();
+    {
+      await using state = await openSqliteState(folder);
+      await state.runs.create(sampleRun());
+    }
+    const output = await outputOnSmallDisk(join(import.meta.dirname, 'fill-disk.ts'), folder);
+    const { recorded, error, hint } = JSON.parse(output);
+    expect(error).toBe('StateError');
+    expect(hint).toContain('Make room');
+    await using state = await openSqliteState(folder);
+    expect(recorded).toBeGreaterThan(0);
+    expect((await state.runs.tally('run-1')).applied).toBe(recorded);
+    expect(await state.ledger(TARGET).count('nightly')).toBe(recorded);
+  });
+
+  it('keeps the locks of a process that is stopped', async () => {
+    const opening = await fresh();
+    await using child = startChild(opening, 'hold', 'target');
+    await child.saying('held');
+    child.kill('SIGSTOP');
+    await using state = await openSqliteState(opening.folder);
+    const attempt = await state.locks.tryAcquire('target', { job: 'nightly', run: 'run-1' });
+    expect(attempt).toEqual({ heldBy: { job: 'of-child', run: 'run-of-child' } });
+    expect(readdirSync(join(opening.folder, 'locks')).length).toBeGreaterThan(0);
+  });
+
+  describe('whose lock files are deleted', () => {
+    const OTHER = { job: 'nightly', run: 'run-1' };
+    const OF_CHILD = { heldBy: { job: 'of-child', run: 'run-of-child' } };
+    const deleteLocks = (folder: string) => rmSync(join(folder, 'locks'), { recursive: true });
+
+    it('keeps the lock of a process that lives, however often', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      await using state = await openSqliteState(opening.folder);
+      for (const _time of range(3)) {
+        deleteLocks(opening.folder);
+        expect(await state.locks.tryAcquire('target', OTHER)).toEqual(OF_CHILD);
+        deleteLocks(opening.folder);
+        expect(await state.locks.holderOf('target')).toEqual(OF_CHILD.heldBy);
+      }
+      expect(child.lines).toEqual(['held']);
+    });
+
+    it('gives the lock of a dead process away', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      await child.end();
+      deleteLocks(opening.folder);
+      await using state = await openSqliteState(opening.folder);
+      expect(await state.locks.holderOf('target')).toBeUndefined();
+      const lock = await state.locks.tryAcquire('target', OTHER);
+      expect('isHeld' in lock && lock.isHeld()).toBe(true);
+    });
+
+    it('tells a process that was stopped meanwhile that another one has its lock', async () => {
+      const opening = await fresh();
+      await using child = startChild(opening, 'hold', 'target');
+      await child.saying('held');
+      child.kill('SIGSTOP');
+      deleteLocks(opening.folder);
+      await using state = await openSqliteState(opening.folder);
+      const lock = await state.locks.tryAcquire('target', OTHER);
+      child.kill('SIGCONT');
+      await child.saying('lost');
+      expect('isHeld' in lock && lock.isHeld()).toBe(true);
+    });
+
+    it.each(['deleted', 'replaced by another'])(
+      'has lost its locks when its database is %s',
+      async (what) => {
+        const opening = await fresh();
+        await using child = startChild(opening, 'hold', 'target');
+        await child.saying('held');
+        if (what === 'deleted') rmSync(opening.folder, { recursive: true });
+        else {
+          for (const name of ['state.db', 'state.db-wal', 'state.db-shm']) {
+            renameSync(join(opening.folder, name), join(opening.folder, `aside-${name}`));
+          }
+        }
+        await using state = await openSqliteState(opening.folder);
+        await child.saying('lost');
+        // It holds the file until what it has under way is over.
+        expect(await state.locks.tryAcquire('target', OTHER)).toEqual({ heldBy: null });
+        await child.end();
+        const lock = await state.locks.tryAcquire('target', OTHER);
+        expect('isHeld' in lock && lock.isHeld()).toBe(true);
+      },
+    );
+  });
+});
+
+/** Runs a script for which no file may grow beyond 400 KB: to SQLite a full disk. */
+async function outputOnSmallDisk(script: string, ...args: string[]): Promise<string> {
+  const command = `trap '' XFSZ; ulimit -f 400; exec "$@"`;
+  const { stdout, stderr } = await runProcess('bash', [
+    ...['-c', command, 'bash', process.execPath, script],
+    ...args,
+  ]);
+  process.stderr.write(stderr);
+  return stdout;
+}
