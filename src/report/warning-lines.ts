@@ -105,7 +105,7 @@ function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] 
   const one = keys === 1;
   const named = `${examples.slice(0, KEYS_NAMED).map(printable).join(', ')}${keys > KEYS_NAMED ? ' …' : ''}`;
   return [
-    `${counted(keys, 'product')} may be in the store though the source no longer has ${one ? 'it' : 'them'}: a run died while sending ${one ? 'it' : 'them'}, and no answer proves that this job created ${one ? 'it' : 'them'}, so nothing is deleted (${named}). Delete by hand what should not be there; a key that returns to the source is sent, and no longer named here.`,
+    `${counted(keys, 'product')} may be in the store though the source no longer has ${one ? 'it' : 'them'}: ${one ? 'it was' : 'they were'} being sent, and the store never confirmed ${one ? 'it' : 'them'}, so nothing proves that this job created ${one ? 'it' : 'them'}, and nothing is deleted (${named}). Delete by hand what should not be there; a key that returns to the source is sent, and no longer named here.`,
   ];
 }
 
