@@ -92,7 +92,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       }
       return sending.permit();
     },
-    onUntouched: (untouched) => sending.withdraw(untouched),
+    onNotApplied: (operations) => sending.withdraw(operations),
     async confirmKey() {
       await storefront.subscriberLists({ signal });
     },

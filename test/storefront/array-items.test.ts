@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arrayItemTexts } from '../../src/storefront/array-items.ts';
+import { arrayItemTexts } from '../../src/storefront/page.ts';
 
 describe('the texts of the items of a list', () => {
   it('are what the store wrote, digits and order of members included', () => {

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cautiousCeiling } from '../../src/storefront/gate/cautious-ceiling.ts';
-import { concurrencyGain } from '../../src/storefront/gate/concurrency-gain.ts';
-import { concurrencyLimit, type Pressure } from '../../src/storefront/gate/concurrency-limit.ts';
+import {
+  cautiousCeiling,
+  concurrencyGain,
+  concurrencyLimit,
+  type Pressure,
+} from '../../src/storefront/gate/concurrency-limit.ts';
 
 /** Round trips with all that is allowed in flight, each answered after `ms(limit)`. */
 function rounds(

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDeeperThan } from '../../src/storefront/json-depth.ts';
-import { readPage } from '../../src/storefront/page.ts';
+import { isDeeperThan, readPage } from '../../src/storefront/page.ts';
 
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pushBackCauses } from '../../src/storefront/gate/push-back-cause.ts';
+import { pushBackCauses } from '../../src/storefront/gate/concurrency-limit.ts';
 
 const first = { sentAt: 0, endedAt: 5, limit: 6, averageMs: 5, full: true, paced: false, hasRate: false };
 const atOnce = { tooManyAtOnce: true, tooManyASecond: false };
@@ -36,7 +36,7 @@ describe('the cause of a push-back', () => {
     expect(causes).toEqual([atOnce, atOnce, aSecond]);
   });
 
-  it('is told already when the request was sent before the limit was cut', () => {
+  it('is known already when the request was sent before the limit was cut', () => {
     const causeOf = pushBackCauses();
     causeOf(first);
     expect(causeOf({ ...first, sentAt: 3, endedAt: 8 })).toEqual({

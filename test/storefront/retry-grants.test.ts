@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { abortListeners } from '../../src/storefront/abort-listeners.ts';
-import { INITIAL_RETRIES, retryBudget } from '../../src/storefront/gate/retry-budget.ts';
-import { retryGrants } from '../../src/storefront/gate/retry-grants.ts';
+import { abortListeners } from '../../src/storefront/abortable.ts';
+import { INITIAL_RETRIES, retryBudget, retryGrants } from '../../src/storefront/retry-policy.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 
 function setup() {
@@ -54,7 +53,7 @@ describe('the retry budget', () => {
     expect(grants.waiting).toBe(39);
   });
 
-  it('gives what first attempts have earned to whoever waits', async () => {
+  it('gives what first attempts have earned to retries that wait', async () => {
     const { clock, grants, ask, granted } = setup();
     ask(110);
     await clock.advance(0);
@@ -63,7 +62,7 @@ describe('the retry budget', () => {
     expect(granted()).toBe(101 + 5);
   });
 
-  it('leaves nobody waiting whose signal aborted', async () => {
+  it('rejects a retry whose signal aborts', async () => {
     const { clock, grants, ask } = setup();
     ask(101);
     const controller = new AbortController();

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRIES, RETRY_CAP_MS, retryDelayMs } from '../../src/storefront/retry-policy.ts';
+import { RETRY_POLICY, retryDelayMs } from '../../src/storefront/retry-policy.ts';
 import { seededRandom } from '../support/store/random.ts';
 
 describe('the delay before a retry', () => {
   it('lies between nothing and a ceiling that doubles from half a second to thirty', () => {
-    const ceilings = Array.from({ length: MAX_RETRIES }, (_, index) =>
+    const ceilings = Array.from({ length: RETRY_POLICY.retries }, (_, index) =>
       Math.round(retryDelayMs({ retry: index + 1, random: 1 - Number.EPSILON })),
     );
     expect(ceilings).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
@@ -30,7 +30,7 @@ describe('the delay before a retry', () => {
         (retry, random, retryAfterMs, atWorkMs) => {
           const delay = retryDelayMs({ retry, random, retryAfterMs, atWorkMs });
           const earliest = Math.max(retryAfterMs, atWorkMs);
-          return delay >= earliest && delay <= earliest + RETRY_CAP_MS;
+          return delay >= earliest && delay <= earliest + RETRY_POLICY.capMs;
         },
       ),
     );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanMessage } from '../../src/storefront/store-message.ts';
+import { cleanMessage } from '../../src/storefront/read-answer.ts';
 
 const KEY = 'k3y-of-the-store';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tokenBucket } from '../../src/storefront/gate/token-bucket.ts';
+import { tokenBucket } from '../../src/storefront/gate/rate-limit.ts';
 
 /** Sends as often as allowed; `late` are the milliseconds by which each wake-up is late. */
 function times(rate: number, count: number, late: () => number): number[] {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { LONGEST_WORK_MS, SHORTEST_WORK_MS, workTime } from '../../src/storefront/work-time.ts';
+import { RETRY_POLICY, workTime } from '../../src/storefront/retry-policy.ts';
 
 describe('how long a store may be at work on a request whose answer was lost', () => {
   it('is the longest where no answer is known, and a second where its answers are quick', () => {
     const work = workTime();
-    expect(work.longestMs).toBe(LONGEST_WORK_MS);
+    expect(work.longestMs).toBe(RETRY_POLICY.capMs);
     for (let answers = 0; answers < 100; answers++) work.answeredIn(20);
-    expect(work.longestMs).toBe(SHORTEST_WORK_MS);
+    expect(work.longestMs).toBe(1_000);
   });
 
   it('follows slow answers, and forgets a single one', () => {
@@ -21,6 +21,6 @@ describe('how long a store may be at work on a request whose answer was lost', (
   it('never exceeds what any retry waits', () => {
     const work = workTime();
     work.answeredIn(100_000);
-    expect(work.longestMs).toBe(LONGEST_WORK_MS);
+    expect(work.longestMs).toBe(RETRY_POLICY.capMs);
   });
 });
