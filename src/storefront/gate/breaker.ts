@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../../model/errors.ts';
+import { MAX_RETRY_AFTER_MS } from '../../model/retry-after.ts';
 import type { Clock } from '../clock.ts';
 
 /** How many of the last answers count, and how many failures among them open the breaker. */
@@ -62,8 +63,8 @@ export function breaker(): Breaker {
   };
 }
 
-/** A store without a proper answer for this long counts as unavailable. */
-const OUTAGE_LIMIT_MS = 15 * 60_000;
+/** A store without a proper answer for this long counts as unavailable: no pause that it asks for is longer. */
+const OUTAGE_LIMIT_MS = MAX_RETRY_AFTER_MS;
 /** Where a pause that the store asked for ends about when the limit does, this much time remains for one more attempt. */
 const LAST_ATTEMPT_MS = 10_000;
 /** After this long without work, earlier failures no longer count. */
