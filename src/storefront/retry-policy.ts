@@ -89,7 +89,7 @@ export function workTime(): WorkTime {
 export const INITIAL_RETRIES = 100;
 /** What each first attempt adds. */
 const RETRIES_PER_ATTEMPT = 0.1;
-/** With an empty budget one retry is granted this often, so that no row waits for ever. */
+/** With an empty budget one retry is granted this often, so that every row gets its retries. */
 const EMPTY_BUDGET_RETRY_MS = 1_000;
 
 /** Keeps retries in proportion to first attempts, however much fails. Retries wait for it; none fails because of it. */

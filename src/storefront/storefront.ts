@@ -49,7 +49,7 @@ export interface SentProduct {
  * One store, as all work in this process shares it: contract, retries and limits. Knows nothing of runs.
  *
  * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401; reads also
- * with 403), StoreUnavailableError (the store has been unwell for 15 minutes) or the signal's reason.
+ * with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
   /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */

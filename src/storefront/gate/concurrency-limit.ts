@@ -5,7 +5,7 @@ const SLOW_DEVIATIONS = 2.5;
 const SLOW_FACTOR = 1.25;
 /** What a push-back or slow answers leave of the limit. */
 const DECREASE = 0.9;
-/** Below this, in milliseconds, an answer is quick whatever the average says: no network is faster. */
+/** An answer below this is quick even when the average is lower: no network is faster. */
 const QUICK_MS = 5;
 /** After `startAt` the limit doubles up to this: growing one by one takes longer than reading a hundred pages. */
 const DOUBLES_UP_TO = 32;
@@ -20,7 +20,7 @@ export type Pressure =
   /** The store pushed back (429, or 503 with Retry-After), and the concurrency limit may be what was too high. */
   | 'too-many'
   /** It failed in a way that may come from load: 5xx, 408, connection lost, timeout. */
-  | 'unwell';
+  | 'failure';
 
 /**
  * How many requests may be in flight. Starts at 1; plus one per round trip while answers are quick and the limit
@@ -28,7 +28,7 @@ export type Pressure =
  *
  * After Vector's adaptive request concurrency, with changes that a client of one store needs: a push-back cuts at
  * once instead of at the end of the round, and only if its request was sent after the last cut; a limit that was
- * answered with 429 is passed again only cautiously, which keeps 429s rare; slow means slower than the average by
+ * answered with 429 is exceeded only after a quiet time, which keeps 429s rare; slow means slower than the average by
  * more than chance, or that twice the requests in flight bring no more answers, since the average alone follows a
  * growing queue without end; answers below 5 ms are always quick.
  */
@@ -67,9 +67,9 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     round = { endsAt: now + (averageMs ?? 0), sumMs: 0, answers: 0, reached: false };
   };
 
-  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'unwell'): void => {
+  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'failure'): void => {
     const accident =
-      pressure === 'unwell' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
+      pressure === 'failure' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
     answersSinceFailure = 0;
     if (accident || sentAt < cutAt) return;
     if (pressure === 'too-many') caution.exceeded(current, now);
@@ -144,10 +144,10 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
   };
 }
 
-/** Time and answers without push-back before going beyond a limit that was pushed back from. */
+/** Time and answers without a push-back before a limit that was pushed back is exceeded again. */
 const QUIET_MS = 2_000;
 const QUIET_ANSWERS = 20;
-/** Each time that fails, the next try waits twice as long, up to this factor. */
+/** Each time that is pushed back, the next attempt waits twice as long, up to this factor. */
 const MAX_CAUTION = 16;
 
 /** Remembers how many requests at once were too many, so that the limit does not reach that number every few round trips. */

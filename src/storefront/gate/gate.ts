@@ -48,7 +48,7 @@ export type AttemptEnd =
   | { readonly kind: 'abandoned' };
 
 export interface GateStats {
-  /** Requests that may be in flight, and why so many. */
+  /** Requests that may be in flight, and the reason for this number. */
   readonly limit: number;
   readonly because: string;
   readonly inFlight: number;
@@ -239,7 +239,7 @@ export function gate(options: GateOptions): Gate {
     const { status, retryAfterMs } = end;
     const { sentAt } = admission;
     if (!isPushBack(status, retryAfterMs)) {
-      concurrency.ended({ sentAt, endedAt: now, pressure: 'unwell' });
+      concurrency.ended({ sentAt, endedAt: now, pressure: 'failure' });
       return status === 503 && rate.refused({ sentAt, endedAt: now, explicit: false });
     }
     const { current: limit, averageMs } = concurrency;

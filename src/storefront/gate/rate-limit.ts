@@ -104,15 +104,15 @@ const FASTEST_INCREASE = 0.5;
 /** How long the rate stays after a push-back; shorter when it was guessed, and probably guessed too low. */
 const REST_MS = 2_000;
 const GUESSED_REST_MS = 500;
-/** Never slower than this, in requests per second: the breaker and Retry-After stop sending altogether. */
+/** Never slower than this, in requests per second: it is the breaker and Retry-After that stop sending. */
 const SLOWEST = 0.5;
-/** 503s count as "too many" only when they are this share of the answers since the last cut, of at least so many. */
+/** 503s count as "too many" only when they are this share of the answers since the last cut, of at least this many. */
 const UNWELL_SHARE = 1 / 3;
 const UNWELL_ANSWERS = 6;
 
 /**
- * The rate that the store allows, in requests per second: Infinity until a 429 is attributed to it (or so many 503s come
- * that they can only mean the same), then a little less than it has accepted, raised again step by step.
+ * The rate that the store allows, in requests per second: Infinity until a 429 is attributed to it (or as many 503s
+ * come as can only mean the same), then a little less than it has accepted, raised again step by step.
  */
 export interface LearnedRate {
   readonly rate: number;
