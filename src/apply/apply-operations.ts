@@ -10,6 +10,8 @@ import { sendOperation, type WritingStorefront } from './send-operation.ts';
 import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
 
+export type { WritingStorefront } from './send-operation.ts';
+
 /** Requests under way get this long to end after an interruption. */
 export const GRACE_MS = 5_000;
 

@@ -1,5 +1,9 @@
-import { type ApplyOptions, type ApplyResult, applyOperations } from '../apply/apply-operations.ts';
-import type { WritingStorefront } from '../apply/send-operation.ts';
+import {
+  type ApplyOptions,
+  type ApplyResult,
+  applyOperations,
+  type WritingStorefront,
+} from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/stores.ts';
 import { LockedError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';

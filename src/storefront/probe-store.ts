@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { isPassingStatus } from '../model/passing-status.ts';
+import { isPassingStatus } from '../model/retry-after.ts';
 import { decodeBody } from './decode-body.ts';
 import { cleanMessage } from './read-answer.ts';
 

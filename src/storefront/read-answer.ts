@@ -1,6 +1,5 @@
-import { isPassingStatus } from '../model/passing-status.ts';
 import { withoutPeople } from '../model/personal-data.ts';
-import { retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
 import { type Doubt, isPushBack, NO_DOUBT } from './retry-policy.ts';

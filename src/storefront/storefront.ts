@@ -12,6 +12,7 @@ import { type SendOptions, type Sent, sender } from './sender.ts';
 import type { OnAttempt, OnStorefrontEvent } from './storefront-event.ts';
 
 export type { Page, PageItem, PageQuery } from './page.ts';
+export { probeStore, type StoreProbe } from './probe-store.ts';
 export type { OnEnded, SendOptions, Slot } from './sender.ts';
 export type { Attempt, StorefrontEvent } from './storefront-event.ts';
 
