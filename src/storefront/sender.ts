@@ -87,7 +87,13 @@ class AttemptFailed extends Error {
 }
 
 /** An operation between its first attempt and its outcome. */
-interface Progress extends Ticket {
+interface Sending extends Ticket {
+  readonly request: SentRequest;
+  readonly options: SendOptions;
+  /** Ends waiting. */
+  readonly stopping: AbortSignal;
+  /** Aborts when the store has failed for too long. */
+  readonly outage: AbortSignal;
   doubt: Doubt;
   /** A request was sent and has not ended. */
   underWay: boolean;
@@ -96,8 +102,6 @@ interface Progress extends Ticket {
   /** Set when attempts are reported. */
   requestId: string | null;
   attempts: number;
-  /** Aborts when the store has failed for too long. */
-  readonly outage: AbortSignal;
 }
 
 /** Sends requests, each until it is accepted, refused or out of retries. */
@@ -140,59 +144,55 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   const key = keyCheck(gate, clock);
 
   /** One request, and what its answer means. */
-  const ask = async (request: SentRequest, options: SendOptions, progress: Progress): Promise<Verdict> => {
+  const ask = async (sending: Sending): Promise<Verdict> => {
+    const { request, options, stopping, outage } = sending;
     const permitted = options.onRequest?.();
     if (permitted !== undefined) {
-      const { signal, stopping = signal } = options;
-      await abortable(permitted, AbortSignal.any([signal, stopping, progress.outage]));
+      await abortable(permitted, AbortSignal.any([options.signal, stopping, outage]));
     }
-    progress.underWay = true;
+    sending.underWay = true;
     try {
-      const answer = await exchange.send(request, options.signal, progress.outage);
-      progress.underWay = false;
+      const answer = await exchange.send(request, options.signal, outage);
+      sending.underWay = false;
       return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
-      progress.underWay = false;
+      sending.underWay = false;
       return { kind: 'failed', failure: unanswered(error) };
     }
   };
 
-  const report = (
-    { method, path }: SentRequest,
-    { about, onEnded }: SendOptions,
-    progress: Progress,
-    verdict: Verdict,
-    durationMs: number,
-  ): void => {
+  const report = (sending: Sending, verdict: Verdict, durationMs: number): void => {
+    const { request, options } = sending;
     const failure = verdict.kind === 'failed' ? verdict.failure : null;
     if (onAttempt !== undefined) {
-      progress.requestId ??= randomUUID();
-      progress.attempts++;
+      sending.requestId ??= randomUUID();
+      sending.attempts++;
       onAttempt({
-        ...{ requestId: progress.requestId, about, method, path, attempt: progress.attempts, durationMs },
+        requestId: sending.requestId,
+        about: options.about,
+        method: request.method,
+        path: request.path,
+        attempt: sending.attempts,
         status: verdict.kind === 'failed' ? verdict.failure.status : verdict.status,
-        failure: failure === null ? null : failure.message,
+        durationMs,
+        failure: failure?.message ?? null,
       });
     }
-    onEnded?.(durationMs, failure !== null, progress.retry);
+    options.onEnded?.(durationMs, failure !== null, sending.retry);
   };
 
   /** One attempt through the gate; throws AttemptFailed where it is to be repeated. */
-  const attemptOnce = async (
-    request: SentRequest,
-    options: SendOptions,
-    progress: Progress,
-  ): Promise<Settled> => {
-    progress.outage.throwIfAborted();
-    const entering = gate.enter(progress, options.stopping ?? options.signal);
+  const attemptOnce = async (sending: Sending): Promise<Settled> => {
+    sending.outage.throwIfAborted();
+    const entering = gate.enter(sending, sending.stopping);
     const admission = entering instanceof Promise ? await entering : entering;
     const sentAt = clock.monotonic();
     let end: AttemptEnd = { kind: 'abandoned' };
     try {
-      const verdict = await ask(request, options, progress);
+      const verdict = await ask(sending);
       const ms = clock.monotonic() - sentAt;
-      report(request, options, progress, verdict, ms);
+      report(sending, verdict, ms);
       if (verdict.kind !== 'failed') {
         // Before the place is free for another: nothing is sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
@@ -203,49 +203,39 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const { failure } = verdict;
       const { status, retryAfterMs, message } = failure;
       end = { kind: 'failed', status, retryAfterMs, reason: message };
-      progress.suspect ||= progress.answeredBefore !== null && gate.answered > progress.answeredBefore;
-      progress.answeredBefore = gate.answered;
-      progress.doubt = doubtAfter(progress.doubt, failure);
-      throw new AttemptFailed(failure, !admission.probe || progress.suspect);
+      sending.suspect ||= sending.answeredBefore !== null && gate.answered > sending.answeredBefore;
+      sending.answeredBefore = gate.answered;
+      sending.doubt = doubtAfter(sending.doubt, failure);
+      throw new AttemptFailed(failure, !admission.probe || sending.suspect);
     } finally {
       gate.leave(admission, end);
     }
   };
 
   /** The same, with a 401 confirmed. */
-  const attempt = async (
-    request: SentRequest,
-    options: SendOptions,
-    progress: Progress,
-  ): Promise<Settled> => {
-    const verdict = await attemptOnce(request, options, progress);
+  const attempt = async (sending: Sending): Promise<Settled> => {
+    const verdict = await attemptOnce(sending);
     if (!needsConfirmation(verdict)) return verdict;
-    const { stopping = options.signal } = options;
-    const again = () => attemptOnce(request, options, progress);
-    const confirmed = await key.confirm(verdict, progress, again, stopping, progress.outage);
+    const { stopping, outage } = sending;
+    const confirmed = await key.confirm(verdict, sending, () => attemptOnce(sending), stopping, outage);
     if (confirmed === null) throw new AttemptFailed(unconfirmed(verdict), true);
     return confirmed;
   };
 
   /** Waits out the delay, then for the retry budget. A probe of a failing store waits for the gate only. */
-  const waitToRetry = async (
-    { failure, usesRetry }: AttemptFailed,
-    retry: number,
-    options: SendOptions,
-    progress: Progress,
-  ): Promise<void> => {
-    progress.retry = true;
-    const { stopping = options.signal } = options;
+  const waitToRetry = async (sending: Sending, { failure, usesRetry }: AttemptFailed, retry: number) => {
+    const { stopping, outage, options, doubt } = sending;
+    sending.retry = true;
     const atWorkMs = failure.mayBeAtWork ? work.longestMs : 0;
     if (!usesRetry) {
-      if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping, progress.outage);
+      if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping, outage);
       return;
     }
-    const slot = progress.doubt.mayHaveArrived ? undefined : options.slot;
+    const slot = doubt.mayHaveArrived ? undefined : options.slot;
     slot?.release();
     const { retryAfterMs = 0 } = failure;
     const delayMs = retryDelayMs({ retry, random: random(), retryAfterMs, atWorkMs });
-    await sleep(clock, delayMs, stopping, progress.outage);
+    await sleep(clock, delayMs, stopping, outage);
     await gate.grantRetry(stopping);
     await slot?.regain();
   };
@@ -254,22 +244,26 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
    * The loop: p-retry counts the retries and separates failures from bugs. It gets no delays, since ours run on an
    * injected clock, and no signal, since it would discard an answer that came after the abort.
    */
-  const attemptWithRetries = (request: SentRequest, options: SendOptions, progress: Progress) =>
-    pRetry(() => attempt(request, options, progress), {
+  const attemptWithRetries = (sending: Sending): Promise<Settled> =>
+    pRetry(() => attempt(sending), {
       retries: Number.POSITIVE_INFINITY,
       minTimeout: 0,
       shouldConsumeRetry: ({ error }) => error instanceof AttemptFailed && error.usesRetry,
       async shouldRetry({ error, retriesConsumed }) {
         if (!(error instanceof AttemptFailed)) return false;
         if (error.usesRetry && retriesConsumed >= RETRY_POLICY.retries) return false;
-        await waitToRetry(error, retriesConsumed + 1, options, progress);
+        await waitToRetry(sending, error, retriesConsumed + 1);
         return true;
       },
     });
 
   return {
     async send(request, options) {
-      const progress: Progress = {
+      const sending: Sending = {
+        request,
+        options,
+        stopping: options.stopping ?? options.signal,
+        outage: gate.begin(),
         retry: false,
         suspect: false,
         confirms: false,
@@ -279,16 +273,15 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         answeredBefore: null,
         requestId: null,
         attempts: 0,
-        outage: gate.begin(),
       };
       try {
-        return resultOf(await attemptWithRetries(request, options, progress), progress.doubt);
+        return resultOf(await attemptWithRetries(sending), sending.doubt);
       } catch (error) {
         if (error instanceof AttemptFailed) {
           const { code, message } = error.failure;
-          return { kind: 'unsent', reason: { code, message }, doubt: progress.doubt };
+          return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
         }
-        if (!progress.doubt.mayHaveArrived && !progress.underWay) options.onNotApplied?.();
+        if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
         throw error;
       } finally {
         gate.end();
