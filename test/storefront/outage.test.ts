@@ -129,24 +129,24 @@ describe('a store that fails', () => {
   });
 
   it('ends the work of a process that is asked to wait again and again', async () => {
-    let tell: (forMs: number) => void = () => {};
+    let announce: (forMs: number) => void = () => {};
     const sharedPause = {
       announce: () => {},
       listen: (onPause: (forMs: number) => void) => {
-        tell = onPause;
+        announce = onPause;
         return () => {};
       },
     };
     const { clock, sender, requests } = virtualStore({ answer: () => ok, sharedPause });
     const { signal } = new AbortController();
-    tell(MINUTE);
+    announce(MINUTE);
     const sent = sender.send({ method: 'POST', path: '/', body: '{}' }, { signal });
     const ended = expect(sent).rejects.toMatchObject({
       code: 'store-unavailable',
       message: expect.stringContaining('15 minutes; last: another worker was asked to wait'),
     });
     for (let minute = 0; minute < 16; minute++) {
-      tell(2 * MINUTE);
+      announce(2 * MINUTE);
       await clock.advance(MINUTE);
     }
     await ended;
@@ -242,11 +242,11 @@ describe('a store that fails', () => {
 describe('a pause that workers share', () => {
   it('is announced when the store asks for one, and kept when another announces it', async () => {
     const announced: number[] = [];
-    let tell: (forMs: number) => void = () => {};
+    let announce: (forMs: number) => void = () => {};
     const sharedPause = {
       announce: (forMs: number) => announced.push(forMs),
       listen: (onPause: (forMs: number) => void) => {
-        tell = onPause;
+        announce = onPause;
         return () => {};
       },
     };
@@ -259,7 +259,7 @@ describe('a pause that workers share', () => {
     await send();
     expect(announced).toEqual([5_000]);
     const before = clock.monotonic();
-    tell(30_000);
+    announce(30_000);
     await send();
     expect(requests.at(-1)?.at).toBe(before + 30_000);
   });
