@@ -13,6 +13,7 @@ import type { OnAttempt, OnStorefrontEvent } from './storefront-event.ts';
 
 export type { Page, PageItem, PageQuery } from './page.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
+export { changedFields } from './proof.ts';
 export type { OnEnded, SendOptions, Slot } from './sender.ts';
 export type { Attempt, StorefrontEvent } from './storefront-event.ts';
 
