@@ -28,6 +28,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping'],
 };
 
+/** The files of a folder that other folders may import. A folder without an entry has no list yet. */
+const PUBLIC: Readonly<Record<string, readonly string[]>> = {
+  // The clock alone, for code that connects to no store: storefront.ts loads undici.
+  storefront: ['storefront.ts', 'clock.ts'],
+  apply: ['apply-operations.ts'],
+};
+
 /** Stages know the shape of what configuration gives them, never how it is read. */
 const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'mapping', 'plan', 'source'];
 
@@ -99,7 +106,7 @@ const imports: readonly Import[] = files.flatMap((file) =>
 const between = imports.flatMap(({ target, ...found }) =>
   target === undefined || target.startsWith('..') || folderOf(target) === found.from
     ? []
-    : [{ ...found, to: folderOf(target) }],
+    : [{ ...found, target, to: folderOf(target) }],
 );
 
 const packages = imports.filter(({ target }) => target === undefined);
@@ -125,6 +132,14 @@ describe('the structure of src/', () => {
       return !(allowed || (to === 'config' && typeOnly && MAY_IMPORT_TYPES_OF_CONFIG.includes(from)));
     });
     expect(wrong.map(shown)).toEqual([]);
+  });
+
+  it('imports only the public files of another folder, and makes no file public without a reason', () => {
+    const reached = (folder: string) =>
+      new Set(between.flatMap(({ to, target }) => (to === folder && target !== undefined ? [target] : [])));
+    for (const [folder, files] of Object.entries(PUBLIC)) {
+      expect([...reached(folder)].sort()).toEqual(files.map((file) => join(folder, file)).sort());
+    }
   });
 
   it('reaches outside itself for nothing but package.json', () => {

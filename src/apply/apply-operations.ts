@@ -1,14 +1,16 @@
 import { type SafetyLimitError, UnauthorizedError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Outcome } from '../model/outcome.ts';
+import type { OutcomeTally } from '../state/state.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
-import type { OnEnded } from '../storefront/send.ts';
+import type { OnEnded } from '../storefront/storefront.ts';
 import { forbidden } from './forbidden.ts';
 import { groupCommit } from './group-commit.ts';
 import { sendOperation, type WritingStorefront } from './send-operation.ts';
 import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
-import { type ApplyTally, addToTally, EMPTY_TALLY } from './tally.ts';
+
+export type { WritingStorefront } from './send-operation.ts';
 
 /** Requests under way get this long to end after an interruption. */
 export const GRACE_MS = 5_000;
@@ -19,7 +21,13 @@ export interface ApplyResult<Op extends Operation> {
   readonly outcome: Outcome;
 }
 
-/** What to send, where to, and who is told. */
+/** What has been recorded so far by one apply, in records and rows; `applied` counts upserts. */
+export interface ApplyTally extends OutcomeTally {
+  readonly unsent: number;
+  readonly unsentRows: number;
+}
+
+/** What to send, where to, and what is called meanwhile. */
 export interface ApplyOptions<Op extends Operation> {
   /** May carry more than an Operation, such as its shard: results give back the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;
@@ -31,22 +39,22 @@ export interface ApplyOptions<Op extends Operation> {
    * the last call, also for operations without an outcome; the last call may have requests only.
    */
   readonly record: (results: readonly ApplyResult<Op>[], requests: number) => Promise<void>;
-  /** Asked before each request, and awaited where it gives a promise; what it throws stops the run, and nothing is sent. */
+  /** Called before each request, and awaited where it gives a promise; what it throws stops the run, and nothing is sent. */
   readonly permit?: () => Promise<void> | undefined;
-  /** Told at the end which operations were taken and certainly not done; not when nothing may be written any more. */
-  readonly onUntouched?: (operations: readonly Op[]) => Promise<void>;
-  /** Rejects with what is wrong with the API key when the store does not take it; asked when all is answered 403. */
+  /** Called at the end with the operations that were begun and certainly not applied, unless nothing may be written any more. */
+  readonly onNotApplied?: (operations: readonly Op[]) => Promise<void>;
+  /** Rejects with what is wrong with the API key when the store does not accept it; called when all is answered 403. */
   readonly confirmKey?: () => Promise<void>;
-  /** Asked after each rejection, with outcomes not yet recorded counted; an error stops the run. */
+  /** Called after each rejection, with outcomes not yet recorded counted; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
   readonly signal: AbortSignal;
   /** Called after each record. */
   readonly onProgress?: (tally: ApplyTally) => void;
   /** Called for each request that has ended. */
   readonly onEnded?: OnEnded;
-  /** What is applied, such as the id of a run: requests are told with it. */
+  /** What is applied, such as the id of a run: part of the reported attempts. */
   readonly about?: string;
-  /** Of several applies on one storefront, the one with the lowest turn is sent first; the others fill its gaps. */
+  /** Of several applies on one storefront, the one with the lowest turn is sent first; the others use what it leaves. */
   readonly turn?: number;
   readonly graceMs?: number;
   readonly clock?: Clock;
@@ -78,7 +86,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   let requests = 0;
   let arrived = EMPTY_TALLY;
   let recorded = EMPTY_TALLY;
-  const untouched: Op[] = [];
+  const notApplied: Op[] = [];
   const about = options.about === undefined ? {} : { about: options.about };
   const { onEnded, turn = 0, permit } = options;
   const send = { signal: stop.ended, stopping: stop.stopping, onEnded, turn, ...about };
@@ -134,24 +142,24 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   const start = (operation: Op, slot: HeldSlot): void => {
     const { promise, resolve } = Promise.withResolvers<void>();
     openKeys.set(operation.key, promise);
-    let notDone = true;
+    let mayBeApplied = false;
     const onRequest = (): Promise<void> | undefined => {
       const permitted = permit?.();
-      notDone = false;
+      mayBeApplied = true;
       requests++;
       return permitted;
     };
-    const onNotDone = (): void => {
-      notDone = true;
+    const onNotApplied = (): void => {
+      mayBeApplied = false;
     };
     const close = (): void => {
       openKeys.delete(operation.key);
       resolve();
     };
-    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest, onNotDone })
+    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest, onNotApplied })
       .then((outcome) => settle({ operation, outcome, slot, recorded: close }))
       .catch((error: unknown) => {
-        if (notDone) untouched.push(operation);
+        if (!mayBeApplied) notApplied.push(operation);
         slot.free();
         close();
         stop.stop(error, 'drain');
@@ -175,7 +183,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     for await (const operation of options.operations) {
       const slot = stop.stopped ? null : await slotFor(operation).catch(() => null);
       if (slot === null) {
-        untouched.push(operation);
+        notApplied.push(operation);
         break;
       }
       start(operation, slot);
@@ -194,8 +202,56 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
       stop.stop(error, 'drop');
     }
   }
-  // Left in doubt, they only cost a request more some day.
-  if (untouched.length > 0 && stop.recording) await options.onUntouched?.(untouched).catch(() => {});
+  // A failure leaves them in doubt, which costs one more request later.
+  if (notApplied.length > 0 && stop.recording) await options.onNotApplied?.(notApplied).catch(() => {});
   if (stop.stopped) throw stop.error;
   return recorded;
+}
+
+/** Nothing recorded yet. */
+const EMPTY_TALLY: ApplyTally = {
+  applied: 0,
+  appliedRows: 0,
+  rejected: 0,
+  rejectedRows: 0,
+  deleted: 0,
+  left: 0,
+  unsent: 0,
+  unsentRows: 0,
+  requests: 0,
+};
+
+/** The tally with these results added. */
+function addToTally(
+  tally: ApplyTally,
+  results: readonly ApplyResult<Operation>[],
+  requests: number,
+): ApplyTally {
+  const sum = { ...tally, requests: tally.requests + requests };
+  for (const { operation, outcome } of results) {
+    switch (outcome.kind) {
+      case 'applied':
+        if (operation.kind === 'delete-product') {
+          sum.deleted++;
+        } else {
+          sum.applied++;
+          sum.appliedRows += operation.rows;
+        }
+        break;
+      case 'rejected':
+        sum.rejected++;
+        sum.rejectedRows += operation.rows;
+        break;
+      case 'unsent':
+        sum.unsent++;
+        sum.unsentRows += operation.rows;
+        break;
+      case 'left':
+        sum.left++;
+        break;
+      default:
+        throw new Error(`Unknown outcome: ${outcome satisfies never}`);
+    }
+  }
+  return sum;
 }

@@ -1,30 +1,30 @@
-/** So many 403 in a row, with nothing accepted in between, are about the key and not about records. */
+/** This many 403 in a row, with nothing accepted in between, are about the key and not about records. */
 export const FORBIDDEN_IN_A_ROW = 20;
-/** So many without anything accepted before are worth one question whether the key is good for anything. */
-const ASK_AFTER = 3;
+/** This many, with nothing accepted before, cause one request that checks the key. */
+const CHECK_AFTER = 3;
 
 /**
- * A 403 may be about one record (it belongs to somebody else) or about the key. Records that were answered so are held
- * until something else is accepted: then they are rejected. What comes first, or in a row, asks the store with a harmless
- * request whether it takes the key at all.
+ * A 403 may be about one record (another user owns it) or about the key. Records answered with 403 are held until
+ * something else is accepted: then they are rejected. Several in a row before that cause one read request that checks
+ * whether the store accepts the key at all.
  */
 export interface Forbidden<Entry> {
   /** Holds a record that was answered 403. */
   hold(entry: Entry): void;
-  /** Something was accepted, or refused for another reason: the key is good. */
+  /** Something was accepted, or refused for another reason: the key is valid. */
   accepted(): void;
-  /** Everything was sent: what is held is judged now. */
+  /** Everything was sent: decides about what is held. */
   finish(): Promise<void>;
 }
 
 interface ForbiddenOptions<Entry> {
-  /** Rejects with what is wrong with the key when the store does not take it. */
+  /** Rejects with what is wrong with the key when the store does not accept it. */
   readonly confirmKey: () => Promise<void>;
-  /** The record is what was refused. */
+  /** Called for each record that is rejected itself. */
   readonly reject: (entry: Entry) => void;
-  /** The key is: called once. */
+  /** Called once, when the key is refused. */
   readonly giveUp: (error: unknown) => void;
-  /** What to give up with when the store takes the key for reading only. */
+  /** The error when the store accepts the key for reading only. */
   readonly refused: () => Error;
 }
 
@@ -54,7 +54,7 @@ export function forbidden<Entry>(options: ForbiddenOptions<Entry>): Forbidden<En
     hold(entry) {
       held.push(entry);
       if (held.length >= FORBIDDEN_IN_A_ROW) giveUp(options.refused());
-      else if (!good && held.length >= ASK_AFTER) void ask();
+      else if (!good && held.length >= CHECK_AFTER) void ask();
     },
     accepted() {
       good = true;

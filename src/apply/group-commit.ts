@@ -1,6 +1,6 @@
 /**
- * Writes entries in groups: what has arrived is written together, one group at a time, and the next one gathers
- * meanwhile. One durable write then serves as many outcomes as came in during the last one.
+ * Writes entries in groups, one group at a time: what arrives during a write forms the next group. One durable write
+ * then records as many outcomes as arrived during the last one.
  */
 export interface GroupCommit<Entry> {
   /** Puts an entry into the next group. */

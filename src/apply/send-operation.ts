@@ -1,12 +1,11 @@
 import type { DeleteProduct, Operation } from '../model/operation.ts';
 import type { Outcome } from '../model/outcome.ts';
-import type { SendOptions } from '../storefront/send.ts';
-import type { Storefront } from '../storefront/storefront.ts';
+import type { SendOptions, Storefront } from '../storefront/storefront.ts';
 
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
 
-/** The request of an operation; of a delete that must learn its id first, both requests. */
+/** Sends the request of an operation; for a delete that must confirm its id first, both requests. */
 export async function sendOperation(
   storefront: WritingStorefront,
   operation: Operation,
@@ -29,11 +28,11 @@ export async function sendOperation(
 
 type Learning = DeleteProduct & { readonly learn: string };
 
-/** Once the body to learn the id by has been sent, the store holds something else than was acknowledged. */
+/** Once the body that confirms the id has been sent, the store holds something else than was acknowledged. */
 async function learnAndDelete(
   storefront: WritingStorefront,
   { key, id, learn }: Learning,
-  { onNotDone: _, ...options }: SendOptions,
+  { onNotApplied: _, ...options }: SendOptions,
 ): Promise<Outcome> {
   const learned = await storefront.upsertProduct({ url: key, body: learn }, options);
   if (learned.kind !== 'applied') return learned;

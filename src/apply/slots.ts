@@ -1,17 +1,17 @@
-import type { Slot } from '../storefront/send.ts';
+import type { Slot } from '../storefront/storefront.ts';
 
-/** Operations that may wait for a retry with their slot given up; beyond that the store is failing, not a record. */
+/** Operations that may wait for a retry without a slot; with more of them, the store fails and not a record. */
 export const MAX_PARKED = 256;
 
-/** A slot that is given back once, by whoever recorded the outcome. */
+/** A slot that is freed once, when the outcome is recorded. */
 export interface HeldSlot extends Slot {
   free(): void;
 }
 
 /**
- * Bounds how many operations may have an effect at the store that is not yet recorded. An operation gives its
- * slot up only while the store certainly has not done it (`release`), and takes it again before it is sent
- * (`regain`); those go before newcomers.
+ * Limits how many operations may have an effect at the store that is not yet recorded. An operation releases its slot
+ * only while the store certainly has not applied it (`release`), and takes it again before it is sent (`regain`), before
+ * operations that have not begun.
  */
 export interface Slots {
   /** Waits for a slot. */
@@ -23,7 +23,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** All waiting rejects with the signal's reason once it aborts. */
+/** `count` free slots. All waiting rejects with the signal's reason once it aborts. */
 export function slots(count: number, signal: AbortSignal): Slots {
   let free = count;
   let parked = 0;

@@ -1,12 +1,12 @@
 import { InterruptedError, StoreferryError } from '../model/errors.ts';
 import type { Clock } from '../storefront/clock.ts';
 
-/** How an unfinished apply ends: `drain` lets requests under way end and records them, `drop` does neither. */
-export type StopManner = 'drain' | 'drop';
+/** How an unfinished apply ends: `drain` waits for requests under way and records them, `drop` does neither. */
+export type StopMode = 'drain' | 'drop';
 
-/** Ends an apply once, for one reason, in two moments: nothing new begins; then nothing goes on. */
+/** Ends an apply once, for one reason, in two steps: first nothing new begins, then requests under way are cancelled. */
 export interface Stop {
-  /** Why; undefined while work goes on. */
+  /** Why; undefined while work continues. */
   readonly error: unknown;
   readonly stopped: boolean;
   /** Whether outcomes may still be recorded. */
@@ -16,7 +16,7 @@ export interface Stop {
   /** Requests under way end with this: after the grace, or at once when dropped. */
   readonly ended: AbortSignal;
   /** The first call counts; a later `drop` still shortens a `drain`. */
-  stop(error: unknown, manner: StopManner): void;
+  stop(error: unknown, mode: StopMode): void;
   /** Stops listening and waiting. */
   dispose(): void;
 }
@@ -32,13 +32,13 @@ export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop
   let recording = true;
   let cancelGrace: (() => void) | null = null;
 
-  const stop = (reason: unknown, manner: StopManner): void => {
+  const stop = (reason: unknown, mode: StopMode): void => {
     if (!stopping.signal.aborted) {
       error = reason;
       stopping.abort(reason);
-      if (manner === 'drain') cancelGrace = clock.after(graceMs, () => ended.abort(reason));
+      if (mode === 'drain') cancelGrace = clock.after(graceMs, () => ended.abort(reason));
     }
-    if (manner === 'drop') {
+    if (mode === 'drop') {
       recording = false;
       ended.abort(reason);
     }

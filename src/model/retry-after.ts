@@ -1,11 +1,16 @@
-/** No answer can make us wait longer: a run gives up on a store after the same time. Who is less patient waits less. */
+/** Whether an HTTP status says that the same request may succeed later: 408, 429 and errors of the server. */
+export function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** No answer causes a longer wait: a run gives up on a store after the same time. */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 /** As in `Sun, 06 Nov 1994 08:49:37 GMT`: `Date.parse` alone would take `7.5` or `-3` for a year. */
 const HTTP_DATE = /^[A-Z][a-z]{2,8},? \d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * How many milliseconds a server asks us to stay away: `Retry-After` as seconds or as a date (RFC 9110, section
+ * How many milliseconds a server asks to wait: `Retry-After` as seconds or as a date (RFC 9110, section
  * 10.2.3), 15 minutes at most. Undefined when the header is absent or cannot be read, 0 for a date gone by.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {

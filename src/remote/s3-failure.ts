@@ -1,4 +1,4 @@
-import { isPassingStatus } from '../model/passing-status.ts';
+import { isPassingStatus } from '../model/retry-after.ts';
 import { connectionFailure, failureWithin } from './connection-failure.ts';
 import { RemoteFailure } from './remote-failure.ts';
 

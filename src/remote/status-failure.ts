@@ -1,5 +1,4 @@
-import { isPassingStatus } from '../model/passing-status.ts';
-import { retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
 /** The server will not take the risk of a replay yet; of a file it is asked again. */

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
-import { isPassingStatus } from '../model/passing-status.ts';
-import { retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import type { Notification } from './notification.ts';
 
 /** How patient delivery is; a run waits for it, so it is bounded. */

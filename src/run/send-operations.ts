@@ -1,5 +1,9 @@
-import { type ApplyOptions, type ApplyResult, applyOperations } from '../apply/apply-operations.ts';
-import type { WritingStorefront } from '../apply/send-operation.ts';
+import {
+  type ApplyOptions,
+  type ApplyResult,
+  applyOperations,
+  type WritingStorefront,
+} from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/stores.ts';
 import { LockedError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
@@ -92,7 +96,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       }
       return sending.permit();
     },
-    onUntouched: (untouched) => sending.withdraw(untouched),
+    onNotApplied: (operations) => sending.withdraw(operations),
     async confirmKey() {
       await storefront.subscriberLists({ signal });
     },

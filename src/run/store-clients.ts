@@ -1,8 +1,7 @@
 import type { StoreConfig } from '../config/stores.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { SharedStore } from '../state/shared-store.ts';
-import type { Attempt, StorefrontEvent } from '../storefront/events.ts';
-import type { Storefront } from '../storefront/storefront.ts';
+import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 
 /** The clients of a process, one a store, so that all its work on a store shares one limiter. */
 export interface StoreClients extends AsyncDisposable {

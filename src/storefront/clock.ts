@@ -1,6 +1,6 @@
 import type { setTimeout as scheduleTimer } from 'node:timers';
 
-/** Time as the storefront sees it; tests bring their own. All in milliseconds. */
+/** The time of the storefront, which tests replace. All in milliseconds. */
 export interface Clock {
   /** Since the epoch: to read dates in answers. */
   now(): number;

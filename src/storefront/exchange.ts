@@ -1,5 +1,5 @@
 import { type Dispatcher, errors, Pool } from 'undici';
-import type { AbortListeners } from './abort-listeners.ts';
+import type { AbortListeners } from './abortable.ts';
 import { decodeBody } from './decode-body.ts';
 
 /** A request to the store; `path` is relative to its base URL. */
@@ -42,12 +42,6 @@ export interface Exchange {
   close(): Promise<void>;
 }
 
-/**
- * An attempt ends by this many milliseconds, whatever trickles in: connecting, sending, interim responses, headers and
- * body. Whoever takes over from a process that died may rely on it.
- */
-export const ATTEMPT_DEADLINE_MS = 40_000;
-
 /** A connection that takes longer is given up before the attempt's deadline: nothing has been sent yet. */
 const CONNECT_DEADLINE_MS = 10_000;
 
@@ -62,7 +56,10 @@ interface ExchangeOptions {
   readonly apiKey: string;
   readonly userAgent: string;
   readonly connections: number;
-  /** The longest that an attempt may take, in milliseconds of the machine. */
+  /**
+   * The deadline of an attempt, in milliseconds of the machine: connecting, sending, interim responses, headers and body.
+   * After the crash of a process, others rely on it (`src/state/sender-time.ts`).
+   */
   readonly attemptMs: number;
   readonly aborts: AbortListeners;
 }

@@ -1,20 +1,21 @@
 import { UnauthorizedError } from '../model/errors.ts';
+import { abortable } from './abortable.ts';
 import { type Clock, sleep } from './clock.ts';
 import type { Gate, Ticket } from './gate/gate.ts';
 import type { Settled } from './read-answer.ts';
 
-/** An answer that speaks of the key. */
+/** An answer that is about the key. */
 export type Unauthorized = Extract<Settled, { kind: 'unauthorized' }>;
 
-/** A gateway's hiccup is over by then. */
+/** A short failure of a gateway is over by then. */
 const CONFIRM_AFTER_MS = 1_000;
 
-/** Whether an answer refuses the key and is to be confirmed; a 403 is the store's own word. */
+/** Whether an answer refuses the key and is to be confirmed; a 403 comes from the store itself. */
 export function needsConfirmation(verdict: Settled): verdict is Unauthorized {
   return verdict.kind === 'unauthorized' && verdict.status === 401;
 }
 
-/** The key is wrong. */
+/** The error for an API key that the store does not accept. */
 export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
   return new UnauthorizedError(`The store does not accept the API key (${status}): ${message}`, {
     hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
@@ -22,38 +23,39 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
 }
 
 /**
- * A 401 may be that of a gateway: one further request, a second later, decides for all that were answered so, while
+ * A 401 may be that of a gateway: one further request, a second later, decides for all requests answered with 401, while
  * nothing else is sent.
  */
 export interface KeyCheck {
   /**
-   * What the store says in the end: `again` sends the request once more, unless another is doing so already. Null where
-   * that other one was answered well: the request is to be retried. Rejects as `again` does, or with the reason of
-   * `stopping` or `patience`.
+   * The confirmed answer: `again` sends the request once more, unless another request already confirms. Null where that
+   * other one was accepted: the request is to be retried. Rejects as `again` does, or with the reason of `stopping` or
+   * `outage`.
    */
   confirm(
     refused: Unauthorized,
     ticket: Ticket,
     again: () => Promise<Settled>,
     stopping: AbortSignal,
-    patience: AbortSignal,
+    outage: AbortSignal,
   ): Promise<Settled | null>;
 }
 
+/** No confirmation under way. */
 export function keyCheck(gate: Gate, clock: Clock): KeyCheck {
-  /** Whether the key is wrong, while one request finds out. */
+  /** Whether the key is wrong, while one request confirms it. */
   let underWay: Promise<boolean> | null = null;
 
   return {
-    async confirm(refused, ticket, again, stopping, patience) {
-      if (underWay !== null) return (await orAborted(underWay, stopping)) ? refused : null;
+    async confirm(refused, ticket, again, stopping, outage) {
+      if (underWay !== null) return (await abortable(underWay, stopping)) ? refused : null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       underWay = promise;
       ticket.retry = true;
       ticket.confirms = true;
       let isWrong = false;
       try {
-        await sleep(clock, CONFIRM_AFTER_MS, stopping, patience);
+        await sleep(clock, CONFIRM_AFTER_MS, stopping, outage);
         const verdict = await again();
         isWrong = needsConfirmation(verdict);
         return verdict;
@@ -65,17 +67,4 @@ export function keyCheck(gate: Gate, clock: Clock): KeyCheck {
       }
     },
   };
-}
-
-/** What the promise resolves with; rejects with the signal's reason when that aborts before. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    void promise.then((value) => {
-      signal.removeEventListener('abort', onAbort);
-      resolve(value);
-    });
-  });
 }

@@ -1,6 +1,4 @@
 import { StoreRefusedError } from '../model/errors.ts';
-import { arrayItemTexts } from './array-items.ts';
-import { isDeeperThan } from './json-depth.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */
 export interface PageQuery {
@@ -29,7 +27,7 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** Orders are a few levels deep; what reads and writes them goes down level by level. */
+/** Orders are a few levels deep; the code that reads and writes them is recursive. */
 const MOST_LEVELS = 100;
 
 /** Reads a list that came bare or in the envelope of section 8; StoreRefusedError when it is neither, or nests without end. */
@@ -53,4 +51,132 @@ export function readPage(value: unknown, text: string, path: string): Page {
     limit: count(limit),
     skip: count(skip),
   };
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+/** `[` and `]` differ from `{` and `}` by this bit. */
+const CURLY = 0x20;
+
+/**
+ * Whether objects and arrays of a JSON text stand more than `most` levels within one another. Code that visits such a
+ * value level by level would run out of stack.
+ */
+export function isDeeperThan(json: string, most: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      for (at += 1; at < json.length && json.charCodeAt(at) !== QUOTE; at += 1) {
+        if (json.charCodeAt(at) === BACKSLASH) at += 1;
+      }
+    } else if ((code & ~CURLY) === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > most) return true;
+    } else if ((code & ~CURLY) === CLOSE_BRACKET) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
+/**
+ * The elements of the first array in a JSON text that is one, or that is an object whose member `items` is one; each
+ * as it was written, on one line: line breaks outside of strings mean nothing in JSON. The text must be valid JSON.
+ *
+ * Own code: JSON.parse with a reviver and JSON.rawJSON take 1.4 ms for a page of 50 orders (55 kB), this 0.17 ms.
+ */
+export function arrayItemTexts(json: string): string[] {
+  const start = arrayStart(json);
+  if (start < 0) return [];
+  const texts: string[] = [];
+  let depth = 0;
+  let from = start + 1;
+  for (let at = start + 1; at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(json, at);
+        break;
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        depth++;
+        break;
+      case CLOSE_BRACE:
+        depth--;
+        break;
+      case CLOSE_BRACKET:
+        if (depth > 0) {
+          depth--;
+          break;
+        }
+        pushText(texts, json.slice(from, at));
+        return texts;
+      case COMMA:
+        if (depth > 0) break;
+        pushText(texts, json.slice(from, at));
+        from = at + 1;
+        break;
+      default:
+    }
+  }
+  return texts;
+}
+
+function pushText(texts: string[], text: string): void {
+  const line = text.trim().replaceAll(/[\r\n]+/g, ' ');
+  if (line !== '') texts.push(line);
+}
+
+/** Where the string that begins at `start` ends: its closing quote. */
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (json.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+/** The bracket that opens the array: the text's own, or that of its last member `items`, as JSON.parse decides. */
+function arrayStart(json: string): number {
+  const first = /\S/.exec(json.charCodeAt(0) === 0xfeff ? json.slice(1) : json)?.[0];
+  if (first === '[') return json.indexOf('[');
+  let found = -1;
+  let depth = 0;
+  let key: string | null = null;
+  for (let at = json.indexOf('{'); at >= 0 && at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case QUOTE: {
+        const end = endOfString(json, at);
+        if (depth === 1 && key === null) key = json.slice(at + 1, end);
+        at = end;
+        break;
+      }
+      case OPEN_BRACKET:
+        if (depth === 1 && isItemsKey(key)) found = at;
+        depth++;
+        break;
+      case OPEN_BRACE:
+        depth++;
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        depth--;
+        break;
+      case COMMA:
+        if (depth === 1) key = null;
+        break;
+      default:
+    }
+  }
+  return found;
+}
+
+function isItemsKey(key: string | null): boolean {
+  return key !== null && JSON.parse(`"${key}"`) === 'items';
 }

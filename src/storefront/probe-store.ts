@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { isPassingStatus } from '../model/passing-status.ts';
+import { isPassingStatus } from '../model/retry-after.ts';
 import { decodeBody } from './decode-body.ts';
-import { cleanMessage } from './store-message.ts';
+import { cleanMessage } from './read-answer.ts';
 
 /** What one harmless request to a store has shown. */
 export type StoreProbe =
@@ -10,9 +10,9 @@ export type StoreProbe =
       readonly kind: 'answers';
       readonly ms: number;
       readonly lists: number;
-      /** A digest of the ids, names and dates of the lists, by which one store is told from others; null without lists. */
+      /** A digest of the ids, names and dates of the lists, which differs between stores; null without lists. */
       readonly listsDigest: string | null;
-      /** How far its clock is ahead of ours, in milliseconds; null when it tells no time. */
+      /** How far its clock is ahead of ours, in milliseconds; null when the answer has no date. */
       readonly aheadMs: number | null;
     }
   | { readonly kind: 'wrong-key'; readonly status: number; readonly message: string }

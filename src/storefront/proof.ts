@@ -19,8 +19,8 @@ export interface Expectation {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The product that was sent (section 4.1): an integer id, or its decimal text, with the url that was sent and something
- * that tells this product from others, or with a normalised form of the url and whatever else it repeats as it was sent.
+ * The product that was sent (section 4.1): an integer id, or its decimal text, with the url that was sent and a field that
+ * identifies the product, or with a normalised form of the url and all other fields that it repeats as they were sent.
  *
  * `body` is read only where url and title are not both answered as they were sent.
  */
@@ -85,14 +85,16 @@ function proveByFields(sent: JsonObject, answer: JsonObject, id: number): Proof 
   }
   const changed = changedFields(sent, answer).filter((name) => name !== 'url');
   const repeated = Object.keys(sent).filter((name) => name !== 'url' && Object.hasOwn(answer, name));
-  const isTold = repeated.some((name) => tellsApart(name, sent[name]) && !changed.includes(name));
+  const isIdentified = repeated.some(
+    (name) => identifiesProduct(name, sent[name]) && !changed.includes(name),
+  );
   const differs = `the product that was sent (different: ${changed.join(', ') || 'url'})`;
-  if (answered === url) return isTold || repeated.length === 0 ? { id } : differs;
-  return isTold && changed.length === 0 ? { id, answeredUrl: answered } : differs;
+  if (answered === url) return isIdentified || repeated.length === 0 ? { id } : differs;
+  return isIdentified && changed.length === 0 ? { id, answeredUrl: answered } : differs;
 }
 
 /** Many products share a type, a flag and what is empty: such values do not say which product an answer is. */
-function tellsApart(name: string, sent: unknown): boolean {
+function identifiesProduct(name: string, sent: unknown): boolean {
   return name !== 'type' && typeof sent !== 'boolean' && !isEmpty(sent);
 }
 
@@ -148,7 +150,7 @@ function plain(text: string): string {
   return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Letters that Unicode does not take apart, and what shops write for them. */
+/** Letters that Unicode does not decompose, and what shops write for them. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',

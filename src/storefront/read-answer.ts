@@ -1,22 +1,17 @@
-import { isPassingStatus } from '../model/passing-status.ts';
 import { withoutPeople } from '../model/personal-data.ts';
-import { retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
-import { cleanMessage } from './store-message.ts';
+import { type Doubt, isPushBack, NO_DOUBT } from './retry-policy.ts';
 
 /** Why an attempt is to be repeated. */
-export interface Failure {
+export interface Failure extends Doubt {
   /** Stable: `store-503`, `store-redirect`, `answer-unreadable`, `answer-unproved`, `answer-not-success`, or a code of NoAnswer. */
   readonly code: string;
   readonly message: string;
   /** Null without an answer. */
   readonly status: number | null;
   readonly retryAfterMs: number | undefined;
-  /** Whether the request may have taken effect all the same. */
-  readonly mayHaveArrived: boolean;
-  /** Whether the store may go on working on it: nothing that answers has ended it. */
-  readonly mayBeAtWork: boolean;
 }
 
 /** What an answer means (storefront-api.md, section 7, and the design's "Errors"). */
@@ -28,18 +23,18 @@ export type Verdict =
       readonly text: string;
       readonly proof: Proof;
     }
-  /** A 4xx: the store will say the same again. */
+  /** A 4xx: the store would give the same answer again. */
   | {
       readonly kind: 'refused';
       readonly status: number;
       readonly message: string;
-      /** The answer has the API's error body: it is not that of something before the store. */
+      /** The answer has the API's error body, so it comes from the store and not from a gateway. */
       readonly isFromApi: boolean;
     }
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** The store's last word on a request. */
+/** An answer that ends a request: no retry changes it. */
 export type Settled = Exclude<Verdict, { kind: 'failed' }>;
 
 interface Reader {
@@ -50,8 +45,11 @@ interface Reader {
   readonly expected: Expectation | undefined;
 }
 
-/** Of an answer that is not what was expected, a message shows so many characters. */
+/** A message quotes this many characters of an answer that is not what was expected. */
 const START_LENGTH = 120;
+
+/** What a read proves. */
+const NOTHING_TO_PROVE: Proof = { id: null };
 
 /** The text values of JSON, also where it is cut. */
 const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
@@ -64,7 +62,7 @@ function parse(body: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** The human-readable message of an error body, or else what the status says. */
+/** The message of an error body, or else a sentence with the status. */
 function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: Reader): string {
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
   const words = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
@@ -72,7 +70,7 @@ function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: 
   return message === '' ? `the store answered ${status} without a message` : message;
 }
 
-/** How an answer begins, fit for a message. */
+/** The beginning of an answer, for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
   const start = body.slice(0, 4 * START_LENGTH);
   const shown = expected?.personalData != null ? start.replaceAll(TEXT_VALUES, '$1"…"') : start;
@@ -84,7 +82,7 @@ function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
 function failed(
   answer: RawAnswer,
   reader: Reader,
-  failure: Pick<Failure, 'code' | 'message' | 'mayHaveArrived' | 'mayBeAtWork'>,
+  failure: Pick<Failure, 'code' | 'message'> & Doubt,
 ): Verdict {
   const retryAfter = retryAfterMs(answer.retryAfter, reader.now);
   return { kind: 'failed', failure: { ...failure, status: answer.status, retryAfterMs: retryAfter } };
@@ -111,18 +109,19 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   return { kind: 'ok', status, value, text: body, proof };
 }
 
-const NOTHING_TO_PROVE: Proof = { id: null };
-
-/** Whether a status comes from something before the store, which may still be at work: 520 and more are those of CDNs. */
+/** Whether a status comes from a gateway, behind which the store may still be at work: 520 and more are those of CDNs. */
 function isOfGateway(status: number): boolean {
   return status === 502 || status === 504 || status >= 520;
 }
 
 /**
- * Success is a 2xx that proves what was expected; a read expects whole JSON that does not say `success: false`. 401
- * means the key, and 403 where nothing was to be written; other 4xx, but not 408 and 429, are the store's last word on
- * the record; everything else is a failure that may pass, redirects included: they are never followed, since the key
- * would go with them. Only 429, and 503 with Retry-After, say that nothing was done.
+ * Classifies an answer:
+ *
+ * - ok: a 2xx that proves what was expected; a read expects whole JSON without `success: false`.
+ * - unauthorized: 401, and 403 to a read.
+ * - refused: any other 4xx but 408 and 429. A retry would be refused as well.
+ * - failed, to be retried: everything else. The request may have taken effect, except after 429 and after 503 with
+ *   Retry-After. Redirects are never followed, since the API key would be sent to another address.
  */
 export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   const { status } = answer;
@@ -145,12 +144,30 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status >= 400 && !isPassingStatus(status)) {
     return { kind: 'refused', status, message, isFromApi: saysFailure(value) };
   }
-  const isPushBack =
-    status === 429 || (status === 503 && retryAfterMs(answer.retryAfter, reader.now) !== undefined);
+  const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
   return failed(answer, reader, {
     code: `store-${status}`,
     message,
-    mayHaveArrived: !isPushBack,
-    mayBeAtWork: isOfGateway(status),
+    ...(isRefusedForNow ? NO_DOUBT : { mayHaveArrived: true, mayBeAtWork: isOfGateway(status) }),
   });
+}
+
+/** The longest message of a store that is shown, in characters. */
+const MAX_MESSAGE_LENGTH = 300;
+/** Shorter than this, a key occurs in ordinary words. */
+const SHORTEST_KEY = 4;
+
+/** What separates words, and what does not belong in a line of text: control, format and bidirectional marks. */
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
+const INVISIBLE = /[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu;
+
+/** A text of the store that is safe to log and show: one line, of bounded length, without our API key. */
+export function cleanMessage(text: string, apiKey: string): string {
+  const line = text
+    .slice(0, 20 * MAX_MESSAGE_LENGTH)
+    .replace(BREAKS, ' ')
+    .replace(INVISIBLE, '')
+    .trim();
+  const redacted = apiKey.length < SHORTEST_KEY ? line : line.replaceAll(apiKey, '[API key]');
+  return redacted.length > MAX_MESSAGE_LENGTH ? `${redacted.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : redacted;
 }

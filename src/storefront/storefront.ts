@@ -1,13 +1,21 @@
 import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
 import type { Outcome } from '../model/outcome.ts';
-import { abortListeners } from './abort-listeners.ts';
+import { abortListeners } from './abortable.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { OnAttempt, OnStorefrontEvent, SharedPause, SharedRate } from './events.ts';
-import { ATTEMPT_DEADLINE_MS, exchange, type StoreRequest } from './exchange.ts';
-import { type GateStats, gate } from './gate/gate.ts';
+import { exchange, type StoreRequest } from './exchange.ts';
+import { type GateStats, gate, type SharedPause } from './gate/gate.ts';
+import type { SharedRate } from './gate/rate-limit.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
-import { type SendOptions, type Sent, sender } from './send.ts';
+import type { Doubt } from './retry-policy.ts';
+import { type SendOptions, type Sent, sender } from './sender.ts';
+import type { OnAttempt, OnStorefrontEvent } from './storefront-event.ts';
+
+export type { Page, PageItem, PageQuery } from './page.ts';
+export { probeStore, type StoreProbe } from './probe-store.ts';
+export { changedFields } from './proof.ts';
+export type { OnEnded, SendOptions, Slot } from './sender.ts';
+export type { Attempt, StorefrontEvent } from './storefront-event.ts';
 
 export interface StorefrontOptions {
   /** With a path, if the store has one; without `/api/site`. */
@@ -16,7 +24,7 @@ export interface StorefrontOptions {
   /** `storeferry/<version>` (storefront-api.md, section 5). */
   readonly userAgent: string;
   readonly limits: {
-    /** The most requests in flight; the limiter finds out how many are good. */
+    /** The most requests in flight; fewer when the store answers slowly or refuses. */
     readonly concurrency: number;
     readonly requestsPerSecond?: number | undefined;
   };
@@ -27,11 +35,11 @@ export interface StorefrontOptions {
   readonly onAttempt?: OnAttempt | undefined;
   readonly sharedPause?: SharedPause | undefined;
   readonly sharedRate?: SharedRate | undefined;
-  /** The longest that an attempt may take, in milliseconds of the machine whatever `clock` is; 40 seconds when left out. */
-  readonly attemptMs?: number;
+  /** The deadline of an attempt, in milliseconds of the machine whatever `clock` is. */
+  readonly attemptMs: number;
 }
 
-/** A product as it is sent. */
+/** A product to be sent. */
 export interface SentProduct {
   /** Its key. */
   readonly url: string;
@@ -43,7 +51,7 @@ export interface SentProduct {
  * One store, as all work in this process shares it: contract, retries and limits. Knows nothing of runs.
  *
  * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401; reads also
- * with 403), StoreUnavailableError (the store has been unwell for 15 minutes) or the signal's reason.
+ * with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
   /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */
@@ -57,18 +65,22 @@ export interface Storefront extends AsyncDisposable {
   /** `GET /api/site/orders` (sections 4.5 and 8). Also StoreRefusedError. */
   orders(page: PageQuery, options: SendOptions): Promise<Page>;
   /**
-   * Says that many pages are to be read: a client that knows nothing of the store yet begins with some at once, since
-   * reading does no harm, and not with one as before it writes.
+   * Announces that many pages are to be read. A client without any answer yet then begins with several requests at once,
+   * since reading changes nothing; before writes it begins with one.
    */
   expectPages(): void;
   stats(): GateStats;
-  /** Lets requests under way end, turns away what waits. */
+  /** Waits for requests under way and rejects those that wait. */
   close(): Promise<void>;
 }
 
 const PRODUCTS = '/api/site/products';
-/** Reading a few thousand orders is over before the limit has grown from one; the configured ceiling holds all the same. */
+/** A few thousand orders are read before the limit has grown from one; never more than the configured concurrency. */
 const PAGES_AT_ONCE = 16;
+
+function openQuestions({ mayHaveArrived, mayBeAtWork }: Doubt): { inDoubt?: true; atWork?: true } {
+  return { ...(mayHaveArrived && { inDoubt: true }), ...(mayBeAtWork && { atWork: true }) };
+}
 
 function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
   switch (sent.kind) {
@@ -76,25 +88,15 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
       onAnswer?.(sent.value);
       return { kind: 'applied', ...sent.proof };
     case 'refused':
-      return {
-        kind: 'rejected',
-        reason: sent.reason,
-        ...(sent.inDoubt && { inDoubt: true }),
-        ...(sent.atWork && { atWork: true }),
-      };
+      return { kind: 'rejected', reason: sent.reason, ...openQuestions(sent.doubt) };
     case 'unsent':
-      return {
-        kind: 'unsent',
-        reason: sent.reason,
-        ...(sent.inDoubt && { inDoubt: true }),
-        ...(sent.atWork && { atWork: true }),
-      };
+      return { kind: 'unsent', reason: sent.reason, ...openQuestions(sent.doubt) };
     default:
       throw new Error(`Unknown result: ${sent satisfies never}`);
   }
 }
 
-/** A 404 of the API says that there is no such thing; that of something before the store says nothing about it. */
+/** A 404 of the API means that there is no such object; that of a gateway does not. */
 function isAbsent(sent: Sent): boolean {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
@@ -105,7 +107,7 @@ function withAdvice(sent: Sent, advice: string): Sent {
   return { ...sent, reason: { code, message: `${message}: ${advice}` } };
 }
 
-/** The API finds contacts by id only, and 'not found' does not say who gave a wrong one. */
+/** The API finds contacts by id only, and its 'not found' does not say where the id came from. */
 const WRONG_CONTACT_ID =
   'no contact of the store has this id; correct it in the crosswalk or in the source, then retry';
 const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
@@ -119,14 +121,14 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     apiKey,
     userAgent,
     connections: limits.concurrency,
-    attemptMs: options.attemptMs ?? ATTEMPT_DEADLINE_MS,
+    attemptMs: options.attemptMs,
     aborts,
   });
   const onEvent = options.onEvent ?? (() => {});
   const { sharedPause, sharedRate } = options;
-  const door = gate({ ...limits, clock, random, onEvent, sharedPause, sharedRate, aborts });
+  const access = gate({ ...limits, clock, onEvent, sharedPause, sharedRate, aborts });
   const { onAttempt } = options;
-  const { send } = sender({ exchange: wire, gate: door, apiKey, clock, random, onAttempt });
+  const { send } = sender({ exchange: wire, gate: access, apiKey, clock, random, onAttempt });
 
   const read = async (path: string, sendOptions: SendOptions): Promise<Page> => {
     const request: StoreRequest = { method: 'GET', path, body: null };
@@ -145,7 +147,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
 
   let closed: Promise<void> | null = null;
   const close = (): Promise<void> => {
-    door.close(new Error('The storefront was closed'));
+    access.close(new Error('The storefront was closed'));
     closed ??= wire.close();
     return closed;
   };
@@ -179,8 +181,8 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     orders({ limit, skip }, sendOptions) {
       return read(`/api/site/orders?limit=${limit}&skip=${skip}`, sendOptions);
     },
-    expectPages: () => door.startAt(PAGES_AT_ONCE),
-    stats: () => door.stats(),
+    expectPages: () => access.startAt(PAGES_AT_ONCE),
+    stats: () => access.stats(),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -52,7 +52,7 @@ describe('records that are answered 403', () => {
     expect([asked(), gaveUp]).toEqual([1, []]);
   });
 
-  it('are nobody’s fault when the key is wrong: all is given up, once, and nothing is rejected', async () => {
+  it('are about the key when it is wrong: the apply stops once, and nothing is rejected', async () => {
     const { held, rejected, gaveUp, asked, answer } = setup('wrong');
     for (const entry of ['one', 'two', 'three']) held.hold(entry);
     await answer();

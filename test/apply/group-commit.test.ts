@@ -48,7 +48,7 @@ describe('a group commit', () => {
     expect(written).toHaveLength(50);
   });
 
-  it('writes nothing after a failure, and tells of it once', async () => {
+  it('writes nothing after a failure, and reports it once', async () => {
     const { commit, groups, written, failures } = setup(async () => {
       throw new Error('disk full');
     });

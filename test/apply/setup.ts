@@ -24,6 +24,7 @@ export async function setup({
     apiKey: store.apiKey,
     userAgent: 'storeferry/1.2.3',
     limits: { concurrency },
+    attemptMs: 40_000,
     clock,
     ...storefrontOptions,
   });

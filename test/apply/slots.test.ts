@@ -44,7 +44,7 @@ describe('slots', () => {
     expect({ isBack, taken: taken.length }).toEqual({ isBack: true, taken: 2 });
   });
 
-  it('take in nobody new while too many have given theirs up to wait', async () => {
+  it('admit no new operation while too many wait without a slot', async () => {
     const { taken, take } = setup(1);
     for (let n = 0; n < MAX_PARKED + 2; n++) {
       take();

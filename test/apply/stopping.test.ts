@@ -6,7 +6,7 @@ import { errorAnswer, hang } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 import { products, setup } from './setup.ts';
 
-describe('applying operations, told to stop', () => {
+describe('applying operations, when stopped', () => {
   it('lets requests under way end, records them, and takes no more', async () => {
     const { store, apply, controller, results } = await setup({ store: { latencyMs: 40 } });
     const applying = apply(products(5_000));
@@ -56,7 +56,7 @@ describe('applying operations, told to stop', () => {
     expect(clock.monotonic()).toBe(0);
   });
 
-  it('sends nothing when it was told before', async () => {
+  it('sends nothing when it was stopped before', async () => {
     const { store, apply, controller } = await setup();
     controller.abort();
     await expect(apply(products(5))).rejects.toThrow(InterruptedError);

@@ -70,7 +70,8 @@ async function poolAlone(baseUrl: string): Promise<void> {
 }
 
 function connect(baseUrl: string) {
-  return createStorefront({ baseUrl, apiKey: 'key', userAgent: 'bench/1', limits: { concurrency } });
+  const limits = { concurrency };
+  return createStorefront({ baseUrl, apiKey: 'key', userAgent: 'bench/1', limits, attemptMs: 40_000 });
 }
 
 async function storefrontAlone(baseUrl: string): Promise<string> {

@@ -93,7 +93,13 @@ async function fixed(baseUrl: string, concurrency: number, ms: number): Promise<
 
 async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { readonly told: string }> {
   const limits = { concurrency: WORKERS };
-  const storefront = createStorefront({ baseUrl, apiKey: 'key', userAgent: 'bench/1', limits });
+  const storefront = createStorefront({
+    baseUrl,
+    apiKey: 'key',
+    userAgent: 'bench/1',
+    limits,
+    attemptMs: 40_000,
+  });
   const ending = new AbortController();
   let done = 0;
   let number = 0;

@@ -12,7 +12,8 @@ const [count = 20_000, latencyMs = 20, concurrency = 16, addEvery = 0] = process
 const ROUNDS = 3;
 
 function connect(baseUrl: string) {
-  return createStorefront({ baseUrl, apiKey: 'key', userAgent: 'bench/1', limits: { concurrency } });
+  const limits = { concurrency };
+  return createStorefront({ baseUrl, apiKey: 'key', userAgent: 'bench/1', limits, attemptMs: 40_000 });
 }
 
 async function onePageAfterAnother(baseUrl: string): Promise<number> {

@@ -27,6 +27,7 @@ export async function applyTo(
     apiKey: store.apiKey,
     userAgent: 'storeferry/1.2.3',
     limits: { concurrency },
+    attemptMs: 40_000,
     clock: hurriedClock(HURRY),
     random,
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAX_RETRIES, RETRY_BASE_MS, RETRY_CAP_MS } from '../../src/storefront/retry-policy.ts';
+import { RETRY_POLICY } from '../../src/storefront/retry-policy.ts';
 import { type VirtualAnswer, virtualStore } from '../storefront/virtual-store.ts';
 import { figure } from '../support/figure.ts';
 import { atLeast, atMost, none } from '../support/measure.ts';
@@ -10,18 +10,18 @@ const ANSWER_MS = 20;
 const ok: VirtualAnswer = { afterMs: ANSWER_MS, status: 200 };
 
 function ceilingOf(retry: number): number {
-  return Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** (retry - 1));
+  return Math.min(RETRY_POLICY.capMs, RETRY_POLICY.baseMs * 2 ** (retry - 1));
 }
 
 it('waits before each retry half its ceiling in the mean and never more than it', async (context) => {
   const seed = seedOf(context);
-  const ratios: number[][] = Array.from({ length: MAX_RETRIES }, () => []);
+  const ratios: number[][] = Array.from({ length: RETRY_POLICY.retries }, () => []);
   let failures = 0;
   for (let operation = 0; operation < OPERATIONS; operation++) {
     // A store for each: budget, breaker and limiter know nothing yet, and the delay alone decides when a retry goes.
     const { clock, sender, requests } = virtualStore({
       seed: seed + operation,
-      answer: ({ number }) => (number > MAX_RETRIES ? ok : { afterMs: ANSWER_MS, status: 503 }),
+      answer: ({ number }) => (number > RETRY_POLICY.retries ? ok : { afterMs: ANSWER_MS, status: 503 }),
     });
     const { signal } = new AbortController();
     await clock.runUntil(sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }));
@@ -44,7 +44,7 @@ it('waits before each retry half its ceiling in the mean and never more than it'
       atMost(1, 'longest delay, of its ceiling', Math.max(...all)),
     ],
   });
-  expect(all).toHaveLength(OPERATIONS * MAX_RETRIES);
+  expect(all).toHaveLength(OPERATIONS * RETRY_POLICY.retries);
 });
 
 it('sends nothing before the time that the store asks for, be it seconds, a date, nonsense or a year', async (context) => {
@@ -84,7 +84,7 @@ it('sends nothing before the time that the store asks for, be it seconds, a date
     fired,
     measured: [
       none('early sends', early),
-      atMost(15 * 60 + RETRY_CAP_MS / 1_000, 'longest wait for a year, in seconds', longestMs / 1_000),
+      atMost(15 * 60 + RETRY_POLICY.capMs / 1_000, 'longest wait for a year, in seconds', longestMs / 1_000),
     ],
   });
 });

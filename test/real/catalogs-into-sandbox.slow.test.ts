@@ -37,7 +37,11 @@ async function setup() {
   const state = await openState({ redisUrl: undefined, dir: join(temporary, 'state') });
   const workspace = openWorkspace(folder.dir, { KEY: API_KEY });
   const store = workspace.store('main');
-  const storefront = createStorefront({ ...store, userAgent: 'storeferry/test' });
+  const storefront = createStorefront({
+    ...store,
+    userAgent: 'storeferry/test',
+    attemptMs: store.limits.timeoutSeconds * 1_000,
+  });
   let runs = 0;
 
   const run = async (file: string, mapping: string) => {

@@ -34,6 +34,7 @@ async function setup() {
     apiKey: store.apiKey,
     userAgent: 'test/1',
     limits: { concurrency: 8 },
+    attemptMs: 40_000,
   });
   cleanUps.push(
     () => rm(dir, { recursive: true, force: true }),

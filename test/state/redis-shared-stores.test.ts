@@ -108,6 +108,7 @@ describeWithRedis('what processes agree on about a store', () => {
         apiKey: store.apiKey,
         userAgent: 'test/1',
         limits: { concurrency: 8, requestsPerSecond: 40 },
+        attemptMs: 40_000,
         sharedRate: state.sharedStore(store.baseUrl),
       }),
     );

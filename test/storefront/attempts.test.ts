@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../src/storefront/events.ts';
+import type { Attempt } from '../../src/storefront/storefront-event.ts';
 import { errorAnswer, resetBefore } from '../support/store/faults.ts';
 import { KEY, product, setup, signal } from './setup.ts';
 
-describe('whoever listens to its attempts', () => {
-  it('is told each of them, under the id of their request, and what it is about', async () => {
+describe('the listener for attempts', () => {
+  it('gets each of them, with the id of their request and what it is about', async () => {
     const { attempts, onAttempt } = collectAttempts();
     const { store, storefront } = await setup({}, { onAttempt });
     store.misbehave({ does: errorAnswer(503, 'Busy'), keys: ['mug'], times: 2 });
@@ -28,7 +28,7 @@ describe('whoever listens to its attempts', () => {
     expect(JSON.stringify(attempts)).not.toContain(KEY);
   });
 
-  it('is told of one that got no answer', async () => {
+  it('gets one without an answer', async () => {
     const { attempts, onAttempt } = collectAttempts();
     const { store, storefront } = await setup({}, { onAttempt });
     store.misbehave({ does: resetBefore, times: 1 });

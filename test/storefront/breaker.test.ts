@@ -34,7 +34,7 @@ describe('the breaker', () => {
     expect(circuit.probeWaitMs(6_400)).toBe(600);
   });
 
-  it('closes when a probe is answered, and starts counting anew', () => {
+  it('closes when a probe is answered, and starts counting again', () => {
     const circuit = opened();
     circuit.probeSent(1_000);
     expect(circuit.probeEnded(true)).toBe(true);

@@ -61,7 +61,7 @@ describe('an encoded answer', () => {
   });
 });
 
-/** Unpacking takes real time: a slower clock leaves room for it before patience ends. */
+/** Unpacking takes real time: a slower clock leaves time for it before the store counts as unavailable. */
 async function answeredWith(encoding: string, bytes: Buffer, clock = hurriedClock(200)) {
   let requests = 0;
   const baseUrl = await serve((_, response) => {

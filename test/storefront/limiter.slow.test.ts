@@ -57,10 +57,10 @@ async function adaptive(store: Store, seconds: number, from = 0) {
 
 function withCapacity(capacity: Parameters<typeof capacityGate>[0], ms: number): () => Store {
   return () => {
-    const door = capacityGate(capacity);
+    const capacityLimit = capacityGate(capacity);
     const random = seededRandom(SEED);
     return ({ open, now }) =>
-      door.admits(open, now)
+      capacityLimit.admits(open, now)
         ? { afterMs: ms * (0.9 + 0.2 * random()), status: 200 }
         : { afterMs: 1, status: 429 };
   };

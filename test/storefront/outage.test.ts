@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { SharedRate, StorefrontEvent } from '../../src/storefront/events.ts';
-import type { Sent } from '../../src/storefront/send.ts';
+import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
+import type { Sent } from '../../src/storefront/sender.ts';
+import type { StorefrontEvent } from '../../src/storefront/storefront-event.ts';
 import { figure } from '../support/figure.ts';
 import { atMost, none } from '../support/measure.ts';
 import { type Virtual, type VirtualAnswer, virtualStore } from './virtual-store.ts';
@@ -105,7 +106,7 @@ describe('a store that fails', () => {
       const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
       const wentWell = lastSeen === '200' ? [] : requests.filter(({ status }) => status === 200);
       const from = Math.max(0, ...wentWell.map(({ at }) => at + ok.afterMs));
-      // After a pause that lasts as long as patience there is one last try.
+      // After a pause that lasts as long as the limit there is one last attempt.
       const lastTryMs = lastSeen.includes('900 seconds') ? 10_000 : 0;
       expect(clock.monotonic()).toBeLessThanOrEqual(from + 15 * MINUTE + lastTryMs);
       expect(clock.pending()).toBe(0);
@@ -128,31 +129,31 @@ describe('a store that fails', () => {
   });
 
   it('ends the work of a process that is asked to wait again and again', async () => {
-    let tell: (forMs: number) => void = () => {};
+    let announce: (forMs: number) => void = () => {};
     const sharedPause = {
       announce: () => {},
       listen: (onPause: (forMs: number) => void) => {
-        tell = onPause;
+        announce = onPause;
         return () => {};
       },
     };
     const { clock, sender, requests } = virtualStore({ answer: () => ok, sharedPause });
     const { signal } = new AbortController();
-    tell(MINUTE);
+    announce(MINUTE);
     const sent = sender.send({ method: 'POST', path: '/', body: '{}' }, { signal });
     const ended = expect(sent).rejects.toMatchObject({
       code: 'store-unavailable',
       message: expect.stringContaining('15 minutes; last: another worker was asked to wait'),
     });
     for (let minute = 0; minute < 16; minute++) {
-      tell(2 * MINUTE);
+      announce(2 * MINUTE);
       await clock.advance(MINUTE);
     }
     await ended;
     expect(requests).toEqual([]);
   });
 
-  it('loses no time of its patience to work that was long ago', async () => {
+  it('does not count failures of work that was long ago', async () => {
     const { sender, clock } = virtualStore({
       answer: ({ path, number }) => (path === '/poison' || number < 12 ? unavailable : ok),
     });
@@ -164,7 +165,7 @@ describe('a store that fails', () => {
     expect((await send('/later')).kind).toBe('ok');
   });
 
-  it('gives new work its patience anew', async () => {
+  it('gives new work the whole time again', async () => {
     const { sender, clock } = await sendAll({
       answer: ({ now }) => (now < 20 * MINUTE ? unavailable : ok),
       operations: 50,
@@ -186,7 +187,7 @@ describe('a store that fails', () => {
     expect(requests.filter(({ path }) => path === '/7')).toHaveLength(9);
   });
 
-  it('tells twenty records that always fail from a store that does', async () => {
+  it('distinguishes twenty records that always fail from a failing store', async () => {
     const { kinds, clock } = await sendAll({
       answer: ({ path }) => (Number(path.slice(1)) % 50 === 0 ? unavailable : ok),
       operations: 1_000,
@@ -241,11 +242,11 @@ describe('a store that fails', () => {
 describe('a pause that workers share', () => {
   it('is announced when the store asks for one, and kept when another announces it', async () => {
     const announced: number[] = [];
-    let tell: (forMs: number) => void = () => {};
+    let announce: (forMs: number) => void = () => {};
     const sharedPause = {
       announce: (forMs: number) => announced.push(forMs),
       listen: (onPause: (forMs: number) => void) => {
-        tell = onPause;
+        announce = onPause;
         return () => {};
       },
     };
@@ -258,7 +259,7 @@ describe('a pause that workers share', () => {
     await send();
     expect(announced).toEqual([5_000]);
     const before = clock.monotonic();
-    tell(30_000);
+    announce(30_000);
     await send();
     expect(requests.at(-1)?.at).toBe(before + 30_000);
   });
@@ -333,7 +334,7 @@ describe('a rate that workers share', () => {
     expect(virtual.requests).toHaveLength(20);
   });
 
-  it('sends nothing while nobody can be asked, and goes on after', async () => {
+  it('sends nothing while reservations fail, and continues after', async () => {
     let asked = 0;
     const virtual = sharing(async (_, most) => {
       if (++asked <= 3) throw new Error('Redis is away');

@@ -1,11 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRIES, RETRY_CAP_MS, retryDelayMs } from '../../src/storefront/retry-policy.ts';
+import { abortListeners } from '../../src/storefront/abortable.ts';
+import {
+  INITIAL_RETRIES,
+  RETRY_POLICY,
+  retryBudget,
+  retryDelayMs,
+  retryGrants,
+  workTime,
+} from '../../src/storefront/retry-policy.ts';
+import { fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 
 describe('the delay before a retry', () => {
   it('lies between nothing and a ceiling that doubles from half a second to thirty', () => {
-    const ceilings = Array.from({ length: MAX_RETRIES }, (_, index) =>
+    const ceilings = Array.from({ length: RETRY_POLICY.retries }, (_, index) =>
       Math.round(retryDelayMs({ retry: index + 1, random: 1 - Number.EPSILON })),
     );
     expect(ceilings).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
@@ -30,9 +39,104 @@ describe('the delay before a retry', () => {
         (retry, random, retryAfterMs, atWorkMs) => {
           const delay = retryDelayMs({ retry, random, retryAfterMs, atWorkMs });
           const earliest = Math.max(retryAfterMs, atWorkMs);
-          return delay >= earliest && delay <= earliest + RETRY_CAP_MS;
+          return delay >= earliest && delay <= earliest + RETRY_POLICY.capMs;
         },
       ),
     );
+  });
+});
+
+describe('how long a store may be at work on a request whose answer was lost', () => {
+  it('is the longest where no answer is known, and a second where its answers are quick', () => {
+    const work = workTime();
+    expect(work.longestMs).toBe(RETRY_POLICY.capMs);
+    for (let answers = 0; answers < 100; answers++) work.answeredIn(20);
+    expect(work.longestMs).toBe(1_000);
+  });
+
+  it('follows slow answers, and forgets a single one', () => {
+    const work = workTime();
+    for (let answers = 0; answers < 50; answers++) work.answeredIn(800);
+    expect(work.longestMs).toBe(3_200);
+    work.answeredIn(60_000);
+    for (let answers = 0; answers < 100; answers++) work.answeredIn(800);
+    expect(work.longestMs).toBeLessThan(3_300);
+  });
+
+  it('never exceeds what any retry waits', () => {
+    const work = workTime();
+    work.answeredIn(100_000);
+    expect(work.longestMs).toBe(RETRY_POLICY.capMs);
+  });
+});
+
+function setup() {
+  const clock = fakeClock();
+  const grants = retryGrants(clock, abortListeners());
+  const { signal } = new AbortController();
+  let granted = 0;
+  const ask = (count: number) => {
+    for (let asked = 0; asked < count; asked++) void grants.grant(signal).then(() => granted++);
+  };
+  return { clock, grants, ask, granted: () => granted };
+}
+
+describe('the retry budget', () => {
+  it('never gives more than 100, a tenth of the first attempts, and one a second', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(fc.constant('earn' as const), fc.constant('spend' as const), fc.nat({ max: 3_000 })),
+        ),
+        (steps) => {
+          const budget = retryBudget();
+          let now = 0;
+          let earned = 0;
+          let spent = 0;
+          for (const step of steps) {
+            if (typeof step === 'number') now += step;
+            else if (step === 'earn') {
+              budget.earn();
+              earned++;
+            } else if (budget.waitMs(now) === 0) {
+              budget.spend(now);
+              spent++;
+            }
+          }
+          return spent <= INITIAL_RETRIES + earned / 10 + now / 1_000 + 1;
+        },
+      ),
+    );
+  });
+
+  it('lets a hundred go at once, then one a second', async () => {
+    const { clock, grants, ask, granted } = setup();
+    ask(150);
+    await clock.advance(0);
+    expect(granted()).toBe(101);
+    await clock.advance(10_000);
+    expect(granted()).toBe(111);
+    expect(grants.waiting).toBe(39);
+  });
+
+  it('gives what first attempts have earned to retries that wait', async () => {
+    const { clock, grants, ask, granted } = setup();
+    ask(110);
+    await clock.advance(0);
+    for (let attempt = 0; attempt < 51; attempt++) grants.earn();
+    await clock.advance(0);
+    expect(granted()).toBe(101 + 5);
+  });
+
+  it('rejects a retry whose signal aborts', async () => {
+    const { clock, grants, ask } = setup();
+    ask(101);
+    const controller = new AbortController();
+    const waiting = grants.grant(controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    await expect(grants.grant(controller.signal)).rejects.toThrow('enough');
+    expect(grants.waiting).toBe(0);
+    await clock.advance(0);
   });
 });

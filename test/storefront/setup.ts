@@ -17,6 +17,7 @@ export function connect(baseUrl: string, options: Partial<StorefrontOptions> = {
     userAgent: 'storeferry/1.2.3',
     limits: { concurrency: 8 },
     clock: hurriedClock(200),
+    attemptMs: 40_000,
     ...options,
   });
   onTestFinished(() => storefront.close());

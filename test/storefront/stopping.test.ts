@@ -4,7 +4,7 @@ import { errorAnswer, hang } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 import { product, setup, signal } from './setup.ts';
 
-describe('the storefront, told to stop', () => {
+describe('the storefront, when stopped', () => {
   it('ends a request under way at once', async () => {
     const { store, storefront } = await setup({ faults: [{ does: hang }] });
     const controller = new AbortController();

@@ -183,7 +183,7 @@ describe('the storefront, by the API document', () => {
     });
   });
 
-  it('shows the answer that has acknowledged a product to whoever asks', async () => {
+  it('shows the answer that has acknowledged a product when asked for', async () => {
     const answers: unknown[] = [];
     const { storefront } = await setup({ faults: [{ does: successFalse, times: 1 }] });
     await storefront.upsertProduct(product('mug'), { signal, onAnswer: (answer) => answers.push(answer) });

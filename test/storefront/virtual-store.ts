@@ -1,9 +1,10 @@
-import { abortListeners } from '../../src/storefront/abort-listeners.ts';
+import { abortListeners } from '../../src/storefront/abortable.ts';
 import { sleep } from '../../src/storefront/clock.ts';
-import type { OnStorefrontEvent, SharedPause, SharedRate } from '../../src/storefront/events.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
-import { type Gate, gate } from '../../src/storefront/gate/gate.ts';
-import { type Sender, sender } from '../../src/storefront/send.ts';
+import { type Gate, gate, type SharedPause } from '../../src/storefront/gate/gate.ts';
+import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
+import { type Sender, sender } from '../../src/storefront/sender.ts';
+import type { OnStorefrontEvent } from '../../src/storefront/storefront-event.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 
@@ -84,11 +85,10 @@ export function virtualStore(options: VirtualOptions): Virtual {
     },
     close: async () => {},
   };
-  const door = gate({
+  const access = gate({
     concurrency,
     requestsPerSecond,
     clock,
-    random,
     onEvent,
     sharedPause,
     sharedRate,
@@ -96,8 +96,8 @@ export function virtualStore(options: VirtualOptions): Virtual {
   });
   return {
     clock,
-    gate: door,
-    sender: sender({ exchange, gate: door, apiKey: 'key', clock, random }),
+    gate: access,
+    sender: sender({ exchange, gate: access, apiKey: 'key', clock, random }),
     requests,
   };
 }

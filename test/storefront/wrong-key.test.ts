@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Sent } from '../../src/storefront/send.ts';
+import type { Sent } from '../../src/storefront/sender.ts';
 import { type VirtualAnswer, virtualStore } from './virtual-store.ts';
 
 const ok: VirtualAnswer = { afterMs: 20, status: 200 };
@@ -20,7 +20,7 @@ async function sendAll(answer: Parameters<typeof virtualStore>[0]['answer'], ope
 }
 
 describe('a 401', () => {
-  it('that the next request does not confirm is that of a gateway: all work goes on', async () => {
+  it('that the next request does not confirm is that of a gateway: all work continues', async () => {
     const { requests, kinds } = await sendAll(({ number }) => (number === 150 ? wrong : ok));
     expect(kinds('ok')).toBe(300);
     expect(requests).toHaveLength(301);
@@ -58,7 +58,7 @@ describe('a 401', () => {
     expect(kinds('ok')).toBe(300);
   });
 
-  it('does not hold whoever is told to stop', async () => {
+  it('does not hold work that is stopped', async () => {
     const { clock, sender } = virtualStore({ answer: () => wrong, concurrency: 4 });
     const stopping = new AbortController();
     const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Page, PageItem } from '../../storefront/page.ts';
+import type { Page, PageItem } from '../../storefront/storefront.ts';
 import { exactJson, exactText } from '../exact-json.ts';
 
 /** What tells one item from all others, as compactly as can be: its id, or a digest of all of it. */

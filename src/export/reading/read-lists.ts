@@ -1,8 +1,6 @@
 import { StoreRefusedError } from '../../model/errors.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
-import type { PageItem } from '../../storefront/page.ts';
-import type { SendOptions } from '../../storefront/send.ts';
-import type { Storefront } from '../../storefront/storefront.ts';
+import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
 import { itemPage } from './item-page.ts';
 import { readAllItems } from './read-all-items.ts';
 import { isPageSize, mayHaveMore, readingNotes } from './reading-notes.ts';

@@ -1,5 +1,4 @@
-import type { SendOptions } from '../../storefront/send.ts';
-import type { Storefront } from '../../storefront/storefront.ts';
+import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import { type Item, itemPage } from './item-page.ts';
 import { type AllRead, readAllItems } from './read-all-items.ts';
 

@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../../config/stores.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
-import { probeStore, type StoreProbe } from '../../storefront/probe-store.ts';
+import type { StoreProbe } from '../../storefront/storefront.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** The stores that have answered, by what they answered. */
@@ -25,6 +25,8 @@ export function storeCheck(
         const message = `${[...new Set(unset)].join(' and ')} not set`;
         return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
       }
+      // Loads undici, which only a check that asks the store needs.
+      const { probeStore } = await import('../../storefront/storefront.ts');
       const probe = await probeStore({ baseUrl, apiKey, userAgent, signal });
       return [...judgeStore(probe, store), ...judgeLikeness(probe, store, answered)];
     },

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RunFolder } from '../../state/artifacts.ts';
-import type { OnEnded } from '../../storefront/send.ts';
-import type { Storefront } from '../../storefront/storefront.ts';
+import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
 import { writeTrafficLog } from './traffic-file.ts';
 import { TrafficLog } from './traffic-log.ts';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, member } from '../../plan/json-value.ts';
-import { changedFields } from '../../storefront/proof.ts';
+import { changedFields } from '../../storefront/storefront.ts';
 
 /** The fields of a sent body that the parsed answer repeats with another value. */
 export function alteredFields(body: string, answer: unknown): string[] {

@@ -1,18 +1,22 @@
-/** How many answers are looked back at, and how many of them make the store unwell. */
+import { StoreUnavailableError } from '../../model/errors.ts';
+import { MAX_RETRY_AFTER_MS } from '../../model/retry-after.ts';
+import type { Clock } from '../clock.ts';
+
+/** How many of the last answers count, and how many failures among them open the breaker. */
 export const BREAKER_WINDOW = 20;
 export const BREAKER_FAILURES = BREAKER_WINDOW / 2;
-/** While open, the store is tried this often, one request at a time. */
+/** While open, one probe is sent this often. */
 export const PROBE_EVERY_MS = 1_000;
 
 /**
- * Stops sending while the store is unwell. Closed: everything goes. Open: one probe at a time, at most one a
- * second, until one is answered. Failures are what would be retried: a 4xx other than 408 and 429 is an answer.
+ * Stops sending while the store fails. Closed: everything is sent. Open: one probe at a time, at most one per second,
+ * until one is answered. Failures are what would be retried: a 4xx other than 408 and 429 is an answer.
  */
 export interface Breaker {
   readonly open: boolean;
-  /** An answer to a request that was no probe; true when it opened the breaker. */
+  /** A request that was no probe has ended; true when it opened the breaker. */
   answered(ok: boolean, now: number): boolean;
-  /** While open: milliseconds until a probe may go; Infinity while one is under way. */
+  /** While open: milliseconds until a probe may be sent; Infinity while one is under way. */
   probeWaitMs(now: number): number;
   probeSent(now: number): void;
   /** How the probe ended; true when it closed the breaker. */
@@ -56,5 +60,122 @@ export function breaker(): Breaker {
       failures = 0;
       return true;
     },
+  };
+}
+
+/** A store without a proper answer for this long counts as unavailable: no pause that it asks for is longer. */
+const OUTAGE_LIMIT_MS = MAX_RETRY_AFTER_MS;
+/** Where a pause that the store asked for ends about when the limit does, this much time remains for one more attempt. */
+const LAST_ATTEMPT_MS = 10_000;
+/** After this long without work, earlier failures no longer count. */
+const IDLE_RESET_MS = 10_000;
+
+/**
+ * Limits how long work waits for a store that fails: 15 minutes from the last proper answer, or from the sending of the
+ * first request that failed after it, whatever the time is spent on: attempts, pauses, delays, the retry budget.
+ */
+export interface OutageTimer {
+  /**
+   * An operation begins: the signal aborts with StoreUnavailableError at the limit. Operations that begin after that
+   * get a new signal.
+   */
+  begin(): AbortSignal;
+  /** An operation has its outcome. */
+  end(): void;
+  /** An attempt failed that was sent at `sentAt`; `lastSeen` is for the error message. */
+  failed(sentAt: number, lastSeen: string): void;
+  /** Nothing is sent until this moment of the monotonic clock. */
+  paused(until: number, because: string): void;
+  /** Work waits because nothing may be sent. */
+  blocked(): void;
+  /** The store has answered; `stillBlocked` where nothing may be sent all the same. */
+  answered(stillBlocked: boolean): void;
+  close(): void;
+}
+
+interface OutageTimerOptions {
+  readonly clock: Clock;
+  /** Called at the limit, for what does not listen to the signal. */
+  readonly onExceeded: (error: StoreUnavailableError) => void;
+}
+
+/** No operation yet, and a store that is well. */
+export function outageTimer({ clock, onExceeded }: OutageTimerOptions): OutageTimer {
+  let ending = new AbortController();
+  let operations = 0;
+  let idleSince = clock.monotonic();
+  let answeredAt = Number.NEGATIVE_INFINITY;
+  /** When the store began to fail; null while it is well. */
+  let failingSince: number | null = null;
+  let pauseEndsAt = Number.NEGATIVE_INFINITY;
+  let lastSeen = '';
+  let cancelTimer: (() => void) | null = null;
+
+  const endsAt = (since: number): number => {
+    const end = since + OUTAGE_LIMIT_MS;
+    const leavesNoAttempt = pauseEndsAt > end - LAST_ATTEMPT_MS && pauseEndsAt < end + LAST_ATTEMPT_MS;
+    return leavesNoAttempt ? pauseEndsAt + LAST_ATTEMPT_MS : end;
+  };
+
+  /** One timer that checks again when it fires: answers come far more often than the limit is reached. */
+  const watch = (): void => {
+    if (cancelTimer !== null || failingSince === null || operations === 0) return;
+    cancelTimer = clock.after(endsAt(failingSince) - clock.monotonic(), () => {
+      cancelTimer = null;
+      if (failingSince !== null && clock.monotonic() >= endsAt(failingSince)) giveUp(failingSince);
+      else watch();
+    });
+  };
+
+  const unwatch = (): void => {
+    cancelTimer?.();
+    cancelTimer = null;
+  };
+
+  const giveUp = (since: number): void => {
+    const minutes = Math.round((clock.monotonic() - since) / 60_000);
+    const error = new StoreUnavailableError(
+      `The store has not answered properly for ${minutes} minutes; last: ${lastSeen}`,
+      { hint: 'run the job again when the store is well: it continues where it stopped' },
+    );
+    failingSince = null;
+    const ended = ending;
+    ending = new AbortController();
+    ended.abort(error);
+    onExceeded(error);
+  };
+
+  return {
+    begin() {
+      if (operations === 0 && clock.monotonic() - idleSince > IDLE_RESET_MS) failingSince = null;
+      operations++;
+      watch();
+      return ending.signal;
+    },
+    end() {
+      operations--;
+      if (operations > 0) return;
+      idleSince = clock.monotonic();
+      unwatch();
+    },
+    failed(sentAt, seen) {
+      lastSeen = seen;
+      failingSince ??= Math.max(sentAt, answeredAt);
+      if (clock.monotonic() >= failingSince + OUTAGE_LIMIT_MS) giveUp(failingSince);
+      else watch();
+    },
+    paused(until, because) {
+      pauseEndsAt = until;
+      if (failingSince === null) lastSeen = because;
+    },
+    blocked() {
+      failingSince ??= clock.monotonic();
+      watch();
+    },
+    answered(stillBlocked) {
+      answeredAt = clock.monotonic();
+      failingSince = stillBlocked ? answeredAt : null;
+    },
+    close: unwatch,
   };
 }

@@ -1,6 +1,3 @@
-import { cautiousCeiling } from './cautious-ceiling.ts';
-import { concurrencyGain } from './concurrency-gain.ts';
-
 /** How strongly the latest round trip counts in the average (as in Vector's adaptive request concurrency). */
 const AVERAGE_WEIGHT = 0.4;
 /** Round trips this many deviations above the average, and this much longer, are slow. */
@@ -8,11 +5,11 @@ const SLOW_DEVIATIONS = 2.5;
 const SLOW_FACTOR = 1.25;
 /** What a push-back or slow answers leave of the limit. */
 const DECREASE = 0.9;
-/** Below this, in milliseconds, an answer is quick whatever the average says: no network is faster. */
+/** An answer below this is quick even when the average is lower: no network is faster. */
 const QUICK_MS = 5;
-/** What begins with harmless requests doubles the limit up to this: a hundred pages are read before it has grown one by one. */
+/** After `startAt` the limit doubles up to this: growing one by one takes longer than reading a hundred pages. */
 const DOUBLES_UP_TO = 32;
-/** Above this limit, one failure among so many answers is an accident and not a sign of load. */
+/** Above this limit, one failure among this many answers is an accident and not a sign of load. */
 const ACCIDENTS_ABOVE = 10;
 const ACCIDENT_ANSWERS = 20;
 
@@ -20,10 +17,10 @@ const ACCIDENT_ANSWERS = 20;
 export type Pressure =
   /** Answered: its time counts. */
   | 'none'
-  /** The store said that it is too much (429), and the limit may be what was too high. */
+  /** The store pushed back (429, or 503 with Retry-After), and the concurrency limit may be what was too high. */
   | 'too-many'
   /** It failed in a way that may come from load: 5xx, 408, connection lost, timeout. */
-  | 'unwell';
+  | 'failure';
 
 /**
  * How many requests may be in flight. Starts at 1; plus one per round trip while answers are quick and the limit
@@ -31,17 +28,17 @@ export type Pressure =
  *
  * After Vector's adaptive request concurrency, with changes that a client of one store needs: a push-back cuts at
  * once instead of at the end of the round, and only if its request was sent after the last cut; a limit that was
- * answered with 429 is passed again only cautiously, which keeps 429s rare; slow means slower than the average by
+ * answered with 429 is exceeded only after a quiet time, which keeps 429s rare; slow means slower than the average by
  * more than chance, or that twice the requests in flight bring no more answers, since the average alone follows a
- * queue up for ever; answers below 5 ms are always quick.
+ * growing queue without end; answers below 5 ms are always quick.
  */
 export interface ConcurrencyLimit {
   readonly current: number;
-  /** Why it is what it is, for people. */
+  /** Why it has this value, as text for reports. */
   readonly because: string;
   /** How long answers take, in milliseconds; 0 before the first. */
   readonly averageMs: number;
-  /** Harmless requests are to come: if nothing is known yet, so many may go at once, and more soon. */
+  /** Only reads follow: if nothing is known yet, this many may be sent at once, and soon more. */
   startAt(limit: number): void;
   /** A request was sent; `inFlight` counts it. */
   sent(inFlight: number): void;
@@ -70,9 +67,9 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     round = { endsAt: now + (averageMs ?? 0), sumMs: 0, answers: 0, reached: false };
   };
 
-  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'unwell'): void => {
+  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'failure'): void => {
     const accident =
-      pressure === 'unwell' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
+      pressure === 'failure' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
     answersSinceFailure = 0;
     if (accident || sentAt < cutAt) return;
     if (pressure === 'too-many') caution.exceeded(current, now);
@@ -144,5 +141,145 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
       variance = 0;
       round = { endsAt: Number.NEGATIVE_INFINITY, sumMs: 0, answers: 0, reached: false };
     },
+  };
+}
+
+/** Time and answers without a push-back before a limit that was pushed back is exceeded again. */
+const QUIET_MS = 2_000;
+const QUIET_ANSWERS = 20;
+/** Each time that is pushed back, the next attempt waits twice as long, up to this factor. */
+const MAX_CAUTION = 16;
+
+/** Remembers how many requests at once were too many, so that the limit does not reach that number every few round trips. */
+export interface CautiousCeiling {
+  /** This many at once were pushed back. */
+  exceeded(limit: number, now: number): void;
+  answered(): void;
+  /** Whether to exceed `limit` now. A limit that was pushed back before is exceeded only after a long quiet time. */
+  allowsMoreThan(limit: number, now: number): boolean;
+}
+
+/** A ceiling that no push-back has lowered yet. */
+export function cautiousCeiling(): CautiousCeiling {
+  let highestGood = Number.POSITIVE_INFINITY;
+  let caution = 1;
+  let quietSince = Number.NEGATIVE_INFINITY;
+  let quietAnswers = 0;
+  return {
+    exceeded(limit, now) {
+      caution = limit > highestGood ? Math.min(MAX_CAUTION, caution * 2) : 1;
+      highestGood = Math.max(1, limit - 1);
+      quietSince = now;
+      quietAnswers = 0;
+    },
+    answered() {
+      quietAnswers++;
+    },
+    allowsMoreThan(limit, now) {
+      if (limit < highestGood) return true;
+      if (quietAnswers < QUIET_ANSWERS || now - quietSince < QUIET_MS * caution) return false;
+      if (limit > highestGood) {
+        highestGood = Number.POSITIVE_INFINITY;
+        caution = 1;
+      }
+      quietSince = now;
+      quietAnswers = 0;
+      return true;
+    },
+  };
+}
+
+/** How strongly the latest round counts in what is remembered of a limit. */
+const MEMORY_WEIGHT = 0.4;
+/** Up to this limit, one round says too little. */
+const JUDGED_ABOVE = 4;
+/** Twice the requests in flight should bring at least this much more answers per second. */
+const WORTH_IT = 1.1;
+/** What was measured at another limit counts a little less with each round in which it prevents growth. */
+const DISTRUST = 1.002;
+
+/** `less`: fewer answers per second than with half as many in flight; `little`: hardly more; `unknown`: not measured. */
+export type Gain = 'worth it' | 'little' | 'less' | 'unknown';
+
+/**
+ * Remembers how long answers took at each limit, to see whether more at once brings more answers: by Little's
+ * law, answers per second are requests in flight by the time of each.
+ */
+export interface ConcurrencyGain {
+  /** A round in which the limit was used: compares it with half of it. */
+  judge(limit: number, roundMs: number): Gain;
+}
+
+export function concurrencyGain(): ConcurrencyGain {
+  const remembered: (number | undefined)[] = [];
+  return {
+    judge(limit, roundMs) {
+      const before = remembered[limit] ?? roundMs;
+      const hereMs = before + MEMORY_WEIGHT * (roundMs - before);
+      remembered[limit] = hereMs;
+      const half = Math.floor(limit / 2);
+      const halfMs = remembered[half];
+      if (limit <= JUDGED_ABOVE || halfMs === undefined) return 'unknown';
+      const gain = limit / hereMs / (half / halfMs);
+      if (gain >= WORTH_IT) return 'worth it';
+      if (gain < 1) return 'less';
+      remembered[half] = halfMs * DISTRUST;
+      return 'little';
+    },
+  };
+}
+
+/** A push-back this soon after the concurrency limit was cut shows that the limit was not the cause. */
+const AGAIN_MS = 1_000;
+/** The same in round trips, since a limit of slow answers takes time to grow back. */
+const AGAIN_ROUND_TRIPS = 6;
+/** This many push-backs are attributed to the concurrency limit; where answers are slow, a rate limit can look like one. */
+const ATTRIBUTED_TO_LIMIT = 2;
+
+/** Which limit a push-back was about: one, both, or neither when its request was sent before the last cut. */
+export interface PushBackCause {
+  readonly tooManyAtOnce: boolean;
+  readonly tooManyASecond: boolean;
+}
+
+interface PushBack {
+  readonly sentAt: number;
+  readonly endedAt: number;
+  /** The concurrency limit now. */
+  readonly limit: number;
+  /** How long answers take. */
+  readonly averageMs: number;
+  /** The request was the last that the limit allowed. */
+  readonly full: boolean;
+  /** The request had to wait for the rate. */
+  readonly paced: boolean;
+  /** Whether there is a rate yet. */
+  readonly hasRate: boolean;
+}
+
+/**
+ * Distinguishes too many at once from too many per second, which a store answers alike. The first guess is too many at
+ * once; when fewer at once are pushed back as well, or repeatedly, it is the rate. Once there is a rate, the cause is
+ * the limit that was used up when the request was sent.
+ */
+export function pushBackCauses(): (pushBack: PushBack) => PushBackCause {
+  let attributedAt = Number.NEGATIVE_INFINITY;
+  let attributed = 0;
+
+  const judge = ({ sentAt, endedAt, limit, averageMs, full, paced, hasRate }: PushBack): PushBackCause => {
+    if (sentAt < attributedAt) return { tooManyAtOnce: false, tooManyASecond: false };
+    if (hasRate) return { tooManyAtOnce: full, tooManyASecond: !full || paced };
+    const soonMs = Math.max(AGAIN_MS, AGAIN_ROUND_TRIPS * averageMs);
+    const again = limit === 1 || endedAt - attributedAt < soonMs || attributed >= ATTRIBUTED_TO_LIMIT;
+    return { tooManyAtOnce: !again, tooManyASecond: again };
+  };
+
+  return (pushBack) => {
+    const cause = judge(pushBack);
+    if (cause.tooManyAtOnce) {
+      attributedAt = pushBack.endedAt;
+      attributed++;
+    }
+    return cause;
   };
 }

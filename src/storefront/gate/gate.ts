@@ -1,13 +1,12 @@
-import type { AbortListeners } from '../abort-listeners.ts';
-import type { SharedPause, SharedRate, Surroundings } from '../events.ts';
-import { breaker, PROBE_EVERY_MS } from './breaker.ts';
-import { limiter, type Place } from './limiter.ts';
-import { patience } from './patience.ts';
-import { retryGrants } from './retry-grants.ts';
-import { sharedPlaces } from './shared-places.ts';
-import { waitingLine } from './waiting-line.ts';
+import { type AbortListeners, waitingLine } from '../abortable.ts';
+import type { Clock } from '../clock.ts';
+import { isPushBack, retryGrants } from '../retry-policy.ts';
+import type { OnStorefrontEvent } from '../storefront-event.ts';
+import { breaker, outageTimer, PROBE_EVERY_MS } from './breaker.ts';
+import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
+import { rateLimit, type SharedRate } from './rate-limit.ts';
 
-/** Other processes wait for so long after a probe that failed; the next probe comes sooner. */
+/** Other processes wait this long after a probe that failed; the next probe comes sooner. */
 const OTHERS_WAIT_MS = PROBE_EVERY_MS * 2;
 
 /** An operation as the gate sees it, from its first attempt to its outcome. */
@@ -16,34 +15,40 @@ export interface Ticket {
   retry: boolean;
   /** It failed again after others had been answered: its failures say nothing about the store. */
   suspect: boolean;
-  /** It decides whether a 401 was the key's: while all else is held, it alone goes. */
+  /** It confirms a 401: while all else is held, it alone is sent. */
   confirms: boolean;
   /** Among those that wait, the lowest goes first. */
   readonly turn: number;
 }
 
-/** Leave to send one request, to be handed back when it has ended. */
-export interface Admission extends Place {
+/** The permission to send one request, to be returned with `leave` when it has ended. */
+export interface Admission {
+  readonly sentAt: number;
+  /** It was the last that the concurrency limit allowed. */
+  readonly full: boolean;
+  /** It had to wait for the rate. */
+  readonly paced: boolean;
   /** Sent to see whether the store answers again, while everything else waits. */
   readonly probe: boolean;
 }
 
+/** An attempt that is to be repeated. `status` is null when there was no answer. */
+export interface FailedAttempt {
+  readonly status: number | null;
+  readonly retryAfterMs: number | undefined;
+  readonly reason: string;
+}
+
 /** How an attempt ended. */
 export type AttemptEnd =
-  /** The store said what it thinks: done, or refused. */
+  /** The store accepted or refused the request. */
   | { readonly kind: 'answered' }
-  /** It is to be retried. `status` is null when there was no answer. */
-  | {
-      readonly kind: 'failed';
-      readonly status: number | null;
-      readonly retryAfterMs: number | undefined;
-      readonly reason: string;
-    }
-  /** We called it off. */
+  | ({ readonly kind: 'failed' } & FailedAttempt)
+  /** It was cancelled. */
   | { readonly kind: 'abandoned' };
 
 export interface GateStats {
-  /** Requests that may be in flight, and why so many. */
+  /** Requests that may be in flight, and the reason for this number. */
   readonly limit: number;
   readonly because: string;
   readonly inFlight: number;
@@ -53,17 +58,17 @@ export interface GateStats {
   readonly retries: number;
   /** Answers 429. */
   readonly pushBacks: number;
-  /** Requests a second that the store seems to allow or the configuration does; null when there is no such limit. */
+  /** Requests per second that the store or the configuration allows; null when there is no such limit. */
   readonly requestsPerSecond: number | null;
-  /** How long the store (or another worker) has asked to be left alone; 0 when it has not. */
+  /** How long the store (or another worker) has asked to wait; 0 when it has not. */
   readonly pausedForMs: number;
   readonly retryBudget: number;
   readonly breakerOpen: boolean;
 }
 
 /**
- * The one place where it is decided when a request may go: limiter, rate, pauses, breaker and retry budget of a
- * store meet here. Whoever wants to send enters, perhaps waits, and leaves with how it ended.
+ * Decides when a request may be sent: concurrency, rate, pauses, breaker and retry budget of a store are combined here
+ * and nowhere else. A request enters, perhaps waits, and leaves with how it ended.
  */
 export interface Gate {
   /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
@@ -72,39 +77,51 @@ export interface Gate {
   end(): void;
   /** From now on only a ticket that confirms is admitted. */
   hold(): void;
-  /** The others go on; with an error, those that wait are turned away instead. */
+  /** The others continue; with an error, those that wait are rejected instead. */
   release(error?: Error): void;
-  /** To be asked before every retry: resolves when the budget has one. */
+  /** To be called before every retry: resolves when the budget has one. */
   grantRetry(signal: AbortSignal): Promise<void>;
   /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
   enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission>;
   leave(admission: Admission, end: AttemptEnd): void;
-  /** Harmless requests are to come: so many may go at once from the beginning. */
-  startAt(concurrency: number): void;
+  /** Only reads follow: this many may be in flight from the beginning. */
+  startAt(limit: number): void;
   /** Counts attempts that were answered; when it has moved, others were answered. */
   readonly answered: number;
   stats(): GateStats;
-  /** Stops listening and waiting; whoever still waits is turned away with `reason`. */
+  /** Stops listening and waiting; what still waits is rejected with `reason`. */
   close(reason: Error): void;
 }
 
 /**
- * Whether the store itself has said that it is unwell, which concerns everybody. A lost connection, or an answer as of
- * something in between, may be this process's own trouble: others find out for themselves.
+ * Whether the store itself reports that it fails, which concerns all processes. A lost connection, or an answer of
+ * something between, may be this process's own problem: the others find out for themselves.
  */
-function isOfStore({ status }: AttemptEnd & { kind: 'failed' }): boolean {
+function isOfStore({ status }: FailedAttempt): boolean {
   return status !== null && status >= 400;
 }
 
-/** What an attempt has shown of the store, for people. */
-function lastSeenIn({ status, retryAfterMs, reason }: AttemptEnd & { kind: 'failed' }): string {
+/** What an attempt has shown of the store, for messages. */
+function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt): string {
   const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
   if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;
   return `${said} (Retry-After: ${Math.round(retryAfterMs / 1_000)} seconds or more)`;
 }
 
-interface GateOptions extends Surroundings {
+/** A pause that several processes share, such as through Redis. Durations, since machines disagree about the time. */
+export interface SharedPause {
+  /** Asks the others to send nothing for this long. */
+  announce(forMs: number): void;
+  /** Called when one of the others asks for it; returns a way to stop listening. */
+  listen(onPause: (forMs: number) => void): () => void;
+}
+
+interface GateOptions {
+  readonly clock: Clock;
+  readonly onEvent: OnStorefrontEvent;
+  /** The most requests in flight. */
   readonly concurrency: number;
+  /** The most requests per second; no limit when left out. */
   readonly requestsPerSecond?: number | undefined;
   readonly sharedPause?: SharedPause | undefined;
   /** `requestsPerSecond` holds over all processes that share it. */
@@ -112,14 +129,13 @@ interface GateOptions extends Surroundings {
   readonly aborts: AbortListeners;
 }
 
+/** An open gate that knows nothing of its store yet. */
 export function gate(options: GateOptions): Gate {
-  const { clock, onEvent, aborts, sharedPause, sharedRate, concurrency } = options;
+  const { clock, onEvent, aborts, sharedPause } = options;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
-  const limits = limiter({ concurrency, requestsPerSecond });
-  const places =
-    sharedRate === undefined || !Number.isFinite(requestsPerSecond)
-      ? null
-      : sharedPlaces({ clock, requestsPerSecond, shared: sharedRate, onReserved: () => pump() });
+  const concurrency = concurrencyLimit(options.concurrency);
+  const rate = rateLimit({ clock, requestsPerSecond, shared: options.sharedRate, onReserved: () => pump() });
+  const causeOf = pushBackCauses();
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
   const turnOf = ({ turn }: Ticket): number => turn;
@@ -127,17 +143,18 @@ export function gate(options: GateOptions): Gate {
   const retries = waitingLine<Ticket, Admission>(aborts, turnOf);
   const confirming = waitingLine<Ticket, Admission>(aborts);
   const waiting = (): number => first.length + retries.length + confirming.length;
-  const turnAwayAll = (error: Error): void => {
-    for (const line of [first, retries, confirming]) line.turnAwayAll(error);
+  const rejectAll = (error: Error): void => {
+    for (const line of [first, retries, confirming]) line.rejectAll(error);
   };
-  const endurance = patience({
+  const outage = outageTimer({
     clock,
-    onEnded(error) {
-      turnAwayAll(error);
-      grants.turnAwayAll(error);
+    onExceeded(error) {
+      rejectAll(error);
+      grants.rejectAll(error);
       pump();
     },
   });
+  let inFlight = 0;
   let held = false;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let openedAt = 0;
@@ -150,8 +167,8 @@ export function gate(options: GateOptions): Gate {
     const wasPaused = pausedUntil > now;
     if (now + ms <= pausedUntil) return;
     pausedUntil = now + ms;
-    endurance.paused(pausedUntil, reason);
-    if (waiting() > 0) endurance.heldUp();
+    outage.paused(pausedUntil, reason);
+    if (waiting() > 0) outage.blocked();
     if (!wasPaused) onEvent({ kind: 'paused', forMs: ms, reason });
   };
   const stopListening = sharedPause?.listen((ms) => {
@@ -159,33 +176,31 @@ export function gate(options: GateOptions): Gate {
     pump();
   });
 
-  const wakeIn = (ms: number): void => {
-    cancelTimer?.();
-    cancelTimer = clock.after(ms, () => {
-      cancelTimer = null;
-      pump();
-    });
-  };
-
   const admit = (ticket: Ticket, now: number): Admission => {
     if (ticket.retry) counts.retries++;
     else grants.earn();
     counts.requests++;
     if (circuit.open) circuit.probeSent(now);
-    places?.take();
-    return { ...limits.take(now), probe: circuit.open };
+    const paced = rate.take(now);
+    inFlight++;
+    concurrency.sent(inFlight);
+    const full = inFlight >= concurrency.current && concurrency.current > 1;
+    return { sentAt: now, full, paced, probe: circuit.open };
   };
 
-  /** Milliseconds until anything may go, whatever it is; Infinity when the end of a request decides. */
+  const limitedForMs = (now: number): number =>
+    inFlight >= concurrency.current ? Number.POSITIVE_INFINITY : rate.waitMs(now);
+
+  /** Milliseconds until any request may be sent; Infinity when the end of another decides. */
   const closedForMs = (now: number): number => {
-    const waitMs = circuit.open ? circuit.probeWaitMs(now) : limits.waitMs(now);
+    const waitMs = circuit.open ? circuit.probeWaitMs(now) : limitedForMs(now);
     const closedMs = Math.max(waitMs, pausedUntil - now, 0);
-    if (closedMs > 0 || places === null) return closedMs;
-    const free = Math.max(1, limits.concurrency - limits.inFlight);
-    return places.waitMs(now, Math.min(free, waiting()));
+    if (closedMs > 0) return closedMs;
+    const free = Math.max(1, concurrency.current - inFlight);
+    return rate.sharedWaitMs(now, Math.min(free, waiting()));
   };
 
-  /** Retries go first, they have waited longest; a probe is better made with what has not failed before. */
+  /** Retries first, they have waited longest; as a probe, rather a request that has not failed before. */
   const next = () => {
     if (held) return confirming.next();
     if (circuit.open) return first.next() ?? retries.next(({ suspect }) => !suspect);
@@ -199,32 +214,45 @@ export function gate(options: GateOptions): Gate {
       const now = clock.monotonic();
       const waitMs = closedForMs(now);
       if (waitMs > 0) {
-        if (waitMs !== Number.POSITIVE_INFINITY) wakeIn(waitMs);
+        if (waitMs !== Number.POSITIVE_INFINITY) cancelTimer = clock.after(waitMs, pump);
         return;
       }
       const waiter = next();
       if (waiter === undefined) return;
-      waiter.let(admit(waiter.guest, now));
+      waiter.resume(admit(waiter.item, now));
     }
   };
 
   /** Nothing but probes may be sent, and only an answer of the store, or the end of a pause, changes that. */
-  const isHeldUp = (now: number): boolean => circuit.open || pausedUntil > now;
+  const isBlocked = (now: number): boolean => circuit.open || pausedUntil > now;
 
   const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
     const line = ticket.retry ? retries : first;
-    const admitted = (ticket.confirms ? confirming : line).join(ticket, signal);
-    if (isHeldUp(clock.monotonic())) endurance.heldUp();
+    const admitted = (ticket.confirms ? confirming : line).wait(ticket, signal);
+    if (isBlocked(clock.monotonic())) outage.blocked();
     pump();
     return admitted;
   };
 
-  const failed = (end: AttemptEnd & { kind: 'failed' }, admission: Admission, now: number): void => {
-    endurance.failed(admission.sentAt, lastSeenIn(end));
+  /** Adapts concurrency and rate to a failed attempt; true when the rate fell. */
+  const slowDown = (end: FailedAttempt, admission: Admission, now: number): boolean => {
+    const { status, retryAfterMs } = end;
+    const { sentAt } = admission;
+    if (!isPushBack(status, retryAfterMs)) {
+      concurrency.ended({ sentAt, endedAt: now, pressure: 'failure' });
+      return status === 503 && rate.refused({ sentAt, endedAt: now, explicit: false });
+    }
+    const { current: limit, averageMs } = concurrency;
+    const cause = causeOf({ ...admission, endedAt: now, limit, averageMs, hasRate: rate.isLearned });
+    if (cause.tooManyAtOnce) concurrency.ended({ sentAt, endedAt: now, pressure: 'too-many' });
+    return cause.tooManyASecond && rate.refused({ sentAt, endedAt: now, explicit: true });
+  };
+
+  const failed = (end: FailedAttempt, admission: Admission, now: number): void => {
+    outage.failed(admission.sentAt, lastSeenIn(end));
     if (end.status === 429) counts.pushBacks++;
-    const attempt = { status: end.status, hasRetryAfter: end.retryAfterMs !== undefined };
-    if (limits.failed(admission, attempt, now)) {
-      onEvent({ kind: 'rate-limited', requestsPerSecond: limits.requestsPerSecond });
+    if (slowDown(end, admission, now)) {
+      onEvent({ kind: 'rate-limited', requestsPerSecond: rate.perSecond });
     }
     if (end.retryAfterMs !== undefined && end.retryAfterMs > 0) {
       pauseFor(end.retryAfterMs, end.reason);
@@ -235,7 +263,7 @@ export function gate(options: GateOptions): Gate {
       if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
     } else if (circuit.answered(false, now)) {
       openedAt = now;
-      limits.restart('starting again after the store failed');
+      concurrency.restart('starting again after the store failed');
       if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }
@@ -243,27 +271,28 @@ export function gate(options: GateOptions): Gate {
 
   const answered = (admission: Admission, now: number): void => {
     counts.answered++;
-    limits.answered(admission, now);
+    concurrency.ended({ sentAt: admission.sentAt, endedAt: now, pressure: 'none' });
+    rate.accepted(now, (concurrency.current * 1_000) / concurrency.averageMs);
     if (!admission.probe) circuit.answered(true, now);
     else if (circuit.probeEnded(true)) onEvent({ kind: 'breaker-closed', openForMs: now - openedAt });
-    endurance.answered(isHeldUp(now));
+    outage.answered(isBlocked(now));
   };
 
   return {
     get answered() {
       return counts.answered;
     },
-    begin: () => endurance.begin(),
-    end: () => endurance.end(),
+    begin: () => outage.begin(),
+    end: () => outage.end(),
     hold() {
       held = true;
     },
     release(error) {
       held = false;
-      if (error !== undefined) turnAwayAll(error);
+      if (error !== undefined) rejectAll(error);
       pump();
     },
-    startAt: (concurrency) => limits.startAt(concurrency),
+    startAt: (limit) => concurrency.startAt(limit),
     grantRetry: (signal) => (closedBy === null ? grants.grant(signal) : Promise.reject(closedBy)),
     enter(ticket, signal) {
       if (closedBy !== null || signal.aborted) return Promise.reject(closedBy ?? signal.reason);
@@ -273,6 +302,7 @@ export function gate(options: GateOptions): Gate {
     },
     leave(admission, end) {
       const now = clock.monotonic();
+      inFlight--;
       switch (end.kind) {
         case 'answered':
           answered(admission, now);
@@ -281,7 +311,6 @@ export function gate(options: GateOptions): Gate {
           failed(end, admission, now);
           break;
         case 'abandoned':
-          limits.abandoned();
           if (admission.probe) circuit.probeEnded(false);
           break;
         default:
@@ -290,14 +319,14 @@ export function gate(options: GateOptions): Gate {
       pump();
     },
     stats: () => ({
-      limit: limits.concurrency,
-      because: limits.because,
-      inFlight: limits.inFlight,
+      limit: concurrency.current,
+      because: concurrency.because,
+      inFlight,
       waiting: waiting() + grants.waiting,
       requests: counts.requests,
       retries: counts.retries,
       pushBacks: counts.pushBacks,
-      requestsPerSecond: Number.isFinite(limits.requestsPerSecond) ? limits.requestsPerSecond : null,
+      requestsPerSecond: Number.isFinite(rate.perSecond) ? rate.perSecond : null,
       pausedForMs: Math.max(0, pausedUntil - clock.monotonic()),
       retryBudget: grants.balance,
       breakerOpen: circuit.open,
@@ -306,9 +335,9 @@ export function gate(options: GateOptions): Gate {
       closedBy = reason;
       stopListening?.();
       cancelTimer?.();
-      endurance.close();
+      outage.close();
       grants.close(reason);
-      turnAwayAll(reason);
+      rejectAll(reason);
     },
   };
 }

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pace } from '../../src/storefront/gate/pace.ts';
+import { learnedRate, tokenBucket } from '../../src/storefront/gate/rate-limit.ts';
 
 /** A second of requests, evenly spaced, that the store takes. */
-function accept(allowed: ReturnType<typeof pace>, perSecond: number, seconds: number, from = 0): number {
+function accept(
+  allowed: ReturnType<typeof learnedRate>,
+  perSecond: number,
+  seconds: number,
+  from = 0,
+): number {
   for (let request = 0; request < perSecond * seconds; request++)
     allowed.accepted(from + (request * 1_000) / perSecond);
   return from + seconds * 1_000;
@@ -12,15 +17,15 @@ function accept(allowed: ReturnType<typeof pace>, perSecond: number, seconds: nu
 const explicit = (at: number) => ({ sentAt: at, endedAt: at, explicit: true });
 const implicit = (at: number) => ({ sentAt: at, endedAt: at, explicit: false });
 
-describe('the pace', () => {
+describe('the learned rate', () => {
   it('is no limit until the store says that it is too much', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     accept(allowed, 100, 5);
     expect(allowed.rate).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('falls to a little less than what the store took in the last second', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     const now = accept(allowed, 40, 3);
     allowed.refused(explicit(now));
     expect(allowed.rate).toBeGreaterThan(36);
@@ -29,7 +34,7 @@ describe('the pace', () => {
 
   it('takes what the store took of a clump for a guess, and soon tries more', () => {
     const growth = (isClumped: boolean) => {
-      const allowed = pace();
+      const allowed = learnedRate();
       for (let request = 0; request < 12; request++) {
         allowed.accepted(isClumped ? Math.floor(request / 4) * 1_000 : request * 250);
       }
@@ -43,7 +48,7 @@ describe('the pace', () => {
   });
 
   it('does not take a second in which it was held up for all that the store takes', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     let now = accept(allowed, 40, 3);
     allowed.refused(explicit(now));
     now = accept(allowed, 38, 3, now);
@@ -53,7 +58,7 @@ describe('the pace', () => {
   });
 
   it('follows a store down that takes less and less, however much it took before', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     let now = accept(allowed, 100, 3);
     for (let second = 0; second < 5; second++) {
       for (let refusal = 0; refusal < 6; refusal++) allowed.refused(explicit(now + 100 * refusal));
@@ -63,7 +68,7 @@ describe('the pace', () => {
   });
 
   it('counts push-backs once that were sent before it fell', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     const now = accept(allowed, 40, 3);
     allowed.refused(explicit(now));
     const { rate } = allowed;
@@ -73,14 +78,14 @@ describe('the pace', () => {
   });
 
   it('falls faster when push-backs keep coming', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     const now = accept(allowed, 1_000, 1);
     for (let refusal = 0; refusal < 40; refusal++) allowed.refused(explicit(now + 2 * refusal));
     expect(allowed.rate).toBeLessThan(30);
   });
 
   it('rests, then grows faster and faster while it is used', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     let now = accept(allowed, 40, 3);
     allowed.refused(explicit(now));
     const first = allowed.rate;
@@ -93,7 +98,7 @@ describe('the pace', () => {
   });
 
   it('does not grow while it is not used', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     const now = accept(allowed, 40, 3);
     allowed.refused(explicit(now));
     const { rate } = allowed;
@@ -102,12 +107,12 @@ describe('the pace', () => {
   });
 
   it('takes a 503 now and then for an accident, and many for a limit', () => {
-    const allowed = pace();
+    const allowed = learnedRate();
     let now = accept(allowed, 100, 1);
     allowed.refused(implicit(now));
     now = accept(allowed, 100, 1, now);
     expect(allowed.rate).toBe(Number.POSITIVE_INFINITY);
-    const flooded = pace();
+    const flooded = learnedRate();
     for (let answer = 0; answer < 6; answer++) {
       if (answer % 2 === 0) flooded.accepted(answer * 10);
       else flooded.refused(implicit(answer * 10));
@@ -118,7 +123,7 @@ describe('the pace', () => {
   it('never stands still', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), fc.boolean(), fc.nat({ max: 5_000 }))), (answers) => {
-        const allowed = pace();
+        const allowed = learnedRate();
         let now = 0;
         for (const [isRefused, isExplicit, ms] of answers) {
           now += ms;
@@ -128,5 +133,54 @@ describe('the pace', () => {
         }
       }),
     );
+  });
+});
+
+/** Sends as often as allowed; `late` are the milliseconds by which each wake-up is late. */
+function times(rate: number, count: number, late: () => number): number[] {
+  const bucket = tokenBucket(rate);
+  const sent: number[] = [];
+  for (let now = 0; sent.length < count; ) {
+    const waitMs = bucket.waitMs(now);
+    if (waitMs > 0) now += waitMs + late();
+    else {
+      bucket.take(now);
+      sent.push(now);
+    }
+  }
+  return sent;
+}
+
+describe('the token bucket', () => {
+  it('never lets more than its rate through in a second, but for what 20 ms hold', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 500 }),
+        fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1 }),
+        (rate, lateness) => {
+          let index = 0;
+          const sent = times(rate, rate * 3, () => lateness[index++ % lateness.length] ?? 0);
+          for (const [first, at] of sent.entries()) {
+            const inSecond = sent.slice(first).filter((other) => other < at + 1_000).length;
+            expect(inSecond).toBeLessThanOrEqual(rate + Math.ceil(rate * 0.02) + 1);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('keeps its rate although timers are late', () => {
+    const sent = times(50, 500, () => 3);
+    expect(500 / ((sent.at(-1) ?? 0) / 1_000)).toBeGreaterThan(49);
+  });
+
+  it('holds nothing back without a rate, and follows a new one', () => {
+    const bucket = tokenBucket();
+    bucket.take(0);
+    expect(bucket.waitMs(0)).toBe(0);
+    bucket.rate = 10;
+    bucket.take(1_000);
+    expect(bucket.waitMs(1_000)).toBeCloseTo(80);
   });
 });

@@ -1,0 +1,123 @@
+/**
+ * What the promise resolves with, unless the signal aborts before: then rejects with its reason. Leaves no listener on
+ * a signal that outlives the wait.
+ */
+export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([waiting, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Many callbacks on a signal with one listener: hundreds of requests share the signal of their run, and removing one
+ * listener of many means a search through all of them.
+ */
+export interface AbortListeners {
+  /** Calls back once when the signal aborts, unless removed with what this returns. It must not be aborted yet. */
+  add(signal: AbortSignal, callback: () => void): () => void;
+}
+
+interface Listening {
+  readonly callbacks: Set<() => void>;
+  readonly stop: () => void;
+}
+
+/** Listeners for any number of signals. */
+export function abortListeners(): AbortListeners {
+  const bySignal = new WeakMap<AbortSignal, Listening>();
+
+  const listen = (signal: AbortSignal): Listening => {
+    const callbacks = new Set<() => void>();
+    const onAbort = () => {
+      for (const callback of [...callbacks]) callback();
+      callbacks.clear();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    return { callbacks, stop: () => signal.removeEventListener('abort', onAbort) };
+  };
+
+  return {
+    add(signal, callback) {
+      const listening = bySignal.get(signal) ?? listen(signal);
+      const { callbacks, stop } = listening;
+      bySignal.set(signal, listening);
+      callbacks.add(callback);
+      return () => {
+        callbacks.delete(callback);
+        if (callbacks.size > 0 || bySignal.get(signal) !== listening) return;
+        // A signal made by AbortSignal.any stays in memory for as long as it has a listener and its sources live.
+        stop();
+        bySignal.delete(signal);
+      };
+    },
+  };
+}
+
+interface Waiter<Item, Grant> {
+  readonly item: Item;
+  readonly resume: (grant: Grant) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** First come, first served within a turn, unless `next` prefers others; an item whose signal aborts leaves the line. */
+export interface WaitingLine<Item, Grant> {
+  readonly length: number;
+  /** Resolves with what the item is resumed with; rejects with the signal's reason. */
+  wait(item: Item, signal: AbortSignal): Promise<Grant>;
+  /** Takes the next one from the line: the first that `preferred` accepts, or else the first. */
+  next(
+    preferred?: (item: Item) => boolean,
+  ): { readonly item: Item; readonly resume: (grant: Grant) => void } | undefined;
+  rejectAll(error: unknown): void;
+}
+
+/** An empty line. `turnOf`: items of a lower turn go before all of a higher one. */
+export function waitingLine<Item, Grant>(
+  aborts: AbortListeners,
+  turnOf: (item: Item) => number = () => 0,
+): WaitingLine<Item, Grant> {
+  const line: Waiter<Item, Grant>[] = [];
+  return {
+    get length() {
+      return line.length;
+    },
+    wait: (item, signal) =>
+      new Promise((resolve, reject) => {
+        const forget = aborts.add(signal, () => {
+          const place = line.indexOf(waiter);
+          if (place >= 0) line.splice(place, 1);
+          reject(signal.reason);
+        });
+        const waiter: Waiter<Item, Grant> = {
+          item,
+          resume(grant) {
+            forget();
+            resolve(grant);
+          },
+          reject(error) {
+            forget();
+            reject(error);
+          },
+        };
+        const turn = turnOf(item);
+        let place = line.length;
+        for (let before = line[place - 1]; before && turnOf(before.item) > turn; before = line[place - 1])
+          place--;
+        line.splice(place, 0, waiter);
+      }),
+    next(preferred) {
+      if (preferred === undefined) return line.shift();
+      const place = line.findIndex(({ item }) => preferred(item));
+      return place < 0 ? line.shift() : line.splice(place, 1)[0];
+    },
+    rejectAll(error) {
+      for (const waiter of line.splice(0)) waiter.reject(error);
+    },
+  };
+}

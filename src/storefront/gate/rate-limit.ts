@@ -1,0 +1,325 @@
+import type { Clock } from '../clock.ts';
+
+/** The requests per second that several processes share, such as through Redis. */
+export interface SharedRate {
+  /**
+   * Takes up to `most` places in the line of requests, which moves at `perSecond` places per second: how many were taken,
+   * and how long until the first may be used; the others follow at that pace.
+   */
+  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
+}
+
+/**
+ * Requests are spread over the round trip, at this many times the rate of answers. Otherwise each growth of the
+ * concurrency limit would send two at once, and a store that counts by the second refuses the second one.
+ */
+const SPREAD = 2;
+
+/** How many requests per second may be sent: the least of what the store accepts, the configuration and what processes share. */
+export interface RateLimit {
+  /** Infinity when there is no limit. */
+  readonly perSecond: number;
+  /** Whether a limit of the store itself is known. */
+  readonly isLearned: boolean;
+  /** Milliseconds until this process may send its next request. */
+  waitMs(now: number): number;
+  /** The same for all processes together, where `wanted` requests wait. Infinity while places are being reserved. */
+  sharedWaitMs(now: number, wanted: number): number;
+  /** The next request is sent; true when it had to wait for the rate. */
+  take(now: number): boolean;
+  /** The store accepted a request. `answersPerSecond`: with as many in flight as the concurrency limit allows. */
+  accepted(now: number, answersPerSecond: number): void;
+  /** The store refused one; `explicit`: 429, or 503 with Retry-After. True when the rate fell. */
+  refused(attempt: { sentAt: number; endedAt: number; explicit: boolean }): boolean;
+}
+
+interface RateLimitOptions {
+  readonly clock: Clock;
+  /** By the configuration; Infinity for no limit. */
+  readonly requestsPerSecond: number;
+  /** `requestsPerSecond` holds over all processes that share it. */
+  readonly shared: SharedRate | undefined;
+  /** Called when `sharedWaitMs` has changed. */
+  readonly onReserved: () => void;
+}
+
+/** No limit but the configured one, until the store refuses requests. */
+export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: RateLimitOptions): RateLimit {
+  const learned = learnedRate();
+  const bucket = tokenBucket(requestsPerSecond);
+  const spread = tokenBucket();
+  const places =
+    shared === undefined || !Number.isFinite(requestsPerSecond)
+      ? null
+      : sharedPlaces({ clock, requestsPerSecond, shared, onReserved });
+  let hasWaited = false;
+
+  return {
+    get perSecond() {
+      return bucket.rate;
+    },
+    get isLearned() {
+      return learned.rate !== Number.POSITIVE_INFINITY;
+    },
+    waitMs(now) {
+      const waitMs = bucket.waitMs(now);
+      if (waitMs > 0) hasWaited = true;
+      return Math.max(waitMs, spread.waitMs(now));
+    },
+    sharedWaitMs: (now, wanted) => places?.waitMs(now, wanted) ?? 0,
+    take(now) {
+      bucket.take(now);
+      spread.take(now);
+      places?.take();
+      const waited = hasWaited;
+      hasWaited = false;
+      return waited;
+    },
+    accepted(now, answersPerSecond) {
+      spread.rate = SPREAD * answersPerSecond;
+      learned.accepted(now);
+      bucket.rate = Math.min(requestsPerSecond, learned.rate);
+    },
+    refused(attempt) {
+      const before = learned.rate;
+      learned.refused(attempt);
+      bucket.rate = Math.min(requestsPerSecond, learned.rate);
+      return learned.rate < before;
+    },
+  };
+}
+
+/** What a push-back leaves of the rate at which requests were accepted. */
+const DECREASE = 0.95;
+/** What push-backs leave of the rate when they keep coming before a whole second was measured. */
+const DECREASE_UNMEASURED = 0.7;
+const MEASURED_AFTER_MS = 1_000;
+const KEEP_COMING = 3;
+/** Requests this many times denser than their average came in a burst: the store may accept far more that are spread. */
+const BURST = 2;
+/** Growth per second, as a share of the rate: it doubles with each second without a push-back. */
+const SLOWEST_INCREASE = 0.02;
+const GUESSED_INCREASE = 0.25;
+const FASTEST_INCREASE = 0.5;
+/** How long the rate stays after a push-back; shorter when it was guessed, and probably guessed too low. */
+const REST_MS = 2_000;
+const GUESSED_REST_MS = 500;
+/** Never slower than this, in requests per second: it is the breaker and Retry-After that stop sending. */
+const SLOWEST = 0.5;
+/** 503s count as "too many" only when they are this share of the answers since the last cut, of at least this many. */
+const UNWELL_SHARE = 1 / 3;
+const UNWELL_ANSWERS = 6;
+
+/**
+ * The rate that the store allows, in requests per second: Infinity until a 429 is attributed to it (or as many 503s
+ * come as can only mean the same), then a little less than it has accepted, raised again step by step.
+ */
+export interface LearnedRate {
+  readonly rate: number;
+  /** The store accepted a request, whatever its result. */
+  accepted(now: number): void;
+  /** `explicit`: 429, or 503 with Retry-After. */
+  refused(attempt: { sentAt: number; endedAt: number; explicit: boolean }): void;
+}
+
+/** No rate until requests are refused. */
+export function learnedRate(): LearnedRate {
+  const taken = acceptedRate();
+  let rate = Number.POSITIVE_INFINITY;
+  let cutAt = Number.NEGATIVE_INFINITY;
+  let grownAt = 0;
+  let increase = SLOWEST_INCREASE;
+  let answers = 0;
+  let refusals = 0;
+
+  const cut = (now: number): void => {
+    const isKnown = rate !== Number.POSITIVE_INFINITY;
+    const isEven = taken.densityPerSecond(now) <= BURST * taken.perSecond(now);
+    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && (isKnown || isEven);
+    const accepted = (isMeasured ? taken.bestPerSecond(now) : taken.perSecond(now)) * DECREASE;
+    const left = rate * (isMeasured ? DECREASE : DECREASE_UNMEASURED);
+    rate = Math.max(SLOWEST, isKnown && !isMeasured ? left : Math.min(left, accepted));
+    cutAt = now;
+    grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);
+    increase = isMeasured ? SLOWEST_INCREASE : GUESSED_INCREASE;
+    answers = 0;
+    refusals = 0;
+  };
+
+  const grow = (now: number): void => {
+    if (rate === Number.POSITIVE_INFINITY || now - grownAt < MEASURED_AFTER_MS) return;
+    // A rate that is not used says nothing about what the store would take.
+    if (taken.perSecond(now) > 0.8 * rate) {
+      rate *= 1 + increase;
+      increase = Math.min(FASTEST_INCREASE, increase * 2);
+    }
+    grownAt = now;
+  };
+
+  return {
+    get rate() {
+      return rate;
+    },
+    accepted(now) {
+      taken.count(now);
+      answers++;
+      grow(now);
+    },
+    refused({ sentAt, endedAt, explicit }) {
+      if (sentAt < cutAt) return;
+      answers++;
+      refusals++;
+      const isFresh = endedAt - cutAt >= MEASURED_AFTER_MS;
+      const keepComing = refusals >= KEEP_COMING && refusals >= answers / 2;
+      const means = explicit || (answers >= UNWELL_ANSWERS && refusals >= UNWELL_SHARE * answers);
+      if (means && (isFresh || keepComing)) cut(endedAt);
+    },
+  };
+}
+
+/** Requests are counted in slots of this many milliseconds, over the last second. */
+const SLOT_MS = 50;
+const SLOTS = 20;
+const WINDOW_MS = SLOT_MS * SLOTS;
+
+/** This many whole seconds before the last one are kept. */
+const SECONDS_REMEMBERED = 5;
+
+/** How many requests per second the store has accepted. */
+interface AcceptedRate {
+  count(now: number): void;
+  /** Over the last second, or since the first request if that is less. */
+  perSecond(now: number): number;
+  /** The highest of the last second and of the whole ones before it: a process that was busy sends less than it could. */
+  bestPerSecond(now: number): number;
+  /** The same over the last tenth of a second: the density within a burst. */
+  densityPerSecond(now: number): number;
+  /** Whether a whole second has been counted. */
+  isWhole(now: number): boolean;
+}
+
+function acceptedRate(): AcceptedRate {
+  const counts = new Array<number>(SLOTS).fill(0);
+  let slot = 0;
+  let startedAt: number | null = null;
+  let seconds: number[] = [];
+
+  const total = (): number => counts.reduce((sum, count) => sum + count, 0);
+
+  const forward = (now: number): void => {
+    startedAt ??= now;
+    const current = Math.floor(now / SLOT_MS);
+    if (Math.floor(current / SLOTS) > Math.floor(slot / SLOTS)) {
+      seconds = [total(), ...seconds].slice(0, SECONDS_REMEMBERED);
+    }
+    for (let passed = Math.max(slot + 1, current - SLOTS + 1); passed <= current; passed++)
+      counts[passed % SLOTS] = 0;
+    slot = Math.max(slot, current);
+  };
+
+  const perSecond = (now: number): number => {
+    forward(now);
+    const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
+    return (total() * 1_000) / spanMs;
+  };
+
+  return {
+    count(now) {
+      forward(now);
+      counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
+    },
+    perSecond,
+    bestPerSecond: (now) => Math.max(perSecond(now), ...seconds),
+    densityPerSecond(now) {
+      forward(now);
+      const recent = (counts[slot % SLOTS] ?? 0) + (counts[(slot + SLOTS - 1) % SLOTS] ?? 0);
+      return (recent * 1_000) / (2 * SLOT_MS);
+    },
+    isWhole: (now) => startedAt !== null && now - startedAt >= WINDOW_MS,
+  };
+}
+
+/** A timer fires late by about this much; a delay up to this is made up for, and no more. */
+const SLACK_MS = 20;
+
+/** Spaces requests evenly, so that no second holds more than its share. */
+export interface TokenBucket {
+  /** Requests per second; Infinity for no limit. */
+  rate: number;
+  /** Milliseconds until the next request may be sent; 0 is now. */
+  waitMs(now: number): number;
+  /** Takes the place of the request that is sent now. */
+  take(now: number): void;
+}
+
+/** A bucket for `rate` requests per second. */
+export function tokenBucket(rate = Number.POSITIVE_INFINITY): TokenBucket {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  return {
+    rate,
+    waitMs(now) {
+      return this.rate === Number.POSITIVE_INFINITY ? 0 : Math.max(0, nextAt - now);
+    },
+    take(now) {
+      nextAt = Math.max(nextAt, now - SLACK_MS) + 1_000 / this.rate;
+    },
+  };
+}
+
+/** Places are reserved this far ahead: ten reservations per second, and a process that dies loses no more than this. */
+const AHEAD_MS = 100;
+/** A place that was not used for this long is lost, so that no second holds more than its share. */
+const STALE_MS = 100;
+/** A reservation that failed is tried again after this. */
+const RESERVE_AGAIN_MS = 500;
+
+/** The places that this process has reserved in the line that all processes share. */
+interface SharedPlaces {
+  /** Milliseconds until the next request may be sent. Infinity during a reservation, which ends with `onReserved`. */
+  waitMs(now: number, wanted: number): number;
+  /** The next request is sent. */
+  take(): void;
+}
+
+interface SharedPlacesOptions extends RateLimitOptions {
+  readonly shared: SharedRate;
+}
+
+/**
+ * Holds `requestsPerSecond` over all processes: each reserves as many places as it has requests waiting, but few at a
+ * time, and uses them one after another. While reservations fail, nothing is sent.
+ */
+function sharedPlaces(options: SharedPlacesOptions): SharedPlaces {
+  const { clock, requestsPerSecond, shared, onReserved } = options;
+  const gapMs = 1_000 / requestsPerSecond;
+  const most = Math.max(1, Math.floor(AHEAD_MS / gapMs));
+  let left = 0;
+  let nextAt = 0;
+  let reserving = false;
+
+  const reserve = async (wanted: number): Promise<void> => {
+    reserving = true;
+    try {
+      const { places, afterMs } = await shared.reserve(requestsPerSecond, Math.min(most, wanted));
+      left = places;
+      nextAt = clock.monotonic() + afterMs;
+    } catch {
+      await new Promise<void>((resolve) => clock.after(RESERVE_AGAIN_MS, resolve));
+    }
+    reserving = false;
+    onReserved();
+  };
+
+  return {
+    waitMs(now, wanted) {
+      for (; left > 0 && nextAt < now - STALE_MS; left--) nextAt += gapMs;
+      if (left > 0) return Math.max(0, nextAt - now);
+      if (!reserving) void reserve(Math.max(1, wanted));
+      return Number.POSITIVE_INFINITY;
+    },
+    take() {
+      left--;
+      nextAt += gapMs;
+    },
+  };
+}
