@@ -2,6 +2,9 @@ import type { Run, StateLoss } from '../model/run.ts';
 import { importTarget } from '../state/import-target.ts';
 import type { RunContext } from './context.ts';
 
+/** A loss that lies further back has been said before. */
+const RUNS_SEARCHED = 50;
+
 /**
  * Looks whether the state still holds all that was sent to the run's target. Where it does not, everything that may be
  * affected is in doubt from now on, and the loss is given; else null.
@@ -17,8 +20,24 @@ export async function reconcileState({ state, onEvent }: RunContext, run: Run): 
  * concerns the runs that were created before it was found, and not this one.
  */
 export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
-  const loss = await reconcileState(context, begun);
+  const loss = (await reconcileState(context, begun)) ?? (await lossToSay(context, begun));
   const run = loss === null ? begun : { ...begun, stateLoss: loss };
   await context.state.runs.create(run);
   return run;
+}
+
+/**
+ * A loss that another run, plan or verification has found, where this job has not begun to send since: the run that
+ * sends everything again says why.
+ */
+async function lossToSay({ state, onEvent }: RunContext, begun: Run): Promise<StateLoss | null> {
+  const isOfTarget = ({ storeId, resource }: Run) => storeId === begun.storeId && resource === begun.resource;
+  const found = (await state.runs.list({ limit: RUNS_SEARCHED })).find(
+    (run) => run.stateLoss !== undefined && isOfTarget(run),
+  );
+  if (found?.stateLoss === undefined) return null;
+  const [sent] = await state.runs.list({ job: begun.job, kinds: ['run'], limit: 1 });
+  if (sent !== undefined && sent.sequence >= found.sequence) return null;
+  onEvent({ type: 'state-loss', loss: found.stateLoss });
+  return found.stateLoss;
 }
