@@ -98,7 +98,7 @@ describeWithRedis('workers that share a run', () => {
     store.misbehave({ does: delay(1_000) });
     const first = await workspace.storeferry('enqueue', 'nightly');
     expect(first.code).toBe(0);
-    expect(first.stderr).toContain('Enqueued nightly.');
+    expect(first.stderr).toMatch(/Enqueued nightly as run \w+\./);
     expect(first.stderr).toContain('No worker is there to take it');
     const waiting = await workspace.storeferry('enqueue', 'nightly');
     expect(waiting.stderr).toContain('nightly is waiting or running already.');
