@@ -1,3 +1,4 @@
+import { StateError } from '../model/errors.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { DeferredRecord, MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -217,8 +218,25 @@ export class PlanDraft {
       if (one.mark.fingerprint !== one.record.fingerprint) differing.push(one.record);
     }
     if (differing.length === 0) return new Map();
-    const bodies = await this.#options.ledger.bodies(differing.map(({ key }) => key));
+    const bodies = await this.#readBodies(differing.map(({ key }) => key));
     return new Map(differing.map((prepared, index) => [prepared, bodies[index]]));
+  }
+
+  /** Without them nobody could tell how far prices move; a resend says so, and writes them again. */
+  async #readBodies(keys: readonly string[]): Promise<(string | undefined)[]> {
+    const { ledger, resend, job } = this.#options;
+    try {
+      const bodies = await ledger.bodies(keys);
+      const missing = keys[bodies.indexOf(undefined)];
+      if (missing === undefined || resend) return bodies;
+      throw new StateError(
+        `The state has lost what the store last acknowledged for ${JSON.stringify(missing)}: changes cannot be compared.`,
+        { hint: `Look at the source, then send everything again: storeferry run ${job} --resend` },
+      );
+    } catch (error) {
+      if (resend && error instanceof StateError) return keys.map(() => undefined);
+      throw error;
+    }
   }
 
   #standing(

@@ -236,6 +236,9 @@ describe('init by flags', () => {
     ['id,Email,Name\n4711,yes,Ada Byron\n', ['--crosswalk-match', 'Telephone'], 'it has id, Email, Name'],
     ['id,A,B\n4711,ada@example.com,b@example.com\n', [], 'Give --crosswalk-match with one of A, B'],
     ['Age,Shoe size,E-mail\n36,41,ada@example.com\n', [], 'Give --crosswalk-id with one of Age, Shoe size'],
+    ['E-mail,Points\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
+    ['E-mail,Invoice No.\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
+    ['E-mail,Order ID\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
     ['id,Newsletter,Town\n4711,yes,Ely\n', [], 'it needs a column of e-mail addresses'],
   ] as const)('refuses to guess from the crosswalk %j', async (ids, flags, expected) => {
     await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });

@@ -208,4 +208,23 @@ describe('a price move', () => {
       expect.objectContaining({ limit: 'maxPriceMoves', figure: 3, base: 3 }),
     );
   });
+
+  it('count among variants of which one has kept its price', async () => {
+    const named = (size: string, price: number) => variant({ options: [size], price });
+    const before = [named('S', 9), named('M', 11), named('L', 12)];
+    const after = [named('S', 9), named('Medium', 1_100), named('Large', 1_200)];
+    expect(await priceMovesOf([{ key: 'shirt', before, after }])).toBe(1);
+    // One that is added beside the others takes no place of theirs.
+    expect(await priceMovesOf([{ key: 'shirt', before, after: [...before, named('Display', 900)] }])).toBe(0);
+  });
+
+  it('are refused where the state has lost what was acknowledged, but for a resend', async () => {
+    const ledger = new MemoryLedger().put('lamp', product('lamp', { variants: [variant()] }));
+    ledger.bodies = async (keys) => keys.map(() => undefined);
+    const mapped = [record('lamp', product('lamp', { variants: [variant({ price: 1_000 })] }), { line: 2 })];
+    await expect(planOf({ mapped, ledger })).rejects.toThrow(
+      'has lost what the store last acknowledged for "lamp"',
+    );
+    expect((await planOf({ mapped, ledger, options: { resend: true } })).plan.counts.changed.records).toBe(1);
+  });
 });

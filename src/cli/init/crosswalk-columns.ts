@@ -63,8 +63,9 @@ function isCalledEmail(header: string): boolean {
 }
 
 /**
- * The column of the store's ids: one called id, or the only one whose name holds the word, or the only one at all,
- * among those of whole numbers that do not repeat. Undefined where that leaves a doubt: an age is a number as well.
+ * The column of the store's ids: one called id, or the only one whose name holds the word, else a word for number, among
+ * those of whole numbers that do not repeat. Undefined where that leaves a doubt: points, zip codes and invoices are numbers as well, and a wrong
+ * id writes into a stranger's contact.
  */
 export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
   const numbers = columns.filter(
@@ -73,13 +74,20 @@ export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn |
   const exact = numbers.find(({ header }) => loosened(header) === 'id');
   if (exact !== undefined) return exact;
   const filled = numbers.filter(({ values }) => values.length > 0);
-  const named = filled.filter(({ header }) => saysId(header));
-  const [only, second] = named.length > 0 ? named : filled;
+  const named = filled.filter(({ header }) => saysOneOf(header, ID_WORDS));
+  const numbered = filled.filter(({ header }) => saysOneOf(header, NUMBER_WORDS));
+  const [only, second] = named.length > 0 ? named : numbered;
   return second === undefined ? only : undefined;
 }
 
-/** Whether one of the words of a header is `id`: Customer ID, contact_id, CustomerID. */
-function saysId(header: string): boolean {
-  const words = header.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
-  return words.some((word) => word.toLowerCase() === 'id');
+const ID_WORDS = ['id'];
+const NUMBER_WORDS = ['no', 'nr', 'num', 'number', 'nummer', 'numero'];
+
+/** Ids of other things than contacts. */
+const OTHER_THINGS = /^(?:order|invoice|product|item|transaction|payment|sku|list|tag|store|shop|tax|vat)s?$/;
+
+/** Whether one of the words of a header is among those given, and none another thing's: Customer ID, contact_id, Contact no. */
+function saysOneOf(header: string, wanted: readonly string[]): boolean {
+  const words = (header.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((word) => word.toLowerCase());
+  return words.some((word) => wanted.includes(word)) && !words.some((word) => OTHER_THINGS.test(word));
 }

@@ -56,12 +56,14 @@ function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly s
 }
 
 /**
- * Prices without an acknowledged one of their own would hide that all prices moved: those of a product whose variants all
- * have other options and skus than before, and of a sale that begins. They are compared with the prices whose place they
+ * Prices without an acknowledged one of their own would hide that all prices moved: those of a product most of
+ * whose variants have other options and skus than before, and of a sale that begins. They are compared with the prices whose place they
  * take, and count where even the nearest is a price move away.
  */
 function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs): Move[] {
-  const gone = pairs.length > 0 ? [] : removed.flatMap((variant) => numberIn(variant, 'price') ?? []);
+  // Of few among many, each may be another thing: a sample that gives way to a pallet.
+  const mostGone = removed.length > pairs.length;
+  const gone = mostGone ? removed.flatMap((variant) => numberIn(variant, 'price') ?? []) : [];
   const renamed = added.map((variant) => ({ variant, name: 'price', olds: gone }));
   const onSale = pairs
     .filter(([before]) => numberIn(before, 'salePrice') === undefined)
