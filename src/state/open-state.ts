@@ -8,7 +8,7 @@ export interface StateOptions {
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-  /** Where it is kept a second time how far the state has come; for the embedded state beside it when left out. */
+  /** Where the witness is kept (witness.ts); for the embedded state beside it when left out. */
   readonly artifacts?: Artifacts | undefined;
   /** Before every key in Redis; `storeferry` by default. */
   readonly prefix?: string | undefined;

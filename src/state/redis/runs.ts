@@ -12,8 +12,7 @@ import {
 } from '../stored-records.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
-import { redisRecord } from './record.ts';
-import { OUTCOME_LETTERS } from './record-script.ts';
+import { OUTCOME_LETTERS, redisRecord } from './record.ts';
 
 const PAGE_SIZE = 500;
 /** Other processes forget runs without this one hearing of it. */

@@ -38,8 +38,8 @@ export function perform(calls: SqliteCalls, call: SqliteCall): unknown {
       return calls.remember(...call.args);
     case 'begin':
       return calls.begin(...call.args);
-    case 'beat':
-      return calls.beat(...call.args);
+    case 'heartbeat':
+      return calls.heartbeat(...call.args);
     case 'endSender':
       return calls.endSender(...call.args);
     case 'withdraw':
