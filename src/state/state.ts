@@ -4,7 +4,6 @@ import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
-import type { SharedStore } from './shared-store.ts';
 
 /** Which ledger: one per store and resource. */
 export interface LedgerTarget {
@@ -293,6 +292,22 @@ export interface Locks {
       readonly onWait: (heldBy: LockHolder | null) => void;
     },
   ): Promise<Lock>;
+}
+
+/**
+ * What all processes that send to one store agree on through the shared state. Durations only: the clocks of machines
+ * differ.
+ */
+export interface SharedStore {
+  /** Asks all other processes to send nothing for so long. Never fails: without Redis nothing is sent for long. */
+  announce(forMs: number): void;
+  /** Calls back for each such request of another process, and for one that is still in force. */
+  listen(onPause: (forMs: number) => void): () => void;
+  /**
+   * Takes up to `most` places in the line of requests to the store, which moves at so many places a second: how many
+   * were taken (at least one), and how long until the first of them may be used. The others follow at that pace.
+   */
+  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
 
 /** Everything Storeferry remembers: embedded in SQLite, or shared in Redis. */

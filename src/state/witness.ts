@@ -5,7 +5,6 @@ import type { StateLoss } from '../model/run.ts';
 import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { targetTag } from './lock-names.ts';
 import { presentStoredMoment, remainingMs, type StoredMoment } from './moments.ts';
-import { rewrittenWhole } from './rewritten-file.ts';
 import type { LedgerTarget } from './state.ts';
 
 /** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
@@ -212,6 +211,16 @@ export function witnessFiles(artifacts: Artifacts): WitnessFiles {
       files.set(tag, file);
       return file;
     },
+  };
+}
+
+/** A file of a folder that can only write whole files. */
+function rewrittenWhole(folder: Pick<RunFolder, 'write'>, name: string): RewrittenFile {
+  return {
+    async write(line) {
+      await folder.write(name, [`${line}\n`]);
+    },
+    async close() {},
   };
 }
 
