@@ -105,7 +105,7 @@ export async function openSending(
     async begin(operations) {
       const deletes = operations.flatMap((operation, position) =>
         operation.kind === 'delete-product'
-          ? [{ position, id: operation.id, looksUpId: operation.learn !== undefined }]
+          ? [{ position, id: operation.id, looksUpId: operation.idLookupBody !== undefined }]
           : [],
       );
       const keys = operations.map(({ key }) => key);

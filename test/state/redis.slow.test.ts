@@ -145,7 +145,7 @@ describeWithRedis('the shared state', () => {
     expect(lock.isHeld()).toBe(true);
   });
 
-  it('tells the holder that its lock was lost', async () => {
+  it('shows the holder that its lock was lost', async () => {
     await using state = await openRedisState(fresh());
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
     await flushAll(server);
