@@ -52,7 +52,7 @@ describe('sending an operation', () => {
 
   it('deletes by the id that the store answers now for exactly this url, as after a restore', async () => {
     const { sent, writing } = storefront({ kind: 'applied', id: 8 });
-    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(DONE);
+    expect(await sendOperation(writing, lookedUpDeletion(), OPTIONS)).toEqual(DONE);
     expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 8']);
   });
 

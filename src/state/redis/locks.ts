@@ -29,7 +29,7 @@ export interface RedisLocks extends Locks {
 }
 
 /**
- * Locks are leases: Redis lets them run out by its own clock unless they are renewed. The token tells holders apart;
+ * Locks are leases: Redis lets them run out by its own clock unless they are renewed. Each holder has its own token;
  * processes that hold a lock together share the token of their run.
  */
 export function redisLocks(
