@@ -5,7 +5,7 @@ import type { SendOptions, Storefront } from '../storefront/storefront.ts';
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
 
-/** Sends the request of an operation; for a delete that must confirm its id first, both requests. */
+/** Sends the request of an operation; for a delete whose id must be looked up first, both requests. */
 export async function sendOperation(
   storefront: WritingStorefront,
   operation: Operation,
@@ -17,32 +17,32 @@ export async function sendOperation(
     case 'update-contact':
       return await storefront.updateContact(operation.key, operation.body, options);
     case 'delete-product': {
-      const { learn, id } = operation;
-      if (learn !== undefined) return await learnAndDelete(storefront, { ...operation, learn }, options);
-      return await storefront.deleteProduct(id, options);
+      const { id, idLookupBody } = operation;
+      if (idLookupBody === undefined) return await storefront.deleteProduct(id, options);
+      return await lookUpAndDelete(storefront, { ...operation, idLookupBody }, options);
     }
     default:
       throw new Error(`Unknown operation: ${operation satisfies never}`);
   }
 }
 
-type Learning = DeleteProduct & { readonly learn: string };
+type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };
 
-/** Once the body that confirms the id has been sent, the store holds something else than was acknowledged. */
-async function learnAndDelete(
+/** Once `idLookupBody` has been sent, the store holds something else than was acknowledged. */
+async function lookUpAndDelete(
   storefront: WritingStorefront,
-  { key, id, learn }: Learning,
+  { key, id, idLookupBody }: LookedUpDelete,
   { onNotApplied: _, ...options }: SendOptions,
 ): Promise<Outcome> {
-  const learned = await storefront.upsertProduct({ url: key, body: learn }, options);
-  if (learned.kind !== 'applied') return learned;
+  const lookedUp = await storefront.upsertProduct({ url: key, body: idLookupBody }, options);
+  if (lookedUp.kind !== 'applied') return lookedUp;
   // For exactly the url that was sent the store may answer another id, as after a restore; for another spelling of it, that
   // may be another job's product.
-  const isProven = learned.id === id || learned.answeredUrl === undefined;
-  if (learned.id === null || !isProven) {
-    const message = `not deleted: the store answers ${learned.id === null ? 'no id' : `another id (${learned.id}) than before (${id})`}; delete it in the store by hand`;
+  const isProven = lookedUp.id === id || lookedUp.answeredUrl === undefined;
+  if (lookedUp.id === null || !isProven) {
+    const message = `not deleted: the store answers ${lookedUp.id === null ? 'no id' : `another id (${lookedUp.id}) than before (${id})`}; delete it in the store by hand`;
     return { kind: 'rejected', reason: { code: 'unknown-id', message }, inDoubt: true };
   }
-  const outcome = await storefront.deleteProduct(learned.id, options);
+  const outcome = await storefront.deleteProduct(lookedUp.id, options);
   return outcome.kind === 'rejected' || outcome.kind === 'unsent' ? { ...outcome, inDoubt: true } : outcome;
 }

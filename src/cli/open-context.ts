@@ -40,7 +40,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'patienceMs' | 'meanwhile'> {
+interface ContextOptions
+  extends Pick<RunContext, 'program'>,
+    Pick<StateOptions, 'commandTimeoutMs' | 'meanwhile'> {
   /** Called with each thing in the state that cannot be read and is left out, once. Default: prints it. */
   readonly onUnreadable?: (problem: string) => void;
   /** Knows further secrets than the workspace's own. Default: one of this context alone. */

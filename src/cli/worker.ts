@@ -13,8 +13,8 @@ import { startWithin } from './worker/start-within.ts';
 import { workerFiles } from './worker/worker-files.ts';
 import { logWarningsOfLibraries, workerLogger } from './worker/worker-logger.ts';
 
-/** A worker waits for Redis as long as a run's leases are of no use any more anyway. */
-const PATIENCE_MS = 10 * 60_000;
+/** Far longer than a command line waits: after it the leases of every run have long expired. */
+const COMMAND_TIMEOUT_MS = 10 * 60_000;
 /** Long enough for a Redis that restarts; one that loads for longer is waited for by whatever starts the worker again. */
 const START_WITHIN_MS = 60_000;
 /** Longer than requests under way are let end; without Redis nothing can be handed back. */
@@ -46,7 +46,7 @@ export async function worker(
   const ending = new AsyncDisposableStack();
   const start = async (): Promise<RunningWorker> => {
     const open = await openContext(directory, () => {}, stop, {
-      patienceMs: PATIENCE_MS,
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
       listener: logStoreTraffic(log),
       onUnreadable: (problem) => log.warn({}, problem),
       secrets,

@@ -108,7 +108,7 @@ export function deferRecord(
     spans,
     rows: counted,
     memo,
-    letters: rows.rows.reduce((sum, row) => sum + row.letters, 0),
+    chars: rows.rows.reduce((sum, row) => sum + row.letters, 0),
     map: () => mapRecord(mapper, rows, memo),
   };
 }

@@ -141,6 +141,13 @@ export class LockedError extends StoreferryError {
   readonly exitCode = 1;
 }
 
+/** This process no longer holds the lock: another one may hold it by now. */
+export function lockLost(name: string, detail = 'nothing more is sent or recorded.'): LockedError {
+  return new LockedError(`The lock ${name} was lost: ${detail}`, {
+    hint: 'Another process may have taken over; run the job again to continue.',
+  });
+}
+
 /** State (SQLite, Redis) or artifacts cannot be read or written. */
 export class StateError extends StoreferryError {
   readonly code = 'state';

@@ -29,14 +29,14 @@ export interface UpdateContact extends FromRecord {
 }
 
 /**
- * `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. With `learn` the id is to
- * be proven once more: that body is sent first as an upsert, and the product is deleted by the id that this answers for
- * exactly the url that was sent, or if it is the same id as before.
+ * `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. With `idLookupBody`
+ * the id must be proven once more: that body is sent first as an upsert, and the product is deleted by the id that the answer
+ * has for exactly the url that was sent, or for another spelling of it if it is the same id as before.
  */
 export interface DeleteProduct extends FromRecord {
   readonly kind: 'delete-product';
   readonly id: number;
-  readonly learn?: string | undefined;
+  readonly idLookupBody?: string | undefined;
 }
 
 /** One planned request. */

@@ -40,8 +40,8 @@ export interface DeferredRecord extends FromRows {
   readonly key: string;
   /** A digest of everything that the mapping reads of these rows, and of the mapping itself. */
   readonly memo: string;
-  /** What waiting for `map` keeps in memory. */
-  readonly letters: number;
+  /** Characters that stay in memory until `map` is called. */
+  readonly chars: number;
   /** What the rows become; gives the same whenever it is called. */
   readonly map: () => Mapped;
 }

@@ -14,7 +14,7 @@ export interface PlanProgress {
 
 /** What drafting needs besides the ledger and the folder. */
 export interface DraftPlanOptions extends DraftOptions {
-  /** Reads the source anew from its beginning; the same each time. */
+  /** Reads the source again from its beginning; the same each time. */
   readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */

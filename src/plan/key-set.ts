@@ -10,7 +10,7 @@ export type HashKey = (key: string, into: KeyHash) => void;
 /** What a set knew of a key before: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
 export type Membership = 'absent' | 'noted' | 'claimed';
 
-/** Two multiplicative lanes over the UTF-16 units, each stirred into the other; 0.1 µs for a key of 30 letters. */
+/** Two multiplicative lanes over the UTF-16 units, each stirred into the other; 0.1 µs for a key of 30 characters. */
 export const hashKey: HashKey = (key, into) => {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x7f4a7c15;
@@ -31,7 +31,7 @@ const CLAIMED_BIT = 1;
 
 /**
  * A set of keys at 8 bytes a slot: five million take 64 MB, where a Set of strings takes ten times that. It holds
- * 63 bits of each key's hash, so two keys in very many may be taken for one: whoever asks must treat "present" as
+ * 63 bits of each key's hash, so two keys in very many may be taken for one: callers must treat "present" as
  * "look closer" wherever that could cost a record.
  */
 export class KeySet {

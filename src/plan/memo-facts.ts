@@ -1,11 +1,11 @@
 import type { Ledger, MemoFact } from '../state/state.ts';
 
-/** So many go to the ledger at once: each time is a commit. */
+/** How many go to the ledger at once: each time is a commit. */
 const FACTS_AT_ONCE = 2000;
 
 /**
  * Memos that the ledger lacks: of records that were mapped and found to be what the store acknowledged. Without them a
- * catalog that was sent before there were memos, or before the mapping was edited, would be mapped every night.
+ * catalog that was sent before there were memos, or before the mapping was edited, would be mapped in every run.
  */
 export class MemoFacts {
   readonly #ledger: Ledger;

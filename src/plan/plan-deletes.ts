@@ -1,10 +1,9 @@
 import type { DeletesWithheld, ImportMode, Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger } from '../state/state.ts';
+import type { Ledger, OwnedKey } from '../state/state.ts';
 import { ShardWriter } from './files/shard-writer.ts';
 import { isJsonObject } from './json-value.ts';
 import type { KeySet } from './key-set.ts';
-import { type MissingKey, missingKeys } from './missing-keys.ts';
 import type { PlanTally } from './plan-tally.ts';
 
 /** What planning the deletes of a mirror needs. */
@@ -28,7 +27,7 @@ export interface PlannedDeletes {
   readonly shards: readonly PlannedShard[];
 }
 
-/** So many keys are named. */
+/** How many keys are named. */
 const EXAMPLES = 10;
 
 /**
@@ -54,16 +53,16 @@ export async function planDeletes(
   let withoutId = 0;
   for await (const missing of missingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
-    const bodies = await bodiesToLearnBy(ledger, missing);
+    const bodies = await idLookupBodies(ledger, missing);
     for (const { key, id, idProof } of missing) {
       removed++;
       tally.example('removed', key);
-      const learn = bodies.get(key);
-      if (id === null || idProof === 'changed' || (idProof === 'once' && learn === undefined)) {
+      const idLookupBody = bodies.get(key);
+      if (id === null || idProof === 'changed' || (idProof === 'once' && idLookupBody === undefined)) {
         withoutId++;
       } else if (!unreadable) {
         deletes++;
-        writer.add({ kind: 'delete-product', key, id, learn, rows: 0, spans: [] });
+        writer.add({ kind: 'delete-product', key, id, idLookupBody, rows: 0, spans: [] });
       }
     }
     await writer.room();
@@ -82,10 +81,21 @@ export async function planDeletes(
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 
-/** Of products whose id is to be answered once more, what they were last sent as, hidden: they are to be deleted. */
-async function bodiesToLearnBy(
+/** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are not considered. */
+export async function* missingKeys(
   ledger: Ledger,
-  missing: readonly MissingKey[],
+  job: string,
+  seen: KeySet,
+): AsyncGenerator<readonly OwnedKey[]> {
+  for await (const batch of ledger.keysOf(job)) {
+    yield batch.filter(({ key }) => !seen.has(key));
+  }
+}
+
+/** For each product whose id the store must answer once more: its acknowledged body, hidden since it is about to be deleted. */
+async function idLookupBodies(
+  ledger: Ledger,
+  missing: readonly OwnedKey[],
 ): Promise<ReadonlyMap<string, string>> {
   const keys = missing.filter(({ idProof }) => idProof === 'once').map(({ key }) => key);
   if (keys.length === 0) return new Map();

@@ -12,11 +12,11 @@ import { MemoFacts } from './memo-facts.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 
 /**
- * One question to the ledger asks about this many records, or about fewer when their bodies are large. With 500 more of
- * them outlived the nursery: a tenth more time and 100 MiB more memory; with 100 nothing was gained.
+ * One query to the ledger is about this many records, or fewer when their bodies are large. With 500 more of them outlived the
+ * nursery of the garbage collector: a tenth more time and 100 MiB more memory; with 100 nothing was gained.
  */
-const RECORDS_A_QUESTION = 200;
-const LETTERS_A_QUESTION = 4 * 1024 * 1024;
+const RECORDS_PER_QUERY = 200;
+const CHARS_PER_QUERY = 4 * 1024 * 1024;
 
 /** What a draft needs to know about the import. */
 export interface DraftOptions {
@@ -56,7 +56,7 @@ type Taken = Prepared | DeferredRecord | Rejected | Skipped;
 
 type Answer = LedgerMark | 'same' | undefined;
 
-interface Question {
+interface Query {
   readonly batch: readonly Taken[];
   /** In the order of what has a key to ask about. */
   readonly answers: Promise<readonly Answer[]>;
@@ -81,8 +81,8 @@ export class PlanDraft {
   readonly #rejections: RejectionWriter;
   readonly #facts: MemoFacts;
   #batch: Taken[] = [];
-  #letters = 0;
-  #asked: Question | undefined;
+  #chars = 0;
+  #asked: Query | undefined;
 
   constructor(options: DraftOptions) {
     this.#options = options;
@@ -96,13 +96,13 @@ export class PlanDraft {
   record(record: MappedRecord): void {
     const prepared = prepare(record);
     this.#batch.push(prepared);
-    this.#letters += prepared.body.length;
+    this.#chars += prepared.body.length;
   }
 
   /** Takes rows whose key is no other record's, to be mapped if need be. */
   defer(record: DeferredRecord): void {
     this.#batch.push(record);
-    this.#letters += record.letters;
+    this.#chars += record.chars;
   }
 
   /** `records` is 0 for a further copy of a key that was counted already. */
@@ -116,7 +116,7 @@ export class PlanDraft {
 
   /** Whether `drain` should be awaited before taking more. */
   get full(): boolean {
-    return this.#batch.length >= RECORDS_A_QUESTION || this.#letters >= LETTERS_A_QUESTION;
+    return this.#batch.length >= RECORDS_PER_QUERY || this.#chars >= CHARS_PER_QUERY;
   }
 
   /** Asks the ledger about what was taken, works off what it has answered before, and waits for the disk. */
@@ -151,9 +151,10 @@ export class PlanDraft {
   async #ask(): Promise<void> {
     const batch = this.#batch;
     this.#batch = [];
-    this.#letters = 0;
+    this.#chars = 0;
     const answers = this.#compare(batch);
-    answers.catch(() => {}); // told when it is awaited, which is after the batch before
+    // It is awaited after the previous batch: a rejection until then is not unhandled.
+    answers.catch(() => {});
     const asked = this.#asked;
     this.#asked = { batch, answers };
     await this.#workOff(asked);
@@ -170,7 +171,7 @@ export class PlanDraft {
     });
   }
 
-  async #workOff(asked: Question | undefined): Promise<void> {
+  async #workOff(asked: Query | undefined): Promise<void> {
     if (asked === undefined) return;
     const answers = await asked.answers;
     let next = 0;

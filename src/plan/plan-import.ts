@@ -7,8 +7,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './draft-plan.ts';
 import type { HashKey } from './key-set.ts';
-import { missingKeys } from './missing-keys.ts';
-import { type PlannedDeletes, planDeletes } from './plan-deletes.ts';
+import { missingKeys, type PlannedDeletes, planDeletes } from './plan-deletes.ts';
 import { writePlan } from './plan-file.ts';
 import { judgeSafety } from './safety-limits.ts';
 

@@ -16,8 +16,8 @@ interface PassOptions {
 }
 
 /**
- * Tells keys apart while the source goes by: what stands once goes on to the draft, copies of keys that are known to
- * repeat are held back. A repetition that was not known ends the drafting; from there on keys are only collected.
+ * Finds repeated keys while the source is read: a record whose key stands once goes to the draft, copies of keys that are
+ * known to repeat are held back. A repetition that was not known ends the drafting; from there on keys are only collected.
  */
 export class SourcePass implements Disposable {
   readonly seen: KeySet;

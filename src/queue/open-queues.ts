@@ -1,6 +1,5 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
-import { clusterClient } from '../state/redis/cluster-client.ts';
-import { redisFailure } from '../state/redis/connect.ts';
+import { COMMAND_TIMEOUT_MS, clusterClient, reconnectDelayMs, redisFailure } from '../state/redis/connect.ts';
 import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult, TickData } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
@@ -21,8 +20,6 @@ export function shardQueueName(store: string): string {
 const KEPT_SECONDS = 24 * 60 * 60;
 const MOST_KEPT = 1_000;
 const EVENTS_KEPT = 1_000;
-const PATIENCE_MS = 10_000;
-const RECONNECT_MAX_MS = 1_000;
 /**
  * After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced.
  * Longer than the 10 seconds for which BullMQ lets Redis hold an answer back.
@@ -35,20 +32,20 @@ export interface QueueConnection extends AsyncDisposable {
 }
 
 /**
- * Looks whether the address leads to a server or to a Cluster, since BullMQ wants to be told. The connections outlive a
+ * Finds out whether the address is of a server or of a Cluster, which BullMQ must know. The connections outlive a
  * restart; `patient` ones wait for as long as it takes, the others' commands fail after 10 seconds. StateError when
  * nothing answers.
  */
 export async function connectQueues(redisUrl: string, patient: boolean): Promise<QueueConnection> {
-  const manners = {
+  const options = {
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
-    retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MAX_MS),
-    ...(patient ? {} : { commandTimeout: PATIENCE_MS }),
+    retryStrategy: reconnectDelayMs,
+    ...(patient ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
   };
-  const cluster = await clusterClient({ url: redisUrl }, manners);
+  const cluster = await clusterClient({ url: redisUrl }, options);
   return {
-    connection: cluster ?? { url: redisUrl, ...manners },
+    connection: cluster ?? { url: redisUrl, ...options },
     async [Symbol.asyncDispose]() {
       await cluster?.quit().catch(() => cluster.disconnect());
     },

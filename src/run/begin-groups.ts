@@ -2,12 +2,12 @@ import { type Operation, SHARD_SIZE } from '../model/operation.ts';
 import type { Sending } from '../state/state.ts';
 import { type Clock, sleep } from '../storefront/clock.ts';
 
-/** The largest group: as many as a shard holds. */
-const MOST = SHARD_SIZE;
-/** A group is to last for about so long: of a process that dies, no more than two of them are in doubt. */
+/** As many operations as a shard holds. */
+const MAX_GROUP_SIZE = SHARD_SIZE;
+/** Target duration of a group. When a process dies, at most two groups are in doubt. */
 const GROUP_MS = 100;
-/** Operations that wait for a dead process's requests are kept until all others are sent, but no more than these. */
-const MOST_POSTPONED = 2_000;
+/** Operations that wait for a dead process's requests are kept until all others are sent, but at most so many. */
+const MAX_POSTPONED = 2_000;
 
 interface BeginGroupsOptions<Op extends Operation> {
   /** In batches, such as shards; a group is never larger than one. */
@@ -15,9 +15,9 @@ interface BeginGroupsOptions<Op extends Operation> {
   readonly sending: Sending;
   /** The smallest group. */
   readonly concurrency: number;
-  /** Records deletes that must not be sent any more. */
+  /** Records deletes that must no longer be sent. */
   readonly leave: (operations: readonly Op[]) => Promise<void>;
-  /** So many operations wait, for so long: the store may still be at work on requests of a process that died. */
+  /** Called with how many operations wait for how long: the store may still be at work on requests of a dead process. */
   readonly onWait: (operations: number, ms: number) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -29,9 +29,9 @@ interface Group<Op extends Operation> {
 }
 
 /**
- * Hands operations on once their keys are in doubt, group by group; while one group is sent, the next is begun. What a
- * dead process may still have at the store comes last, when that must be over. What was begun and not handed on when the
- * consumer stops is withdrawn.
+ * Yields operations once their keys are in doubt, group by group; while one group is sent, the next is begun. Operations that
+ * wait for requests of a dead process come last, when those must be over. When the consumer stops, operations that were
+ * begun and not yielded are withdrawn.
  */
 export async function* beginGroups<Op extends Operation>(
   options: BeginGroupsOptions<Op>,
@@ -39,8 +39,8 @@ export async function* beginGroups<Op extends Operation>(
   const { sending, concurrency, leave, onWait, clock, signal } = options;
   const batches = options.operations[Symbol.asyncIterator]();
   let batch: readonly Op[] = [];
-  const least = Math.min(MOST, concurrency);
-  let size = least;
+  const minGroupSize = Math.min(MAX_GROUP_SIZE, concurrency);
+  let size = minGroupSize;
   let postponed: Group<Op>['postponed'][number][] = [];
   const begun = new Set<Op>();
 
@@ -66,7 +66,7 @@ export async function* beginGroups<Op extends Operation>(
       ),
     };
   };
-  async function* late(): AsyncGenerator<Op> {
+  async function* sendPostponed(): AsyncGenerator<Op> {
     const due = postponed.sort((one, other) => one.readyAt - other.readyAt);
     postponed = [];
     const lastMs = (due.at(-1)?.readyAt ?? 0) - clock.monotonic();
@@ -80,7 +80,7 @@ export async function* beginGroups<Op extends Operation>(
   }
 
   let next = begin();
-  // Whoever awaits it is told; until then it is no unhandled rejection.
+  // It is awaited below: a rejection until then is not unhandled.
   next.catch(() => {});
   try {
     for (let group = await next; group !== undefined; group = await next) {
@@ -92,18 +92,18 @@ export async function* beginGroups<Op extends Operation>(
         begun.delete(operation);
         yield operation;
       }
-      if (postponed.length >= MOST_POSTPONED) yield* late();
-      size = sizeAfter(size, clock.monotonic() - startedAt, least);
+      if (postponed.length >= MAX_POSTPONED) yield* sendPostponed();
+      size = sizeAfter(size, clock.monotonic() - startedAt, minGroupSize);
     }
-    yield* late();
+    yield* sendPostponed();
   } finally {
     await next.catch(() => {});
     if (begun.size > 0) await sending.withdraw([...begun]).catch(() => {});
   }
 }
 
-/** The size at which a group lasts for GROUP_MS, approached by doubling and halving. */
-function sizeAfter(size: number, ms: number, least: number): number {
-  if (ms < GROUP_MS) return Math.min(MOST, size * 2);
-  return ms > 2 * GROUP_MS ? Math.max(least, Math.floor(size / 2)) : size;
+/** The size of the next group after one of `size` that took `ms`: doubled or halved towards GROUP_MS. */
+function sizeAfter(size: number, ms: number, minGroupSize: number): number {
+  if (ms < GROUP_MS) return Math.min(MAX_GROUP_SIZE, size * 2);
+  return ms > 2 * GROUP_MS ? Math.max(minGroupSize, Math.floor(size / 2)) : size;
 }

@@ -6,8 +6,8 @@ import type { RunContext } from './context.ts';
 const RUNS_SEARCHED = 50;
 
 /**
- * Looks whether the state still holds all that was sent to the run's target. Where it does not, everything that may be
- * affected is in doubt from now on, and the loss is given; else null.
+ * Checks whether the state still knows everything that was sent to the run's target. If not, everything that may be affected
+ * is in doubt from now on, and the loss is returned; else null.
  */
 export async function reconcileState({ state, onEvent }: RunContext, run: Run): Promise<StateLoss | null> {
   const loss = await state.ledger(importTarget(run)).reconcile();
@@ -16,8 +16,8 @@ export async function reconcileState({ state, onEvent }: RunContext, run: Run): 
 }
 
 /**
- * Creates a run that is about to begin, with what the state is found to have lost. The state is compared first: a loss
- * concerns the runs that were created before it was found, and not this one.
+ * Creates a run that is about to begin, with the loss of the state, if any. The state is compared first: a loss concerns the
+ * runs that were created before it was found, not this one.
  */
 export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
   const loss = (await reconcileState(context, begun)) ?? (await lossToSay(context, begun));

@@ -6,7 +6,7 @@ import type { LedgerTarget, Lock } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 import { reconcileState } from './reconcile-state.ts';
 
-/** Holds the job: a second run of the same job is refused, not queued, since it would do the same work again. */
+/** Locks the job: a second run of the same job is refused, not queued, since it would do the same work again. */
 export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
@@ -19,22 +19,22 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
 }
 
 /**
- * The context as long as the locks are held: whoever has lost one stops by its LockedError. What is written into a
- * run's folder after that would be written over what another process has written there.
+ * The context with a signal that aborts with the LockedError of a lost lock: after that, a write into the folder of the run
+ * would overwrite what another process has written there.
  */
 export function whileHeld(context: RunContext, ...locks: readonly Lock[]): RunContext {
   return { ...context, signal: AbortSignal.any([context.signal, ...locks.map(({ lost }) => lost)]) };
 }
 
 /**
- * Rejects with the LockedError of a lock that was lost: whoever has the job now has the run as well, and it is theirs
- * to end. A process that was stopped for longer than its lease would else write its own end over theirs.
+ * Throws the LockedError of a lost lock: the process that has the job now has the run as well, and ends it. A process that
+ * was stopped for longer than its lease must not overwrite that end with its own.
  */
 export function refuseUnlessHeld(lock: Lock): void {
   if (!lock.isHeld()) lock.lost.throwIfAborted();
 }
 
-/** Holds the planning of a job while nothing is sent: a second plan waits, and then takes the place of the first. */
+/** Locks the planning of a job while nothing is sent: a second plan waits, and then replaces the first. */
 export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   return context.state.locks.acquire(
     planLockName(job),
@@ -46,20 +46,20 @@ export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lo
   );
 }
 
-/** A shared lock cannot tell a dead process from a silent one before its lease is over. */
+/** Until its lease is over, a shared lock of a dead process looks like that of a silent one. */
 function ifDied({ state }: RunContext): string {
   const { leaseMs } = state.locks;
   if (leaseMs === undefined) return '';
   return ` If its process has died, the job is free in at most ${Math.ceil(leaseMs / 1_000)} s.`;
 }
 
-/** What a run writes: its store as it was when the run began, and the resource of its job. */
+/** What a run writes to: its store as it was when the run began, and the resource of its job. */
 export function targetOf({ storeId }: Run, resource: Resource): LedgerTarget {
   return { storeId, resource };
 }
 
 /**
- * Holds the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
+ * Locks the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
  * all workers of the run hold it. StateError when the state has lost something while this run waited.
  */
 export async function lockTarget(
@@ -86,7 +86,7 @@ export async function lockTarget(
   }
 }
 
-/** The state was compared when the run began; what it has lost since, the run knows nothing of. */
+/** The state was compared when the run began; the run knows nothing of a loss since. */
 async function refuseLoss(context: RunContext, run: Run): Promise<void> {
   if ((await reconcileState(context, run)) === null) return;
   throw new StateError('The state has lost something since this run began: nothing is sent.', {
@@ -94,7 +94,7 @@ async function refuseLoss(context: RunContext, run: Run): Promise<void> {
   });
 }
 
-/** Holds what an export writes: runs of other jobs that name the same file wait. */
+/** Locks what an export writes: runs of other jobs with the same destination wait. */
 export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
   return context.state.locks.acquire(
     destinationLockName(location),

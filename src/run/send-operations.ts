@@ -5,11 +5,11 @@ import {
   type WritingStorefront,
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import { LockedError } from '../model/errors.ts';
+import { lockLost } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
-import { changedId } from '../state/acknowledged-id.ts';
 import { importTarget } from '../state/import-target.ts';
+import { changedId } from '../state/outcome-effects.ts';
 import type { Lock, OperationResult } from '../state/state.ts';
 import { systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
@@ -89,11 +89,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       onRecorded?.(results);
     },
     permit() {
-      if (!lock.isHeld()) {
-        throw new LockedError(`The lock ${fence.name} was lost: nothing more is sent.`, {
-          hint: 'Another process may have taken over; run the job again to continue.',
-        });
-      }
+      if (!lock.isHeld()) throw lockLost(fence.name);
       return sending.permit();
     },
     onNotApplied: (operations) => sending.withdraw(operations),

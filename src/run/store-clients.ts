@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../config/stores.ts';
 import { storeIdentity } from '../model/store-identity.ts';
-import type { SharedStore } from '../state/shared-store.ts';
+import type { SharedStore } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 
 /** The clients of a process, one a store, so that all its work on a store shares one limiter. */

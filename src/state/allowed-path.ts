@@ -1,6 +1,6 @@
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { found } from './artifact-error.ts';
+import { found } from './file-errors.ts';
 
 /** Which files of this machine jobs may read and write. */
 export interface FileAccess {

@@ -1,15 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbandoned } from './abandoned-file.ts';
-import { found, told } from './artifact-error.ts';
-import { checkedName, isTemporary, temporaryName } from './artifact-names.ts';
-import type { Artifacts, RunFolder } from './artifacts.ts';
-import { syncFolder, writeAll } from './durable-file.ts';
-import { inChunks } from './in-chunks.ts';
+import { StateError } from '../model/errors.ts';
+import {
+  type Artifacts,
+  checkedName,
+  inChunks,
+  isTemporary,
+  type RewrittenFile,
+  type RunFolder,
+  temporaryName,
+} from './artifacts.ts';
+import { isAbandoned, syncFolder, writeAll } from './durable-file.ts';
+import { codeOf, found } from './file-errors.ts';
 import { makeFolders } from './make-folders.ts';
-import { rewrittenInPlace } from './rewritten-file.ts';
+
+/** Lines alternate between two places of a disk's smallest unit: while one is written, the other stays whole. */
+const PLACE_BYTES = 512;
 
 /** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
 export function folderArtifacts(root: string): Artifacts {
@@ -17,7 +25,7 @@ export function folderArtifacts(root: string): Artifacts {
     run: (id) => runFolder(join(root, checkedName(id))),
     async remove(id) {
       const folder = join(root, checkedName(id));
-      await told(folder, 'removed', rm(folder, { recursive: true, force: true }));
+      await asStateError(folder, 'removed', rm(folder, { recursive: true, force: true }));
     },
   };
 }
@@ -35,8 +43,8 @@ function runFolder(location: string): RunFolder {
       const temporary = join(location, temporaryName(name, randomUUID()));
       try {
         const size = await writeNew(temporary, content);
-        await told(path, 'written', rename(temporary, path));
-        await told(location, 'written', syncFolder(location));
+        await asStateError(path, 'written', rename(temporary, path));
+        await asStateError(location, 'written', syncFolder(location));
         return size;
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => {});
@@ -45,27 +53,28 @@ function runFolder(location: string): RunFolder {
     },
     async read(name) {
       const path = pathOf(name);
-      const file = await told(path, 'read', open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+      const file = await asStateError(path, 'read', open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
       return file.createReadStream({ highWaterMark: 256 * 1_024 });
     },
     async exists(name) {
-      return (await told(pathOf(name), 'read', found(stat(pathOf(name))))) !== undefined;
+      return (await asStateError(pathOf(name), 'read', found(stat(pathOf(name))))) !== undefined;
     },
     async list() {
-      const names = await told(location, 'read', found(readdir(location)));
+      const names = await asStateError(location, 'read', found(readdir(location)));
       return (names ?? []).filter((name) => !isTemporary(name)).sort();
     },
     async remove(names) {
-      for (const name of names) await told(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
+      for (const name of names)
+        await asStateError(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
     },
   };
   return folder;
 }
 
-/** Creates the folder and sweeps what writers that died have left in it. */
+/** Creates the folder and removes unfinished files of writers that died. */
 async function prepare(location: string): Promise<void> {
-  await told(location, 'created', makeFolders(location, 0o700));
-  for (const name of await told(location, 'read', readdir(location))) {
+  await asStateError(location, 'created', makeFolders(location, 0o700));
+  for (const name of await asStateError(location, 'read', readdir(location))) {
     if (!isTemporary(name)) continue;
     const path = join(location, name);
     if (await isAbandoned(path)) await rm(path, { force: true }).catch(() => {});
@@ -73,16 +82,96 @@ async function prepare(location: string): Promise<void> {
 }
 
 async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]): Promise<number> {
-  const file = await told(path, 'written', open(path, 'wx', 0o600));
+  const file = await asStateError(path, 'written', open(path, 'wx', 0o600));
   try {
     let size = 0;
     for await (const chunk of inChunks(content)) {
-      await told(path, 'written', writeAll(file, chunk));
+      await asStateError(path, 'written', writeAll(file, chunk));
       size += chunk.length;
     }
-    await told(path, 'written', file.sync());
+    await asStateError(path, 'written', file.sync());
     return size;
   } finally {
     await file.close().catch(() => {});
+  }
+}
+
+/**
+ * A file of a folder on this machine, written in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a
+ * rename and a sync of the folder. Reading gives two lines, of which one may be torn; their content says which is newer. The
+ * first line is written as a new file.
+ */
+function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: string): RewrittenFile {
+  let file: FileHandle | undefined;
+  let place = 0;
+  return {
+    async write(line) {
+      const bytes = Buffer.from(`${line.padEnd(PLACE_BYTES - 1)}\n`);
+      if (bytes.length > PLACE_BYTES) throw new RangeError(`${name}: a line of ${bytes.length} bytes`);
+      if (file === undefined) {
+        await folder.write(name, [bytes]);
+        file = await asStateError(path, 'written', open(path, constants.O_WRONLY | constants.O_NOFOLLOW));
+        place = 0;
+        return;
+      }
+      place = 1 - place;
+      await asStateError(path, 'written', writeAll(file, bytes, place * PLACE_BYTES));
+      await asStateError(path, 'written', file.datasync());
+      const { nlink } = await asStateError(path, 'written', file.stat());
+      if (nlink > 0) return;
+      // Another process took this one for dead and removed the file.
+      await this.close();
+      await this.write(line);
+    },
+    async close() {
+      await file?.close();
+      file = undefined;
+    },
+  };
+}
+
+/** Awaits the file system; its errors become a StateError that says where, why and what to do. */
+async function asStateError<Value>(
+  path: string,
+  action: 'created' | 'read' | 'written' | 'removed',
+  result: Promise<Value>,
+): Promise<Value> {
+  try {
+    return await result;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new StateError(`The artifact ${path} cannot be ${action}: ${describe(code)}.`, {
+      hint: adviceOn(code),
+      cause: error,
+    });
+  }
+}
+
+function describe(code: string): string {
+  const known: Readonly<Record<string, string>> = {
+    ENOENT: 'it does not exist',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the quota is used up',
+    EFBIG: 'it would be larger than files may be here',
+    EIO: 'the disk or the shared folder fails',
+    EACCES: 'permission is denied',
+    EPERM: 'permission is denied',
+    EROFS: 'the disk is read-only',
+    ELOOP: 'it is a symbolic link',
+  };
+  return known[code] ?? code;
+}
+
+function adviceOn(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'Check that ARTIFACTS_URL names the same folder on every machine and that nothing deletes files there.';
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'Make room, then run again: what was acknowledged is kept, the run is continued.';
+    default:
+      return 'Check the folder that ARTIFACTS_URL names, then run again to continue.';
   }
 }

@@ -3,9 +3,7 @@ import { type ArtifactsPlace, artifactsLocation } from '../model/artifacts-place
 import { StateError } from '../model/errors.ts';
 import { RemoteFailure } from '../remote/remote-failure.ts';
 import type { S3Objects } from '../remote/s3-objects.ts';
-import { checkedName, isName } from './artifact-names.ts';
-import type { Artifacts, RunFolder } from './artifacts.ts';
-import { inChunks } from './in-chunks.ts';
+import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
 
 type S3Artifacts = Extract<ArtifactsPlace, { kind: 's3' }>;
 
@@ -23,7 +21,7 @@ export function s3Artifacts(place: S3Artifacts, attempts?: number): Artifacts {
     async remove(id) {
       const prefix = `${keyOf(id)}/`;
       const store = await objects();
-      await told(locationOf(id), 'removed', store.list(prefix).then(store.remove));
+      await asStateError(locationOf(id), 'removed', store.list(prefix).then(store.remove));
     },
   };
 }
@@ -42,23 +40,23 @@ function runFolder(location: string, prefix: string, objects: () => Promise<S3Ob
           yield chunk;
         }
       };
-      await told(addressOf(name), 'written', (await objects()).put(key, counted()));
+      await asStateError(addressOf(name), 'written', (await objects()).put(key, counted()));
       return size;
     },
     async read(name) {
       const key = keyOf(name);
-      const content = await told(addressOf(name), 'read', (await objects()).get(key));
-      return Readable.from(toldWithin(addressOf(name), content), {
+      const content = await asStateError(addressOf(name), 'read', (await objects()).get(key));
+      return Readable.from(withStateErrors(addressOf(name), content), {
         objectMode: false,
         highWaterMark: 256 * 1_024,
       });
     },
     async exists(name) {
       const key = keyOf(name);
-      return await told(addressOf(name), 'read', (await objects()).has(key));
+      return await asStateError(addressOf(name), 'read', (await objects()).has(key));
     },
     async list() {
-      const keys = await told(location, 'read', (await objects()).list(prefix));
+      const keys = await asStateError(location, 'read', (await objects()).list(prefix));
       return keys
         .map((key) => key.slice(prefix.length))
         .filter(isName)
@@ -66,32 +64,35 @@ function runFolder(location: string, prefix: string, objects: () => Promise<S3Ob
     },
     async remove(names) {
       const keys = names.map(keyOf);
-      await told(location, 'removed', (await objects()).remove(keys));
+      await asStateError(location, 'removed', (await objects()).remove(keys));
     },
   };
 }
 
-async function* toldWithin(address: string, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withStateErrors(
+  address: string,
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* content;
   } catch (error) {
-    throw asStateError(address, 'read', error);
+    throw stateErrorOf(address, 'read', error);
   }
 }
 
-/** Awaits the store; what it refuses becomes a StateError that says where, why and what to do. */
-async function told<Value>(address: string, done: string, asked: Promise<Value>): Promise<Value> {
+/** Awaits the bucket; its errors become a StateError that says where, why and what to do. */
+async function asStateError<Value>(address: string, action: string, result: Promise<Value>): Promise<Value> {
   try {
-    return await asked;
+    return await result;
   } catch (error) {
-    throw asStateError(address, done, error);
+    throw stateErrorOf(address, action, error);
   }
 }
 
-function asStateError(address: string, done: string, error: unknown): unknown {
+function stateErrorOf(address: string, action: string, error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const why = error.kind === 'absent' ? 'it does not exist' : error.message;
-  return new StateError(`The artifact ${address} cannot be ${done}: ${why}.`, {
+  return new StateError(`The artifact ${address} cannot be ${action}: ${why}.`, {
     hint: adviceOn(error),
     cause: error,
   });
@@ -99,19 +100,19 @@ function asStateError(address: string, done: string, error: unknown): unknown {
 
 function adviceOn({ kind, status }: RemoteFailure): string {
   if (kind === 'absent') {
-    return 'Check that ARTIFACTS_URL names the same place on every machine and that nobody has tidied it.';
+    return 'Check that ARTIFACTS_URL names the same place on every machine and that nothing deletes files there.';
   }
   switch (status) {
     case 401:
     case 403:
-      return 'Look at AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: the key must be allowed to list the bucket and to read, write and delete in it.';
+      return 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: the key must be allowed to list the bucket and to read, write and delete in it.';
     case 404:
       return 'Create the bucket that ARTIFACTS_URL names, or correct its name.';
     case 301:
     case 307:
     case 308:
     case 400:
-      return 'Look at AWS_REGION and AWS_ENDPOINT_URL: a bucket answers only in its own region.';
+      return 'Check AWS_REGION and AWS_ENDPOINT_URL: a bucket answers only in its own region.';
     default:
       return 'Check ARTIFACTS_URL, AWS_ENDPOINT_URL and that this machine reaches them, then run again to continue.';
   }

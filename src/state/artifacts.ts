@@ -1,4 +1,10 @@
 import type { Readable } from 'node:stream';
+import { StateError } from '../model/errors.ts';
+
+/** Marks a file that is still being written. */
+const TEMPORARY = /^\..*\.tmp$/;
+const FLAT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+const CHUNK_BYTES = 256 * 1_024;
 
 /** A short line that one process writes again and again, each time to disk. */
 export interface RewrittenFile {
@@ -32,4 +38,46 @@ export interface Artifacts {
   run(id: string): RunFolder;
   /** Removes a run's folder and all in it. */
   remove(id: string): Promise<void>;
+}
+
+/** Whether this can be the name of a file or run folder. */
+export function isName(name: string): boolean {
+  return FLAT_NAME.test(name);
+}
+
+/** The name, if it can be one of a file or run folder: then it leads nowhere else. StateError otherwise. */
+export function checkedName(name: string): string {
+  if (isName(name)) return name;
+  throw new StateError(
+    `${JSON.stringify(name)} is not a name of a run or an artifact: it may have letters, digits, '.', '-' and '_' only.`,
+  );
+}
+
+/** The name under which a file is written until it is complete. `unique` differs for each writer. */
+export function temporaryName(name: string, unique: string): string {
+  return `.${name}.${unique}.tmp`;
+}
+
+/** Whether a file of this name is unfinished, or was never finished. */
+export function isTemporary(name: string): boolean {
+  return TEMPORARY.test(name);
+}
+
+/** The same bytes in pieces of about 256 KiB: a file of a million short lines takes few writes. */
+export async function* inChunks(
+  content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array> {
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const given of content) {
+    const piece = typeof given === 'string' ? Buffer.from(given) : given;
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= CHUNK_BYTES) {
+      yield pieces.length === 1 ? piece : Buffer.concat(pieces);
+      pieces = [];
+      bytes = 0;
+    }
+  }
+  if (bytes > 0) yield Buffer.concat(pieces);
 }

@@ -23,7 +23,7 @@ export function planLockName(job: string): string {
   return `plan:${job}`;
 }
 
-/** Held by whoever writes to a store's resource: others wait. */
+/** Held by the run that writes to a store's resource: others wait. */
 export function targetLockName(target: LedgerTarget): string {
   return `target:${targetTag(target)}`;
 }

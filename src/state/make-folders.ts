@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from './artifact-error.ts';
+import { codeOf } from './file-errors.ts';
 
 /**
  * Creates the folder, and those above it that are missing, with `mode` for each. Node's own way tries for ever

@@ -8,14 +8,14 @@ export interface StateOptions {
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-  /** Where it is kept a second time how far the state has come; for the embedded state beside it when left out. */
+  /** Where the witness is kept (witness.ts); for the embedded state beside it when left out. */
   readonly artifacts?: Artifacts | undefined;
   /** Before every key in Redis; `storeferry` by default. */
   readonly prefix?: string | undefined;
   /** How long a shared lock outlives its last renewal; undefined: as long as is good. */
   readonly leaseMs?: number | undefined;
   /** How long a command waits for Redis; undefined: as long as is good for a command line. */
-  readonly patienceMs?: number | undefined;
+  readonly commandTimeoutMs?: number | undefined;
   /** Done while the state opens: SQLite's thread takes as long to start as the modules of a run to load. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /** Called with what is wrong with a shared record that is left out of what is read. */
@@ -29,7 +29,7 @@ export async function openState({
   artifacts,
   prefix = 'storeferry',
   leaseMs,
-  patienceMs,
+  commandTimeoutMs,
   meanwhile,
   onUnreadable,
 }: StateOptions): Promise<State> {
@@ -40,7 +40,7 @@ export async function openState({
     prefix,
     artifacts,
     ...(leaseMs === undefined ? {} : { leaseMs }),
-    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
     ...{ meanwhile, onUnreadable },
   });
 }

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock, Locks } from './state.ts';
 
-/** Waits for a lock by asking for it now and then: neither the operating system nor a lease calls back. */
+/** Waits for a lock by polling: neither the operating system nor a lease calls back. */
 export async function pollForLock(
   locks: Pick<Locks, 'tryAcquire'>,
   everyMs: number,
   [name, holder, options]: Parameters<Locks['acquire']>,
 ): Promise<Lock> {
   const { signal, onWait } = options;
-  for (let told = false; ; told = true) {
+  for (let announced = false; ; announced = true) {
     signal.throwIfAborted();
     const attempt = await locks.tryAcquire(name, holder, options);
     if (!('heldBy' in attempt)) {
@@ -16,7 +16,7 @@ export async function pollForLock(
       await (options.together === true ? attempt.leave() : attempt.release());
       continue;
     }
-    if (!told) onWait(attempt.heldBy);
+    if (!announced) onWait(attempt.heldBy);
     // The signal ends the sleep early; its own reason is thrown above.
     await sleep(everyMs, undefined, { signal }).catch(() => {});
   }

@@ -3,12 +3,13 @@ import type { StateError } from '../model/errors.ts';
 import type { Artifacts } from './artifacts.ts';
 import { importTarget } from './import-target.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis/connect.ts';
-import { redisDoubts, redisSendingStore } from './redis/doubts.ts';
+import { redisDoubts } from './redis/doubts.ts';
 import { upgradeRedis } from './redis/fold-targets.ts';
 import { redisKeys } from './redis/keys.ts';
 import { redisLedger } from './redis/ledger.ts';
 import { redisLocks } from './redis/locks.ts';
 import { redisRuns } from './redis/runs.ts';
+import { redisSendingStore } from './redis/sending-store.ts';
 import { redisSharedStores } from './redis/shared-stores.ts';
 import { openSending } from './sending.ts';
 import type { State } from './state.ts';
@@ -18,13 +19,13 @@ import { witnessFiles } from './witness.ts';
  * Longer than a pause of garbage collection or a restart of Redis, short enough that the locks of a process that was
  * killed do not keep its successor waiting.
  */
-const LEASE_MS = 15_000;
+const LOCK_LEASE_MS = 15_000;
 
 /** Where the shared state lives. */
 export interface RedisStateOptions extends RedisConnectionOptions {
   /** Before every key; without braces. Workspaces that share a Redis each take their own. */
   readonly prefix: string;
-  /** Where it is kept a second time how far the state has come; left out, nobody notices a state that was restored. */
+  /** Where the witness is kept (witness.ts); without it nothing notices that the state was restored. */
   readonly artifacts?: Artifacts | undefined;
   /** How long a lock outlives its last renewal. */
   readonly leaseMs?: number;
@@ -38,7 +39,7 @@ export interface RedisStateOptions extends RedisConnectionOptions {
 export async function openRedisState({
   prefix,
   artifacts,
-  leaseMs = LEASE_MS,
+  leaseMs = LOCK_LEASE_MS,
   meanwhile,
   onUnreadable = () => {},
   ...options

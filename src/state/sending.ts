@@ -1,32 +1,37 @@
 import { LockedError, StateError } from '../model/errors.ts';
-import { elapsedMs, type Moment, presentMoment } from './elapsed.ts';
-import { BEAT_MS, LEASE_MS } from './sender-time.ts';
+import { elapsedMs, type Moment, presentMoment } from './moments.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
-import type { Serial, WitnessFile } from './witness.ts';
+import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';
 
-/** A group of operations on its way, as the state takes it. */
+/** A group of operations that is about to be sent, as the state takes it. */
 export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
   readonly keys: readonly string[];
-  /** The deletes among them, with the id they go by, and whether it is learned again first. */
-  readonly deletes: readonly { readonly position: number; readonly id: number; readonly learns: boolean }[];
+  /** The deletes among them, with the id that each deletes, and whether that id is looked up first. */
+  readonly deletes: readonly {
+    readonly position: number;
+    readonly id: number;
+    readonly looksUpId: boolean;
+  }[];
 }
 
 /** What a state does for those that send to one target. All but `end` reject with LockedError when the fence's lock is lost. */
 export interface SendingStore {
   begin(group: OperationGroup): Promise<Begun & { readonly serial: Serial }>;
-  beat(sender: string, attemptMs: number): Promise<void>;
+  heartbeat(sender: string, attemptMs: number): Promise<void>;
   withdraw(sender: string, keys: readonly string[]): Promise<void>;
   end(sender: string): Promise<void>;
-  /** Another number whenever a server was reached anew: it may have lost what was written last. */
+  /** Changes with each new connection to a server: it may have lost what was written last. */
   connections(): number;
 }
 
-/** A beat that cannot be written for so long ends the run: nothing may be sent without it. */
-const BEAT_PATIENCE_MS = 30_000;
+/** How often a process that sends writes to the state that it is alive. */
+const HEARTBEAT_MS = 500;
+/** A heartbeat that cannot be written for so long ends the run: nothing may be sent without it. */
+const HEARTBEAT_TIMEOUT_MS = 30_000;
 
-/** Opens a sending: the first beat is written when it resolves. `sender` is a name that nobody else has, without blanks. */
+/** Opens a sending: the first heartbeat is written when it resolves. `sender` is a unique name without blanks. */
 export async function openSending(
   { run, attemptMs }: SendingOptions,
   store: SendingStore,
@@ -34,41 +39,41 @@ export async function openSending(
   sender: string,
 ): Promise<Sending> {
   let confirmedAt: Moment | null = null;
-  let beating: Promise<void> | null = null;
+  let writing: Promise<void> | null = null;
   let hasBegun = false;
   let locked: LockedError | null = null;
 
-  const beatOnce = async (): Promise<void> => {
+  const writeHeartbeat = async (): Promise<void> => {
     if (locked !== null) throw locked;
     const asked = presentMoment();
-    // First: whoever finds the state gone reads here until when something may have been sent.
-    if (hasBegun) await witness?.beat();
+    // Write the witness first: if the state is lost, it says how long requests of this process may still run.
+    if (hasBegun) await witness?.heartbeat();
     try {
-      await store.beat(sender, attemptMs);
+      await store.heartbeat(sender, attemptMs);
     } catch (error) {
-      // Another run may have reconciled since: nothing is to be written over what it has left.
+      // Another run may have reconciled the state since: do not overwrite what it wrote.
       if (error instanceof LockedError) locked = error;
       throw error;
     }
     confirmedAt = asked;
   };
-  const beat = (): Promise<void> => {
-    beating ??= beatOnce().finally(() => {
-      beating = null;
+  const heartbeat = (): Promise<void> => {
+    writing ??= writeHeartbeat().finally(() => {
+      writing = null;
     });
-    return beating;
+    return writing;
   };
-  const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < LEASE_MS;
-  /** A beat that took long may be too old as soon as it is written. */
+  const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
+  /** A heartbeat that took long may be too old as soon as it is written. */
   const untilFresh = async (): Promise<void> => {
     const since = performance.now();
     while (!isFresh()) {
-      if (performance.now() - since > BEAT_PATIENCE_MS) throw tooSlow();
-      await beat();
+      if (performance.now() - since > HEARTBEAT_TIMEOUT_MS) throw tooSlow();
+      await heartbeat();
     }
   };
 
-  /** A state that was put back after the run had looked at it goes on with serials that were given before. */
+  /** An older state restored after the comparison hands out serials that were already used. */
   const refuseBehind = async (serial: Serial): Promise<void> => {
     const isBehind = seen.some(
       (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
@@ -76,14 +81,14 @@ export async function openSending(
     if (!isBehind) return;
     await witness?.noteLoss(serial, attemptMs);
     throw new StateError('The state is older than what was sent to this store: nothing more is sent.', {
-      hint: 'An older copy was put back while the run was at work. Run the job again: it sends everything that may be affected.',
+      hint: 'An older copy was restored while the run was sending. Run the job again: it sends everything that may be affected.',
     });
   };
 
-  await beat();
+  await heartbeat();
   let comparedAt = store.connections();
   let seen = (await witness?.all()) ?? [];
-  /** Serials that others were given before: those of a state that has lost nothing are higher. */
+  /** `seen` holds serials that other processes were given before: a state that has lost nothing gives higher ones. */
   const beginAfter = async (group: OperationGroup) => {
     for (;;) {
       const connections = store.connections();
@@ -94,13 +99,13 @@ export async function openSending(
       if (store.connections() === connections) return begun;
     }
   };
-  // What keeps a beat from being written is met by whoever asks for a permit.
-  const timer = setInterval(() => beat().catch(() => {}), BEAT_MS).unref();
+  // `permit` reports why a heartbeat cannot be written.
+  const timer = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS).unref();
   return {
     async begin(operations) {
       const deletes = operations.flatMap((operation, position) =>
         operation.kind === 'delete-product'
-          ? [{ position, id: operation.id, learns: operation.learn !== undefined }]
+          ? [{ position, id: operation.id, looksUpId: operation.idLookupBody !== undefined }]
           : [],
       );
       const keys = operations.map(({ key }) => key);
@@ -118,9 +123,9 @@ export async function openSending(
       ),
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      await beating?.catch(() => {});
+      await writing?.catch(() => {});
       await witness?.close().catch(() => {});
-      // Left behind, it only makes the next run wait for requests that are over.
+      // If this fails, the next run only waits for requests that are over.
       await store.end(sender).catch(() => {});
     },
   };
@@ -128,7 +133,7 @@ export async function openSending(
 
 function tooSlow(): StateError {
   return new StateError(
-    `For ${BEAT_PATIENCE_MS / 1_000} seconds the state and the artifacts could not be written within ${LEASE_MS / 1_000} seconds: nothing may be sent.`,
-    { hint: 'Look at the disk, the network or the bucket of ARTIFACTS_URL, then run again to continue.' },
+    `For ${HEARTBEAT_TIMEOUT_MS / 1_000} seconds the state and the artifacts could not be written within ${HEARTBEAT_VALID_MS / 1_000} seconds: nothing may be sent.`,
+    { hint: 'Check the disk, the network or the bucket of ARTIFACTS_URL, then run again to continue.' },
   );
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { LockedError, StateError } from '../model/errors.ts';
+import { lockLost, StateError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { Artifacts } from './artifacts.ts';
 import { folderArtifacts } from './artifacts-folder.ts';
 import { importTarget } from './import-target.ts';
 import { makeFolders } from './make-folders.ts';
 import { openSending, type SendingStore } from './sending.ts';
+import { keysJson } from './sqlite/columns.ts';
 import { type DatabaseThread, startDatabaseThread } from './sqlite/database-thread.ts';
-import { keysJson } from './sqlite/keys-json.ts';
 import type { Expected, KeyPage } from './sqlite/ledger.ts';
 import { proofOf, SAME } from './sqlite/ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite/locks.ts';
@@ -158,9 +158,9 @@ function sendingStore(thread: DatabaseThread, target: LedgerTarget, refuse: () =
       return await thread.call('begin', { target, ...group });
     },
     connections: () => 0,
-    async beat(sender, attemptMs) {
+    async heartbeat(sender, attemptMs) {
       refuse();
-      await thread.call('beat', target, sender, attemptMs);
+      await thread.call('heartbeat', target, sender, attemptMs);
     },
     async withdraw(sender, keys) {
       refuse();
@@ -220,7 +220,7 @@ function runs(thread: DatabaseThread, locks: SqliteLocks, path: string): Runs {
 }
 
 function refuseWithout(fence: Fence, locks: SqliteLocks): void {
-  if (!locks.holds(fence)) throw new LockedError(`The lock ${fence.name} is no longer held.`);
+  if (!locks.holds(fence)) throw lockLost(fence.name);
 }
 
 /** What is to be recorded while a commit is under way shares the next one. */

@@ -4,7 +4,6 @@ import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
-import type { SharedStore } from './shared-store.ts';
 
 /** Which ledger: one per store and resource. */
 export interface LedgerTarget {
@@ -20,11 +19,11 @@ export interface LedgerTarget {
  */
 export type IdProof = 'proven' | 'once' | 'changed';
 
-/** What the store last acknowledged for a key. The body is read apart, since only changed records need it. */
+/** What the store last acknowledged for a key. The body is read separately, since only changed records need it. */
 export interface LedgerMark {
   /** Of the acknowledged body; `IN_DOUBT` while something else may have arrived since. */
   readonly fingerprint: string;
-  /** The id the store last answered; null when it never answered one. */
+  /** The id that the store last answered; null when it never answered one. */
   readonly id: number | null;
   /** Left out: `proven`. */
   readonly idProof?: Exclude<IdProof, 'proven'>;
@@ -34,21 +33,21 @@ export interface LedgerMark {
   readonly memo?: string;
 }
 
-/** Keys with the memos of the rows that carry them, by position; null where there is none. `job` is who asks. */
+/** Keys with the memos of their rows, by position; null where there is none. `job` asks. */
 export interface MemoQuestion {
   readonly job: string;
   readonly keys: readonly string[];
   readonly memos: readonly (string | null)[];
 }
 
-/** That the rows of this memo make the body of this fingerprint for this key, whenever they are mapped. */
+/** States that the rows of this memo always make the body of this fingerprint for this key. */
 export interface MemoFact {
   readonly key: string;
   readonly fingerprint: string;
   readonly memo: string;
 }
 
-/** The fingerprint of a mark that is in doubt: no body has it. */
+/** The fingerprint of a mark that is in doubt; no body has it. */
 export const IN_DOUBT = '?';
 
 /** A key that a job sent, and what a delete of it needs. */
@@ -57,86 +56,77 @@ export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
 }
 
 /**
- * What is known about the keys of a store's resource. For each key one of three things holds:
- *
- * - *acknowledged*: the store's own answer proved the body of the mark;
- * - *in doubt*: something else may have arrived since (a mark with the fingerprint `IN_DOUBT`, or, where nothing was
- *   acknowledged before, no mark at all);
- * - *unknown*: no mark.
- *
- * Only acknowledged makes 'unchanged'. Doubt is written by `Sending.begin` before a request can have an effect, and ends only with
- * an acknowledgement, or when it is certain that nothing was sent or done. All else but memos is written through
- * `Runs.record`.
+ * What is known about the keys of a store's resource: acknowledged, in doubt or unknown (docs/architecture.md, What the
+ * ledger may believe). A key in doubt has a mark with the fingerprint `IN_DOUBT`, or no mark where nothing was acknowledged
+ * before. `Sending.begin` writes doubt; everything else but memos is written by `Runs.record`.
  */
 export interface Ledger {
   /** Marks in the order of the keys; undefined where the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
   /**
-   * The same, with `same` instead of marks that have the memo and the job of the question: on most nights that is all
-   * there is to say, and marks cost more to carry over and to read than to look up.
+   * The same, with `same` instead of marks that have the memo and the job of the question: in most runs that is the whole
+   * answer, and marks cost more to transfer and to parse than to look up.
    */
   compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
   /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
   remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
-  /** How many keys this job last sent. */
+  /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
-  /** The keys this job last sent, in batches, in no particular order, each once. */
+  /** The keys that this job last sent, in batches, in no particular order, each once. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
-  /** Of these ids those that several keys were answered, of whichever jobs, with the keys. */
+  /** Of these ids those that the store answered for several keys of any job, with the keys. */
   sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
   /**
-   * The store answered another id for some key: it may have been restored, and have given the ids it answered before to
-   * other products. From now on none is proven until it is answered again.
+   * To be called when the store answered another id for any key: it may have been restored, and have given earlier ids to
+   * other products. No id is proven any more until it is answered again.
    */
   proveIdsAgain(): Promise<void>;
   /**
-   * Keys without a mark that are in doubt, sent by this job or by several: the store may hold them, under an id nobody
-   * knows.
+   * Keys in doubt without a mark that this job, or several, sent: the store may hold them, under an unknown id.
    */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
-  /** Whether any single key is in doubt; `lostSince` says whether all were put in doubt. */
+  /** Whether any key is in doubt by itself; `lostSince` says whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
-  /** Whether the state lost something since the run was created: what that found unchanged may be in doubt. */
+  /** Whether the state lost something since the run was created: what the run found unchanged may be in doubt. */
   lostSince(run: Run): Promise<boolean>;
   /**
-   * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its
-   * witness, is put in doubt as a whole; what was found is said once, null when all is well. Another job may have taken
-   * over any key in what is lost: nothing is deleted by an id from before until it is answered again.
+   * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its witness,
+   * is put in doubt as a whole; the loss is returned once, null when there is none. Another job may have taken over any
+   * key in what is lost: nothing is deleted by an id from before until the store answers it again.
    */
   reconcile(): Promise<StateLoss | null>;
 }
 
-/** What `Sending.begin` says of each operation, in their order. */
+/** What `Sending.begin` returns for each operation, in their order. */
 export interface Begun {
   /**
-   * Milliseconds until nothing that a process which died, or was stopped, has sent for the key can still be at work at
-   * the store; 0: it may be sent now.
+   * Milliseconds until the store can no longer be at work on a request for the key by a process that died or was stopped;
+   * 0: the operation may be sent now.
    */
   readonly waitMs: readonly number[];
   /**
-   * A delete of a key that is no longer this job's, or that another job may have sent since, or whose id is another or no
-   * longer proven: it must not be sent.
+   * True for a delete that must not be sent: the key is no longer this job's, another job may have sent it since, or its id
+   * is another or no longer proven.
    */
   readonly overtaken: readonly boolean[];
 }
 
 /**
- * A process that sends to a store's resource, as the state knows it. While it is open the state is written every half
- * second, and no request may begin unless that has worked within the last two seconds (`permit`). So whoever finds its
- * keys in doubt after it died knows when its last request is over: two seconds and the deadline of an attempt later.
+ * A process that sends to a store's resource, as the state knows it. While it is open it writes heartbeats, and `permit`
+ * allows a request only while the last one is fresh (docs/architecture.md, rule 4).
  */
 export interface Sending extends AsyncDisposable {
-  /** Puts the keys in doubt, durably, before any of them is sent. LockedError when the fence's lock is lost. */
+  /** Puts the keys in doubt, durably, before any of them is sent. LockedError when the lock of the fence is lost. */
   begin(operations: readonly Operation[]): Promise<Begun>;
-  /** To be asked before each request; where it gives a promise, that is to be awaited. Throws as `begin`. */
+  /** Call before each request, and await the promise that it may return. Throws as `begin`. */
   permit(): Promise<void> | undefined;
-  /** What was begun and never sent is no longer in doubt by it. */
+  /** Ends the doubt that `begin` wrote for operations that were never sent. */
   withdraw(operations: readonly Operation[]): Promise<void>;
 }
 
-/** Who sends, for how long at most, and by which lock. */
+/** Which run sends, how long an attempt may last, and the lock that allows it. */
 export interface SendingOptions {
   readonly run: Run;
   /** The deadline of one attempt, from the request to the end of its answer. */
@@ -144,7 +134,7 @@ export interface SendingOptions {
   readonly fence?: Fence;
 }
 
-/** An operation with what became of it. */
+/** An operation with its outcome. */
 export interface OperationResult {
   readonly operation: Operation;
   readonly outcome: Outcome;
@@ -160,7 +150,7 @@ export interface Refusal {
   readonly reason: Reason;
 }
 
-/** An upsert whose answered id differs from the ledger's id for its url: perhaps the store holds it twice. */
+/** An upsert whose answered id differs from the ledger's id for its url: the store may hold it twice. */
 export interface ChangedId {
   readonly key: string;
   readonly knownId: number;
@@ -179,21 +169,21 @@ export interface OutcomeTally {
   readonly requests: number;
 }
 
-/** Which runs are meant; what is left out leaves all in. Few enough are kept to ask for all runs of a job. */
+/** Selects runs; a member that is left out selects all. So few are kept that one may ask for all runs of a job. */
 export interface RunsFilter {
   readonly job?: string;
   readonly kinds?: readonly RunKind[];
   readonly statuses?: readonly RunStatus[];
-  /** So many of them, the newest. */
+  /** At most so many, the newest. */
   readonly limit?: number;
 }
 
-/** What may change of a run; who it is and when it began do not. */
+/** What may change of a run: not its identity, nor its place in the order. */
 export type RunChanges = Partial<Omit<Run, 'id' | 'job' | 'sequence' | 'endSequence'>>;
 
-/** Runs, and how far each has come. */
+/** Runs and their progress. */
 export interface Runs {
-  /** Gives the run its `sequence`, whatever it says itself. */
+  /** Stores the run with a new `sequence` in place of its own. */
   create(run: Run): Promise<void>;
   /**
    * Merges the changes into the run and gives it back; StateError when there is no such run. A change that sets
@@ -203,7 +193,7 @@ export interface Runs {
   get(id: string): Promise<Run | undefined>;
   /** Newest first, by sequence. */
   list(filter: RunsFilter): Promise<Run[]>;
-  /** Forgets the run and its outcomes; the ledger keeps what was acknowledged. */
+  /** Removes the run and its outcomes; the ledger keeps what was acknowledged. */
   remove(id: string): Promise<void>;
 
   /**
@@ -211,7 +201,7 @@ export interface Runs {
    * applied delete forgets its key, and both end its doubt; what certainly did not arrive ends the doubt that `begin`
    * wrote for it, but none from before. Durable against the death of the process when the promise resolves. An outcome
    * replaces an earlier one of the same operation. `requests` (attempts on the wire) adds to the run's tally.
-   * With a fence nothing is written once its lock is lost: LockedError. Calls made at the same time share a commit.
+   * With a fence nothing is written once its lock is lost: LockedError. Simultaneous calls share a commit.
    */
   record(
     run: Run,
@@ -232,7 +222,7 @@ export interface Runs {
   changedIdCount(id: string): Promise<number>;
 }
 
-/** Who holds a lock, to say so to whoever waits. */
+/** Who holds a lock, for messages to those that wait. */
 export interface LockHolder {
   readonly job: string;
   readonly run: string;
@@ -253,11 +243,11 @@ export interface Lock extends AsyncDisposable {
   /** Aborts when the lock is lost (a lease ran out while the process was stopped): nothing may be written after. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lock is surely held at this moment. Cheap; to be asked before each write to the store, since a
-   * process that was stopped gets its answers before its timers. Aborts `lost` when it is not.
+   * Whether the lock is surely held at this moment. Cheap; call it before each write to the store, since a process that
+   * was stopped gets its answers before its timers. Aborts `lost` when it is not held.
    */
   isHeld(): boolean;
-  /** Frees the lock, for all who hold it together. */
+  /** Frees the lock, for all that hold it together. */
   release(): Promise<void>;
   /** Stops holding without freeing: others of the run go on holding it together, or the lease runs out. */
   leave(): Promise<void>;
@@ -276,15 +266,15 @@ export interface LockOptions {
 export interface Locks {
   /** How long a lock outlives a process that died; undefined where it is free at once. */
   readonly leaseMs?: number;
-  /** The lock, or its holder when somebody else has it. Never waits. */
+  /** The lock, or its holder when another one has it. Never waits. */
   tryAcquire(
     name: string,
     holder: LockHolder,
     options?: LockOptions,
   ): Promise<Lock | { readonly heldBy: LockHolder | null }>;
-  /** Who has the lock at this moment: null when that is not known, undefined when nobody has it. */
+  /** Who has the lock at this moment: null when that is unknown, undefined when it is free. */
   holderOf(name: string): Promise<LockHolder | null | undefined>;
-  /** Waits for the lock; `onWait` is told once who holds it. Rejects with the signal's reason when aborted. */
+  /** Waits for the lock; `onWait` is called once, with its holder. Rejects with the signal's reason when aborted. */
   acquire(
     name: string,
     holder: LockHolder,
@@ -293,6 +283,22 @@ export interface Locks {
       readonly onWait: (heldBy: LockHolder | null) => void;
     },
   ): Promise<Lock>;
+}
+
+/**
+ * What all processes that send to one store agree on through the shared state. Durations only: the clocks of machines
+ * differ.
+ */
+export interface SharedStore {
+  /** Asks all other processes to send nothing for so long. Never fails: without Redis nothing is sent for long. */
+  announce(forMs: number): void;
+  /** Calls back for each such request of another process, and for one that is still in force. */
+  listen(onPause: (forMs: number) => void): () => void;
+  /**
+   * Takes up to `most` places in the line of requests to the store, which moves at so many places a second: how many
+   * were taken (at least one), and how long until the first of them may be used. The others follow at that pace.
+   */
+  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
 
 /** Everything Storeferry remembers: embedded in SQLite, or shared in Redis. */

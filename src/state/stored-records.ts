@@ -144,7 +144,7 @@ const changed: z.ZodType<ChangedId> = z.object({
 /** A record of the state that is damaged, or that another program or version wrote. */
 export class UnreadableRecord extends StateError {
   constructor(what: string, name: string, problem: string) {
-    // Whoever wrote it may have chosen its name as well.
+    // Its writer may have chosen its name as well.
     const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
     super(`The stored ${what} ${shown} cannot be read: ${problem}.`, {
       hint: 'It is damaged, or another program or version wrote it.',

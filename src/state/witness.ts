@@ -4,45 +4,49 @@ import { z } from 'zod';
 import type { StateLoss } from '../model/run.ts';
 import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { targetTag } from './lock-names.ts';
-import { rewrittenWhole } from './rewritten-file.ts';
-import { type BeatMoment, LEASE_MS, presentBeat, remainingMs } from './sender-time.ts';
+import { presentStoredMoment, remainingMs, type StoredMoment } from './moments.ts';
 import type { LedgerTarget } from './state.ts';
 
 /** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
 export interface Serial {
-  /** Random, made with the state: another one means another state. */
+  /** Random id created with the state; a different lineage is a different state. */
   readonly lineage: string;
   readonly value: number;
 }
 
-/** What a process that sends, or has sent, keeps beside the state about one target. */
-export interface Witness extends BeatMoment {
+/** What a process that sends, or has sent, keeps beside the state about one target, with the moment it was written. */
+export interface Witness extends StoredMoment {
   readonly serial: Serial;
-  /** From the moment on: until its last request must be over. */
-  readonly lastsMs: number;
-  /** The process has noticed that the state lost something of what it had written. */
+  /** How long after that moment its last request may run. `lastsMs` in the file. */
+  readonly requestsEndWithinMs: number;
+  /** The process has noticed that the state lost something that it had written. */
   readonly lossSeen?: boolean | undefined;
 }
 
-/** How long requests of a process may last of which nothing is known; longer than any sensible `timeoutSeconds`. */
-const UNKNOWN_LASTS_MS = 120_000;
+/** A process that sends starts no request when its last heartbeat is older. */
+export const HEARTBEAT_VALID_MS = 2_000;
 
-/** Where witnesses lie: a folder of the artifacts that is no run's. */
+/** How long requests of an unknown process may run; longer than any sensible `timeoutSeconds`. */
+const UNKNOWN_REQUESTS_END_WITHIN_MS = 120_000;
+
+/** Where witnesses are stored: a folder of the artifacts that belongs to no run. */
 const WITNESS_FOLDER = 'sent';
 
-const schema = z.object({
-  serial: z.object({ lineage: z.string(), value: z.int().nonnegative() }),
-  wallMs: z.number(),
-  bootMs: z.number(),
-  lastsMs: z.number().nonnegative(),
-  lossSeen: z.boolean().optional(),
-  writes: z.int().default(0),
-});
+const schema = z
+  .object({
+    serial: z.object({ lineage: z.string(), value: z.int().nonnegative() }),
+    wallMs: z.number(),
+    bootMs: z.number(),
+    lastsMs: z.number().nonnegative(),
+    lossSeen: z.boolean().optional(),
+    writes: z.int().default(0),
+  })
+  .transform(({ lastsMs, ...witness }) => ({ ...witness, requestsEndWithinMs: lastsMs }));
 
 /**
- * The witness of one process about one target. A state that is restored from a copy, or loses its last moments, cannot
+ * The witness of one process about one target. A state that is restored from a copy, or loses its last writes, cannot
  * know it: so its serial is written a second time, to the artifacts, after the state and before anything of the group is
- * sent. Each process has a file of its own, so that none writes over another's.
+ * sent. Each process has its own file, so that no process overwrites another's.
  */
 export class WitnessFile {
   readonly #folder: RunFolder;
@@ -51,7 +55,7 @@ export class WitnessFile {
   readonly #file: RewrittenFile;
   readonly #lossName: string;
   #serial: Serial | null = null;
-  #lastsMs = 0;
+  #requestsEndWithinMs = 0;
   #writing: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
   #writes = 0;
@@ -66,13 +70,13 @@ export class WitnessFile {
   }
 
   /**
-   * What all processes have left about the target. A damaged file may have said that the state is behind, so it says it
-   * now. StateError when none can be read.
+   * The witnesses of all processes about the target. A damaged file may have said that the state is behind, so it counts
+   * as if it did. StateError when none can be read.
    */
   async all(): Promise<readonly Witness[]> {
     for (;;) {
       const found = await this.#read();
-      // What another process removed meanwhile stands in a file of its own by now.
+      // Another process that removed a file has written what it said into its own file by now.
       if (!found.some(({ witness }) => witness === 'gone')) {
         return found.flatMap(({ witness }) => {
           if (witness === 'gone') return [];
@@ -100,18 +104,18 @@ export class WitnessFile {
   }
 
   /**
-   * Removes what processes that are long over have left and the file of this one says as well: otherwise there would be
-   * one file more for each run there ever was.
+   * Removes files of processes that ended long ago and say no more than this one's file: otherwise each run would leave
+   * a file.
    */
   async #sweep(): Promise<void> {
     const own = this.#serial;
     if (own === null) return;
-    const now = presentBeat();
+    const now = presentStoredMoment();
     const isOver = (witness: Witness): boolean =>
       witness.lossSeen !== true &&
       witness.serial.lineage === own.lineage &&
       witness.serial.value <= own.value &&
-      remainingMs(witness, witness.lastsMs, now) === 0;
+      remainingMs(witness, witness.requestsEndWithinMs, now) === 0;
     const over = (await this.#read()).filter(
       ({ name, witness }) => name !== this.#name && typeof witness === 'object' && isOver(witness),
     );
@@ -119,11 +123,11 @@ export class WitnessFile {
   }
 
   /**
-   * Resolves when the serial, or a later one, is written, and that requests may begin until two seconds from now and last
-   * `attemptMs`.
+   * Resolves when the serial, or a later one, is written, and that requests may start until HEARTBEAT_VALID_MS from now
+   * and last `attemptMs`.
    */
   async serial(serial: Serial, attemptMs = 0): Promise<void> {
-    this.#lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
+    this.#requestsEndWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
     const isFirst = this.#serial === null;
     if (
       this.#serial === null ||
@@ -133,52 +137,48 @@ export class WitnessFile {
       this.#serial = serial;
     }
     await this.#write();
-    // What stays behind costs a file more to read.
+    // A file that cannot be removed costs one more file to read.
     if (isFirst) await this.#sweep().catch(() => {});
   }
 
-  /** Resolves when it is written that requests may begin until two seconds from now. */
-  beat(): Promise<void> {
+  /** Resolves when it is written that requests may start until HEARTBEAT_VALID_MS from now. */
+  heartbeat(): Promise<void> {
     return this.#serial === null ? Promise.resolve() : this.#write();
   }
 
   /**
-   * Writes down that the state has lost something while it was at work, in a file that is not written over: by its serial
-   * alone the state may have caught up when it is next compared.
+   * Writes that the state has lost something while this process was sending, to a file that is never overwritten: by its
+   * serial alone the state may have caught up when it is next compared.
    */
   async noteLoss(given: Serial, attemptMs: number): Promise<void> {
     const serial = this.#serial ?? given;
-    const lastsMs = Math.max(this.#lastsMs, LEASE_MS + attemptMs);
-    const content = { serial, ...presentBeat(), lastsMs, lossSeen: true };
-    await this.#folder.write(this.#lossName, [JSON.stringify(content)]);
+    const endWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
+    await this.#folder.write(this.#lossName, [fileLine(serial, endWithinMs, { lossSeen: true })]);
   }
 
   /**
-   * Once the state knows what these witnesses say: writes the serial it goes on with, lasting as long as any of theirs, and
-   * removes the others' files.
+   * Once the state knows what these witnesses say: writes the serial that it continues with, valid as long as the longest
+   * of them, and removes the others' files.
    */
   async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
-    const now = presentBeat();
-    const leftMs = witnesses.map((witness) => remainingMs(witness, witness.lastsMs, now));
+    const now = presentStoredMoment();
+    const leftMs = witnesses.map((witness) => remainingMs(witness, witness.requestsEndWithinMs, now));
     await this.serial(serial, Math.max(0, ...leftMs));
     const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
     await this.#folder.remove(names.filter((name) => name !== this.#name));
   }
 
-  /** Nothing is sent for the time being; the next write opens the file again. */
+  /** Closes the file until the next write. */
   close(): Promise<void> {
     return this.#next(() => this.#file.close());
   }
 
-  /** What is asked for while a write is under way shares the next. */
+  /** Calls during a write share the next one. */
   #write(): Promise<void> {
     this.#queued ??= this.#next(async () => {
       this.#queued = null;
-      const content = {
-        ...{ serial: this.#serial, ...presentBeat(), lastsMs: this.#lastsMs },
-        writes: ++this.#writes,
-      };
-      await this.#file.write(JSON.stringify(content));
+      const writes = ++this.#writes;
+      await this.#file.write(fileLine(this.#serial, this.#requestsEndWithinMs, { writes }));
     });
     return this.#queued;
   }
@@ -191,7 +191,7 @@ export class WitnessFile {
   }
 }
 
-/** The witnesses of this process, one a target. */
+/** The witnesses of this process, one per target. */
 export interface WitnessFiles {
   /** A name that no other process has. */
   readonly process: string;
@@ -214,9 +214,33 @@ export function witnessFiles(artifacts: Artifacts): WitnessFiles {
   };
 }
 
+/** A file of a folder that can only write whole files. */
+function rewrittenWhole(folder: Pick<RunFolder, 'write'>, name: string): RewrittenFile {
+  return {
+    async write(line) {
+      await folder.write(name, [`${line}\n`]);
+    },
+    async close() {},
+  };
+}
+
 /** Stands for a file that cannot be read: the state may have lost anything, and requests may be under way. */
 function damagedWitness(): Witness {
-  return { serial: { lineage: '', value: 0 }, ...presentBeat(), lastsMs: UNKNOWN_LASTS_MS, lossSeen: true };
+  return {
+    serial: { lineage: '', value: 0 },
+    ...presentStoredMoment(),
+    requestsEndWithinMs: UNKNOWN_REQUESTS_END_WITHIN_MS,
+    lossSeen: true,
+  };
+}
+
+/** A line of a witness file, as of now. */
+function fileLine(
+  serial: Serial | null,
+  requestsEndWithinMs: number,
+  more: { readonly writes: number } | { readonly lossSeen: true },
+): string {
+  return JSON.stringify({ serial, ...presentStoredMoment(), lastsMs: requestsEndWithinMs, ...more });
 }
 
 /** The last line that was written whole. */

@@ -27,7 +27,12 @@ function storefront(upserted: Outcome = { kind: 'applied', id: 7 }) {
   return { sent, writing };
 }
 
-const learning = (): DeleteProduct => ({ ...deletion(7), key: 'mug', id: 7, learn: '{"url":"mug"}' });
+const lookedUpDeletion = (): DeleteProduct => ({
+  ...deletion(7),
+  key: 'mug',
+  id: 7,
+  idLookupBody: '{"url":"mug"}',
+});
 
 describe('sending an operation', () => {
   it('is one request for an upsert, a contact and a delete by a proven id', async () => {
@@ -41,13 +46,13 @@ describe('sending an operation', () => {
 
   it('deletes by an id that was answered once only when it is answered again', async () => {
     const { sent, writing } = storefront();
-    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(DONE);
+    expect(await sendOperation(writing, lookedUpDeletion(), OPTIONS)).toEqual(DONE);
     expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 7']);
   });
 
   it('deletes by the id that the store answers now for exactly this url, as after a restore', async () => {
     const { sent, writing } = storefront({ kind: 'applied', id: 8 });
-    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(DONE);
+    expect(await sendOperation(writing, lookedUpDeletion(), OPTIONS)).toEqual(DONE);
     expect(sent).toEqual(['upsert mug {"url":"mug"}', 'delete 8']);
   });
 
@@ -59,7 +64,7 @@ describe('sending an operation', () => {
     ],
   ])('deletes nothing, and says so, when %s', async (_, answer) => {
     const { sent, writing } = storefront(answer);
-    const outcome = await sendOperation(writing, learning(), OPTIONS);
+    const outcome = await sendOperation(writing, lookedUpDeletion(), OPTIONS);
     expect(outcome).toMatchObject({ kind: 'rejected', reason: { code: 'unknown-id' }, inDoubt: true });
     expect(sent).toEqual(['upsert mug {"url":"mug"}']);
   });
@@ -67,9 +72,9 @@ describe('sending an operation', () => {
   it.each<Outcome>([
     { kind: 'rejected', reason: { code: 'store-422', message: 'no' } },
     { kind: 'unsent', reason: { code: 'timeout', message: 'no answer' }, inDoubt: true, atWork: true },
-  ])('deletes nothing when the request to learn the id has failed (%j)', async (answer) => {
+  ])('deletes nothing when the lookup of the id has failed (%j)', async (answer) => {
     const { sent, writing } = storefront(answer);
-    expect(await sendOperation(writing, learning(), OPTIONS)).toEqual(answer);
+    expect(await sendOperation(writing, lookedUpDeletion(), OPTIONS)).toEqual(answer);
     expect(sent).toHaveLength(1);
   });
 });

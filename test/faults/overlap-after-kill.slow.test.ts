@@ -14,7 +14,7 @@ import { ON_REDIS, runWith } from './versions.ts';
 const WORK_MS = 3_000;
 const PRODUCTS = manyProducts(5);
 
-/** Requests that reach the store while it still works on an earlier one for the same key, whoever has gone since. */
+/** Requests that reach the store while it still works on an earlier one for the same key, though its process is gone. */
 function overlaps(requests: readonly LoggedRequest[]): number {
   const lastBegun = new Map<string, number>();
   let found = 0;

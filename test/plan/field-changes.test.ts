@@ -119,7 +119,7 @@ describe('samples of changes', () => {
     expect(sample.new).toMatch(/^….*blue!+…$/);
   });
 
-  it('tell an absent value from an empty one', () => {
+  it('distinguish an absent value from an empty one', () => {
     expect(sampleOf('products', 'p', { field: 'file', old: undefined, new: '' })).toEqual({
       key: 'p',
       old: null,

@@ -21,7 +21,7 @@ describe('KeySet', () => {
     );
   });
 
-  it('tells 400 000 keys that differ in a digit apart, and keeps them when it grows', () => {
+  it('distinguishes 400 000 keys that differ in a digit, and keeps them when it grows', () => {
     const set = new KeySet();
     for (let number = 0; number < 400_000; number++) {
       if (set.add(`product-${number}`, number % 2 === 0) !== 'absent')

@@ -33,7 +33,7 @@ describe('a mirror', () => {
     expect(plan.shards).toEqual([]);
   });
 
-  it('counts removed products whose id the store never told, since they cannot be deleted', async () => {
+  it('counts removed products whose id the store never answered, since they cannot be deleted', async () => {
     const ledger = ledgerOf(0, 3).put('p9', product('p9'), { id: null });
     const { plan } = await planOf({ mapped: products(0, 2), ledger, mode: 'mirror' });
     expect(plan.counts).toMatchObject({ removed: 2, deletes: 1 });

@@ -4,6 +4,7 @@ import { StateError } from '../../src/model/errors.ts';
 import type { Plan } from '../../src/model/plan.ts';
 import { verifyRejections } from '../../src/plan/files/read-rejections.ts';
 import { readShard } from '../../src/plan/files/read-shard.ts';
+import { parseShardLine, shardLine } from '../../src/plan/files/shard-line.ts';
 import { readPlan } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemoryRunFolder } from './memory-run-folder.ts';
@@ -37,7 +38,7 @@ describe('the files of a plan', () => {
     },
   );
 
-  it('are no plan when the source breaks off, or the run is told to stop', async () => {
+  it('are no plan when the source breaks off, or the run is interrupted', async () => {
     const folder = new MemoryRunFolder();
     const broken = async function* () {
       yield products(0, 1200);
@@ -46,9 +47,9 @@ describe('the files of a plan', () => {
     await expect(planOf({ mapped: [], folder, options: { openMapped: broken } })).rejects.toThrow(
       'middle of a quote',
     );
-    const stopped = AbortSignal.abort(new Error('told to stop'));
+    const stopped = AbortSignal.abort(new Error('interrupted'));
     await expect(planOf({ mapped: products(0, 3), folder, options: { signal: stopped } })).rejects.toThrow(
-      'told to stop',
+      'interrupted',
     );
     expect(await readPlan(folder)).toBeUndefined();
     expect(await folder.exists('rejections.jsonl')).toBe(false);
@@ -118,6 +119,13 @@ describe('the files of a plan', () => {
     if (shard === undefined) throw new Error('no shard');
     await expect(readShard(folder, shard)).rejects.toThrow('An earlier version has planned');
     await expect(verifyRejections(folder, earlier)).rejects.toThrow(StateError);
+  });
+
+  it('refuse a delete with a member they do not know: it may be a condition of the delete', () => {
+    const operation = { kind: 'delete-product', key: 'mug', rows: 0, spans: [], id: 7 } as const;
+    const line = shardLine({ ...operation, idLookupBody: '{"url":"mug"}' }).trimEnd();
+    expect(parseShardLine(`${line}\t`, 0)).toEqual({ ...operation, index: 0, idLookupBody: '{"url":"mug"}' });
+    expect(() => parseShardLine(`${line.replace('idLookupBody', 'learn')}\t`, 0)).toThrow('learn');
   });
 
   it('name the file that is damaged, and what to do', async () => {

@@ -24,7 +24,7 @@ describe('a plan', () => {
     expect(plan.examples.new[0]).toEqual({ key: 'p500', file: 0, line: 502 });
   });
 
-  it('writes the body exactly as it was fingerprinted, whatever letters it holds', async () => {
+  it('writes the body exactly as it was fingerprinted, whatever characters it holds', async () => {
     const body = product('tab', { title: 'a\tb\nc "d" \u2028 é 漢 😀 \ud800' });
     const { operations } = await planOf({ mapped: [record('tab\there', body, { line: 2 })] });
     expect(operations[0]).toMatchObject({ key: 'tab\there', body: JSON.stringify(body) });
@@ -71,7 +71,7 @@ describe('a plan', () => {
     expect(ledger.questions).toBeLessThanOrEqual(10);
   });
 
-  it('sends what is unchanged as well when told to resend, and does not call it changed', async () => {
+  it('sends what is unchanged as well when it resends, and does not call it changed', async () => {
     const { plan, operations } = await planOf({
       mapped: products(0, 3),
       ledger: ledgerOf(0, 2),
@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect(plan.fieldsChanged.find(({ field }) => field === 'tags')?.samples[0]?.new).toBe('["a","b"]');
   });
 
-  it('sends nothing for a contact of which only a field was emptied, and tells so', async () => {
+  it('sends nothing for a contact of which only a field was emptied, and says so', async () => {
     const known = { email: 'anna@example.com', phone: '0123', tags: ['a'], subscribed: false };
     const ledger = new MemoryLedger().put('7', known).put('8', known).put('9', known);
     const mapped = [
@@ -159,7 +159,7 @@ describe('a plan', () => {
     expect(plan.emptied).toEqual([{ field: 'properties', records: 1 }]);
   });
 
-  it('warns when it takes over what another job sent, and tells what stays that job’s', async () => {
+  it('warns when it takes over what another job sent, and names what stays that job’s', async () => {
     const mapped = [...products(0, 1, { title: 'x' }), ...products(1, 3)];
     const { plan } = await planOf({ mapped, ledger: ledgerOf(0, 3, 'other') });
     expect(plan.takeovers).toEqual([{ job: 'other', sent: 1, left: 2, examples: ['p0', 'p1', 'p2'] }]);

@@ -33,7 +33,7 @@ function rejectsStop(rejected: number, records: number, limits: typeof DEFAULTS 
 }
 
 describe('safety limits', () => {
-  it('let a usual night pass, and say how far it was from each limit', () => {
+  it('let a usual run pass, and say how far it was from each limit', () => {
     const verdicts = judgeSafety(DEFAULTS, USUAL, 'r7');
     expect(verdicts.map(({ limit }) => limit)).toEqual([
       'maxDeletes',

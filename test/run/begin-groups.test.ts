@@ -13,7 +13,7 @@ interface Setup {
   readonly failAt?: number;
 }
 
-/** Groups begun in a state that answers as told, on a clock that stands still. */
+/** Groups begun in a state that answers as given, on a clock that stands still. */
 function setup({ operations, concurrency = 4, answer = () => ({}), failAt }: Setup) {
   const clock = fakeClock();
   const begun: string[][] = [];

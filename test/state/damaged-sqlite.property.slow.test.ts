@@ -23,21 +23,21 @@ const run = z.object({ id: z.string(), job: z.string(), status: z.string(), star
 const reason = z.object({ code: z.string(), message: z.string() });
 const refusals = z.array(z.array(z.object({ key: z.string(), spans: z.array(z.object()), reason })));
 
-/** Two nights of one job, of which the second is not merged into the marks yet, and a third that was interrupted. */
+/** Two runs of one job, of which the second is not merged into the marks yet, and a third that was interrupted. */
 async function fill(folder: string): Promise<void> {
   await using state = await openSqliteState(folder);
-  for (const night of range(3)) {
-    const of = sampleRun({ id: `run-${night}`, job: night === 2 ? 'other' : 'nightly' });
+  for (const number of range(3)) {
+    const of = sampleRun({ id: `run-${number}`, job: number === 2 ? 'other' : 'nightly' });
     await state.runs.create(of);
     const results = KEYS.map((key, index) => {
-      const operation = upsert(index, key, { fingerprint: `${night}-of-${key}`, memo: `memo-${index % 7}` });
+      const operation = upsert(index, key, { fingerprint: `${number}-of-${key}`, memo: `memo-${index % 7}` });
       if (index % 50 === 3) return rejected(operation);
       return index % 50 === 4 ? unsent(operation) : applied(operation);
     });
     await state.runs.record(of, 1, results.slice(0, 200), 200);
     await state.runs.record(of, 2, results.slice(200), 200);
     await state.runs.update(of.id, { status: 'done', finishedAt: 2_000 });
-    if (night === 0) await state.ledger(TARGET).marks(KEYS);
+    if (number === 0) await state.ledger(TARGET).marks(KEYS);
   }
   await begun(state);
 }

@@ -11,7 +11,7 @@ import { type Opening, openAs } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 import { collected, twoProcesses } from './two-processes.ts';
 
-/** Attempts that outlast any test: whoever has to wait for one sees that in every case. */
+/** Attempts that outlast any test: that something waits for one shows in every case. */
 const ATTEMPT_MS = 3_600_000;
 const NIGHTLY = sampleRun();
 const WEEKLY = sampleRun({ id: 'run-2', job: 'weekly' });
@@ -219,12 +219,12 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await proofs()).toEqual(['proven', 'proven']);
     });
 
-    it('are begun for deletes by ids from before the store changed others only where they are learned again', async () => {
+    it('are begun for deletes by ids from before the store changed others only where they are looked up again', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7), applied(upsert(1, 'hat'), 8));
       await ledger().proveIdsAgain();
-      const learning = { ...deletion(1, 'hat', 8), learn: '{"url":"hat"}' };
-      const { overtaken } = await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7), learning);
+      const lookedUp = { ...deletion(1, 'hat', 8), idLookupBody: '{"url":"hat"}' };
+      const { overtaken } = await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7), lookedUp);
       expect(overtaken).toEqual([true, false]);
       await record(NIGHTLY, applied(upsert(0, 'shirt', { knownId: 7 }), 7));
       expect((await begin(processes.state, NIGHTLY, deletion(0, 'shirt', 7))).overtaken).toEqual([false]);
@@ -275,7 +275,7 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       await state.runs.record(NIGHTLY, 1, [applied(operation, 7)], 1);
     };
 
-    it('agree as long as nothing is lost, whoever asks', async () => {
+    it('agree as long as nothing is lost, in every process', async () => {
       const opening = await withArtifacts();
       await using state = await openAs(opening);
       await using other = await openAs(opening);

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, expect, it, vi } from 'vitest';
+import { keysJson } from '../../src/state/sqlite/columns.ts';
 import { createSqliteCalls } from '../../src/state/sqlite/create-calls.ts';
-import { keysJson } from '../../src/state/sqlite/keys-json.ts';
 import { openDatabase } from '../../src/state/sqlite/open-database.ts';
 import { outcomeColumns } from '../../src/state/sqlite/outcome-columns.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';

@@ -58,7 +58,7 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       expect(await ledger.count('nightly')).toBe(1);
     });
 
-    it('says only which marks are as expected, with memo and job, and tells the others', async () => {
+    it('says only which marks are as expected, with memo and job, and gives the others', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);
       const remembered = ['shirt', 'hat', 'coat'].map((key, index) =>

@@ -16,7 +16,7 @@ async function taken(locks: Locks, ...request: Parameters<Locks['tryAcquire']>):
   return attempt;
 }
 
-/** What locks promise, whoever keeps them. */
+/** What locks promise, in both kinds of state. */
 export function describeLocks(fresh: () => Promise<Opening>): void {
   describe('locks', () => {
     const processes = twoProcesses(fresh);
@@ -55,7 +55,7 @@ export function describeLocks(fresh: () => Promise<Opening>): void {
         expect(await processes.other.locks.tryAcquire(name, HOLDER)).toEqual({ heldBy: HOLDER });
     });
 
-    it('are waited for, and the holder is told once', async () => {
+    it('are waited for, and the holder is named once', async () => {
       const lock = await taken(processes.state.locks, 'target', HOLDER);
       const waits: unknown[] = [];
       const acquired = processes.other.locks.acquire(
@@ -75,12 +75,12 @@ export function describeLocks(fresh: () => Promise<Opening>): void {
       const abort = new AbortController();
       const waiting = processes.other.locks.acquire('target', HOLDER, {
         signal: abort.signal,
-        onWait: () => abort.abort(new Error('told to stop')),
+        onWait: () => abort.abort(new Error('interrupted')),
       });
-      await expect(waiting).rejects.toThrow('told to stop');
+      await expect(waiting).rejects.toThrow('interrupted');
     });
 
-    it('name their holder to whoever asks, and nobody when they are free', async () => {
+    it('name their holder, and nobody when they are free', async () => {
       expect(await processes.other.locks.holderOf('job:nightly')).toBeUndefined();
       const lock = await taken(processes.state.locks, 'job:nightly', HOLDER);
       expect(await processes.state.locks.holderOf('job:nightly')).toEqual(HOLDER);

@@ -31,20 +31,20 @@ describeWithRedis('the shared state refuses with advice', () => {
 
   it('a server that does not answer', async () => {
     await using own = await startRedis({ aof: false });
-    await using state = await openRedisState({ url: own.url, prefix: 'test', patienceMs: 300 });
+    await using state = await openRedisState({ url: own.url, prefix: 'test', commandTimeoutMs: 300 });
     own.pause();
     await expectAdvice(state.runs.get('run-1'), /cannot be reached/, 'run again');
     await expectAdvice(
-      openRedisState({ url: own.url, prefix: 'test', patienceMs: 300 }),
+      openRedisState({ url: own.url, prefix: 'test', commandTimeoutMs: 300 }),
       /cannot be reached/,
       'REDIS_URL',
     );
     own.resume();
   });
 
-  it('a server that is gone, after its patience', async () => {
+  it('a server that is gone, after the command timeout', async () => {
     await using own = await startRedis({ aof: false });
-    await using state = await openRedisState({ url: own.url, prefix: 'test', patienceMs: 500 });
+    await using state = await openRedisState({ url: own.url, prefix: 'test', commandTimeoutMs: 500 });
     await own.kill();
     await expectAdvice(
       state.runs.record(sampleRun(), 1, [applied(upsert(0, 'shirt'))], 1),

@@ -26,8 +26,7 @@ describeWithRedis(
 
     it('is asked about what it keeps, node by node', async () => {
       const client = new Redis(cluster.nodes[2]?.url ?? '');
-      const advised = async () =>
-        (await lookAtRedis({ url: cluster.url })).problems.map(({ message }) => message);
+      const advised = async () => (await lookAtRedis(cluster.url)).problems.map(({ message }) => message);
       expect(await advised()).toEqual([expect.stringContaining('writes no append-only file')]);
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       expect(await advised()).toContainEqual(expect.stringContaining('maxmemory-policy allkeys-lru'));

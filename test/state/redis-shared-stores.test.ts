@@ -27,7 +27,7 @@ describeWithRedis('what processes agree on about a store', () => {
     client.disconnect();
   }
 
-  /** Two processes, as far as Redis can tell. */
+  /** Two processes, as Redis sees it. */
   async function setup() {
     const options = { url: server.url, prefix: `shared-${++opened}` };
     const states = new AsyncDisposableStack();
@@ -39,7 +39,7 @@ describeWithRedis('what processes agree on about a store', () => {
     return { one, other, heard, [Symbol.asyncDispose]: () => states.disposeAsync() };
   }
 
-  it('tells the others of a pause, not whoever announced it, and not those of another store', async () => {
+  it('announces a pause to the other processes of the store, not to its own, and not to those of another store', async () => {
     await using all = await setup();
     const own: number[] = [];
     const elsewhere: number[] = [];
@@ -52,7 +52,7 @@ describeWithRedis('what processes agree on about a store', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  it('tells whoever comes later what is left of a pause, the longest one', async () => {
+  it('gives a process that starts later the rest of a pause, of the longest one', async () => {
     await using all = await setup();
     all.one.sharedStore(SHOP)?.announce(600_000);
     all.one.sharedStore(SHOP)?.announce(10);

@@ -145,7 +145,7 @@ describeWithRedis('the shared state', () => {
     expect(lock.isHeld()).toBe(true);
   });
 
-  it('tells the holder that its lock was lost', async () => {
+  it('shows the holder that its lock was lost', async () => {
     await using state = await openRedisState(fresh());
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
     await flushAll(server);
@@ -156,7 +156,12 @@ describeWithRedis('the shared state', () => {
 
   it('counts a lock as lost when Redis does not answer for the length of the lease', async () => {
     await using own = await startRedis({ aof: false });
-    await using state = await openRedisState({ url: own.url, prefix: 'test', leaseMs: 600, patienceMs: 200 });
+    await using state = await openRedisState({
+      url: own.url,
+      prefix: 'test',
+      leaseMs: 600,
+      commandTimeoutMs: 200,
+    });
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
     own.pause();
     await new Promise((resolve) => lock.lost.addEventListener('abort', resolve));
@@ -236,7 +241,7 @@ describeWithRedis('the shared state', () => {
 
   it('refuses with advice once a Cluster is gone', async () => {
     await using node = await startClusterNode();
-    await using state = await openRedisState({ url: node.url, prefix: 'test', patienceMs: 500 });
+    await using state = await openRedisState({ url: node.url, prefix: 'test', commandTimeoutMs: 500 });
     await node.kill();
     await expectAdvice(state.runs.get('run-1'), /cannot be reached/, 'run again');
   });
@@ -261,9 +266,9 @@ describeWithRedis('the shared state', () => {
   });
 
   it('is checked for settings under which Redis forgets', async () => {
-    expect((await lookAtRedis({ url: server.url })).problems).toEqual([]);
+    expect((await lookAtRedis(server.url)).problems).toEqual([]);
     await using own = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
-    const { problems } = await lookAtRedis({ url: own.url });
+    const { problems } = await lookAtRedis(own.url);
     expect(problems.map(({ hint }) => hint)).toEqual([
       'Set maxmemory-policy noeviction.',
       'Set appendonly yes.',

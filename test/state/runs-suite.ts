@@ -144,7 +144,7 @@ export function describeRuns(fresh: () => Promise<Opening>): void {
   describe('outcomes', () => {
     const processes = twoProcesses(fresh);
 
-    it('are told by shard and operation, and sum up', async () => {
+    it('are listed by shard and operation, and sum up', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);
       const shirt = upsert(3, 'shirt', { rows: 4 });

@@ -5,7 +5,7 @@ import type { LedgerTarget, OperationResult } from '../../src/state/state.ts';
 
 export const TARGET: LedgerTarget = { storeId: '//shop.example', resource: 'products' };
 
-/** A run of the job `nightly` on TARGET, unless told otherwise. */
+/** A run of the job `nightly` on TARGET, unless given otherwise. */
 export function sampleRun(changes: Partial<Run> = {}): Run {
   return {
     id: 'run-1',
@@ -31,7 +31,7 @@ export function sampleRun(changes: Partial<Run> = {}): Run {
   };
 }
 
-/** An upsert of a product; its body tells the fingerprint, so that a mismatch shows. */
+/** An upsert of a product; its body holds the fingerprint, so that a mismatch shows. */
 export function upsert(index: number, key: string, changes: Partial<UpsertProduct> = {}): UpsertProduct {
   const fingerprint = changes.fingerprint ?? `print-of-${key}`;
   return {

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/errors.ts';
-import { LEASE_MS } from '../../src/state/sender-time.ts';
 import { openSending, type SendingStore } from '../../src/state/sending.ts';
-import { lossOf, WitnessFile } from '../../src/state/witness.ts';
+import { HEARTBEAT_VALID_MS, lossOf, WitnessFile } from '../../src/state/witness.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
 import { deletion, sampleRun, upsert } from './samples.ts';
 
 const SERIAL = { lineage: 'l', value: 3 };
 
-/** A store of doubts that notes what it was asked; beats fail while `broken`. */
+/** A store of doubts that notes what it was asked; heartbeats fail while `broken`. */
 function noting() {
   const asked: string[] = [];
   let broken = false;
@@ -17,8 +16,8 @@ function noting() {
       asked.push(`begin ${keys} ${JSON.stringify(deletes)}`);
       return { waitMs: keys.map(() => 0), overtaken: keys.map(() => false), serial: SERIAL };
     },
-    async beat() {
-      asked.push('beat');
+    async heartbeat() {
+      asked.push('heartbeat');
       if (broken) throw new Error('the disk is full');
     },
     async withdraw(_, keys) {
@@ -48,32 +47,32 @@ describe('sending', () => {
   const open = (store: SendingStore, witness?: WitnessFile) =>
     openSending({ run: sampleRun(), attemptMs: 1_000 }, store, witness, 'sender');
 
-  it('is permitted at once while the last written beat is young', async () => {
+  it('is permitted at once while the last written heartbeat is young', async () => {
     const { asked, store } = noting();
     await using sending = await open(store);
-    expect(asked).toEqual(['beat']);
+    expect(asked).toEqual(['heartbeat']);
     expect(sending.permit()).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(10 * LEASE_MS);
+    await vi.advanceTimersByTimeAsync(10 * HEARTBEAT_VALID_MS);
     expect(sending.permit()).toBeUndefined();
   });
 
-  it('waits for a beat after the process was stopped', async () => {
+  it('waits for a heartbeat after the process was stopped', async () => {
     const { asked, store } = noting();
     await using sending = await open(store);
     vi.setSystemTime(Date.now());
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + LEASE_MS);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + HEARTBEAT_VALID_MS);
     const permit = sending.permit();
     expect(permit).toBeInstanceOf(Promise);
     await permit;
-    expect(asked).toEqual(['beat', 'beat']);
+    expect(asked).toEqual(['heartbeat', 'heartbeat']);
     vi.restoreAllMocks();
   });
 
-  it('is refused when the beat cannot be written', async () => {
+  it('is refused when the heartbeat cannot be written', async () => {
     const noted = noting();
     await using sending = await open(noted.store);
     noted.break(true);
-    await vi.advanceTimersByTimeAsync(LEASE_MS - 1);
+    await vi.advanceTimersByTimeAsync(HEARTBEAT_VALID_MS - 1);
     expect(sending.permit()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
     await expect(sending.permit()).rejects.toThrow('the disk is full');
@@ -98,14 +97,14 @@ describe('sending', () => {
       await sending.withdraw(operations);
     }
     expect(noted.asked).toEqual([
-      'beat',
-      'begin shirt,hat [{"position":1,"id":7,"learns":false}]',
+      'heartbeat',
+      'begin shirt,hat [{"position":1,"id":7,"looksUpId":false}]',
       'witness',
       'withdraw shirt,hat',
       'end',
     ]);
     const [witness] = await new WitnessFile(folder, 'tag', 'another').all();
-    expect(witness).toMatchObject({ serial: SERIAL, lastsMs: LEASE_MS + 1_000 });
+    expect(witness).toMatchObject({ serial: SERIAL, requestsEndWithinMs: HEARTBEAT_VALID_MS + 1_000 });
   });
 
   it('is refused when the state gives a serial again that was given before', async () => {
@@ -122,12 +121,12 @@ describe('sending', () => {
     const folder = new MemoryRunFolder();
     await using sending = await open(noted.store, new WitnessFile(folder, 'tag', 'process'));
     await sending.begin([upsert(0, 'shirt')]);
-    noted.store.beat = async () => {
+    noted.store.heartbeat = async () => {
       throw new LockedError('somebody else has it');
     };
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    await vi.advanceTimersByTimeAsync(HEARTBEAT_VALID_MS);
     await folder.remove(await folder.list());
-    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    await vi.advanceTimersByTimeAsync(HEARTBEAT_VALID_MS);
     expect(await folder.list()).toEqual([]);
     await expect(sending.permit()).rejects.toThrow('somebody else has it');
   });

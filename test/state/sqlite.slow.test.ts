@@ -293,7 +293,7 @@ describe('the embedded state', () => {
       expect('isHeld' in lock && lock.isHeld()).toBe(true);
     });
 
-    it('tells a process that was stopped meanwhile that another one has its lock', async () => {
+    it('shows a process that was stopped meanwhile that another one has its lock', async () => {
       const opening = await fresh();
       await using child = startChild(opening, 'hold', 'target');
       await child.saying('held');

@@ -92,7 +92,7 @@ describe('the witnesses of a state', () => {
     await next.replaceOthers(serial(1, 'other'), await next.all());
     const [left] = await next.all();
     expect(left?.serial.lineage).toBe('other');
-    expect(left?.lastsMs).toBeGreaterThan(ATTEMPT_MS);
+    expect(left?.requestsEndWithinMs).toBeGreaterThan(ATTEMPT_MS);
   });
 
   it('are read whole while others remove theirs', async () => {

@@ -1,5 +1,5 @@
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
-import { codeOf } from '../../state/artifact-error.ts';
+import { codeOf } from '../../state/file-errors.ts';
 
 /** Awaits the file system; what it refuses becomes a DestinationError that says where, why and what to do. */
 export async function told<Value>(

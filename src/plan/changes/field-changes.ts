@@ -5,7 +5,7 @@ import { type VariantPairs, variantChanges } from './variant-changes.ts';
 
 /**
  * What differs between the body that the store last acknowledged and the one to be sent, each field once. Bodies that
- * say the same in another order of fields have no changes. `onVariants` is told the variants that both have.
+ * say the same in another order of fields have no changes. `onVariants` gets the variants that both have.
  */
 export function fieldChanges(
   oldBody: string,

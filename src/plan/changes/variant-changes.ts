@@ -16,7 +16,7 @@ export interface VariantPairs {
 /**
  * Variants compared with their counterparts, found by option values, else by sku: one that was inserted does not
  * make all that follow it look changed. A field that differs in several variants is given once, with the first
- * pair's values. Variants that were added, removed or only reordered are the field `variants`. `onPairs` is told all
+ * pair's values. Variants that were added, removed or only reordered are the field `variants`. `onPairs` gets all
  * pairs.
  */
 export function variantChanges(

@@ -6,7 +6,7 @@ export function skuOf(variant: JsonObject): string | undefined {
   return typeof sku === 'string' && sku !== '' ? sku : undefined;
 }
 
-/** How people tell variants of a product apart: `Red / L`, else the sku; null where nothing does. */
+/** The name of a variant within its product: `Red / L`, else the sku; null where nothing does. */
 export function variantName(variant: JsonObject): string | null {
   const options = member(variant, 'options');
   const values = Array.isArray(options) ? options.join(' / ') : '';

@@ -95,7 +95,7 @@ function parseCopy(item: string): Copy {
   return copy;
 }
 
-/** Keys are kept as JSON: SQLite would not tell apart what UTF-8 cannot say. */
+/** Keys are kept as JSON: SQLite would make keys equal that UTF-8 cannot represent. */
 function parseKey(json: string): string {
   const key: string = JSON.parse(json);
   return key;

@@ -8,7 +8,7 @@ function isContact(body: Contact | Product): body is Contact {
 
 /**
  * One contact out of several rows about it. Of a text the last one given holds, as if the rows were sent one after
- * the other; tags, lists and custom properties come together; whoever unsubscribed anywhere stays so, and joins
+ * the other; tags, lists and custom properties come together; who unsubscribed in any copy stays unsubscribed, and joins
  * no list that the other rows name.
  */
 export function mergeContacts(key: string, copies: readonly MappedRecord[]): MappedRecord {

@@ -17,7 +17,8 @@ export class RejectionWriter {
   constructor(folder: RunFolder) {
     this.#written = folder.write(REJECTIONS_FILE, this.#lines);
     this.#written.catch((error: unknown) => this.#lines.destroy(error instanceof Error ? error : undefined));
-    this.#lines.on('error', () => {}); // `room()` and `finish()` tell it by the folder's own error
+    // `room()` and `finish()` reject with the error of the folder.
+    this.#lines.on('error', () => {});
   }
 
   /** Whether `room()` should be awaited before taking more. */

@@ -12,11 +12,12 @@ const lineSchema = z.discriminatedUnion('kind', [
     knownId: z.int().nullable(),
   }),
   z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
-  z.object({
+  // Strict: a line that another version wrote must not lose the lookup of its id.
+  z.strictObject({
     kind: z.literal('delete-product'),
     ...fromRecord,
     id: z.int(),
-    learn: z.string().exactOptional(),
+    idLookupBody: z.string().exactOptional(),
   }),
 ]);
 
@@ -44,8 +45,10 @@ export function shardLine(operation: UnplacedOperation): string {
       const { fingerprint, memo, body } = operation;
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
     }
-    case 'delete-product':
-      return `${JSON.stringify({ kind, key, rows, spans, id: operation.id, learn: operation.learn })}\t\n`;
+    case 'delete-product': {
+      const { id, idLookupBody } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, id, idLookupBody })}\t\n`;
+    }
     default:
       return operation satisfies never;
   }

@@ -5,7 +5,7 @@ import { sha256Of } from '../../state/sealed-json.ts';
 import { shardLine, type UnplacedOperation } from './shard-line.ts';
 
 /** A shard is read whole when it is applied: bodies of a megabyte must not make it half a gigabyte. */
-const SHARD_LETTERS = 4 * 1024 * 1024;
+const SHARD_CHARS = 4 * 1024 * 1024;
 /** How many shards are on their way to disk while the next one fills. */
 const WRITES_UNDER_WAY = 2;
 
@@ -16,7 +16,7 @@ export class ShardWriter {
   readonly #firstNumber: number;
   readonly #shards: Promise<PlannedShard>[] = [];
   #lines: string[] = [];
-  #letters = 0;
+  #chars = 0;
 
   /** Shards are numbered from `firstNumber` over the plan, and named from 1 within their kind. */
   constructor(folder: RunFolder, kind: PlannedShard['kind'], firstNumber = 1) {
@@ -25,12 +25,12 @@ export class ShardWriter {
     this.#firstNumber = firstNumber;
   }
 
-  /** Takes an operation; await `room()` now and then. */
+  /** Takes an operation; await `room()` between batches. */
   add(operation: UnplacedOperation): void {
     const line = shardLine(operation);
-    if (this.#lines.length > 0 && this.#letters + line.length > SHARD_LETTERS) this.#close();
+    if (this.#lines.length > 0 && this.#chars + line.length > SHARD_CHARS) this.#close();
     this.#lines.push(line);
-    this.#letters += line.length;
+    this.#chars += line.length;
     if (this.#lines.length === SHARD_SIZE) this.#close();
   }
 
@@ -54,10 +54,11 @@ export class ShardWriter {
   #close(): void {
     const ordinal = this.#shards.length + 1;
     const shard = this.#write(ordinal, this.#lines);
-    shard.catch(() => {}); // whoever awaits room() or finish() is told; until then it is no unhandled rejection
+    // room() and finish() await it: a rejection until then is not unhandled.
+    shard.catch(() => {});
     this.#shards.push(shard);
     this.#lines = [];
-    this.#letters = 0;
+    this.#chars = 0;
   }
 
   async #write(ordinal: number, lines: readonly string[]): Promise<PlannedShard> {

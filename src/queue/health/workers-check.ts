@@ -2,15 +2,13 @@ import type { OnlineCheck } from '../../run/online/finding.ts';
 import { lookAtRedis } from '../../state/redis/check-policy.ts';
 import { openQueues } from '../open-queues.ts';
 
-const PATIENCE_MS = 5_000;
-
 /** Whether workers are there, which schedules and `enqueue` need; `scheduled` are the jobs with a schedule. */
 export function workersCheck(redisUrl: string, scheduled: readonly string[]): OnlineCheck {
   return {
     subject: 'workers',
     async look() {
       // Queues wait for Redis as long as it takes: they are opened only when it is there.
-      const there = await lookAtRedis({ url: redisUrl, patienceMs: PATIENCE_MS }).catch(() => undefined);
+      const there = await lookAtRedis(redisUrl).catch(() => undefined);
       if (there === undefined) return [{ verdict: 'not-checked', message: 'they are found through Redis' }];
       await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
       const count = await queues.runs.getWorkersCount();

@@ -9,7 +9,7 @@ import { newStyle } from '../../export/writing/csv-lines.ts';
 import { replaceFile } from '../../export/writing/replace-file.ts';
 import { shapeOf } from '../../export/writing/row-shape.ts';
 import type { Written } from '../../export/writing/written.ts';
-import { LockedError } from '../../model/errors.ts';
+import { lockLost } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { NO_TOTALS } from '../../report/run-totals.ts';
 import { abortingWith } from '../aborting-with.ts';
@@ -24,7 +24,10 @@ export async function writeStep(context: RunContext, { job }: ExportRequest, run
   await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context, job);
   await using lock = await lockDestination(context, run, destination.location);
-  const signal = AbortSignal.any([context.signal, abortingWith(lock.lost, lockLost)]);
+  const signal = AbortSignal.any([
+    context.signal,
+    abortingWith(lock.lost, () => lockLost('on the destination', 'nothing more is written.')),
+  ]);
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
   const items = () => readReading(folder);
@@ -78,8 +81,4 @@ async function* withProgress(
     done += batch.length;
     onEvent({ type: 'progress', step: 'write', done, total, unit: 'rows' });
   }
-}
-
-function lockLost(): LockedError {
-  return new LockedError('The lock on the destination was lost: nothing more is written.');
 }

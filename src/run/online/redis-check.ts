@@ -1,16 +1,13 @@
 import { lookAtRedis, type RedisLook } from '../../state/redis/check-policy.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
-/** Whether Redis is reached, new enough, and keeps what it is told. */
+/** Whether Redis is reached, new enough, and keeps what is written to it. */
 export function redisCheck(url: string): OnlineCheck {
   return {
     subject: 'Redis',
-    look: async () => judgeRedis(await lookAtRedis({ url, patienceMs: PATIENCE_MS })),
+    look: async () => judgeRedis(await lookAtRedis(url)),
   };
 }
-
-/** Shorter than that of the check, so that what Redis says of itself is told. */
-const PATIENCE_MS = 8_000;
 
 /** What BullMQ works with at all, and what its makers advise. */
 const OLDEST = [5, 0];

@@ -1,7 +1,7 @@
 import { StoreferryError } from '../../model/errors.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
-const PATIENCE_MS = 10_000;
+const CHECK_TIMEOUT_MS = 10_000;
 
 /**
  * Attempts all checks at the same time, each for ten seconds at most, whatever becomes of the others. The findings come
@@ -10,9 +10,9 @@ const PATIENCE_MS = 10_000;
 export async function runChecks(
   checks: readonly OnlineCheck[],
   signal: AbortSignal,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = CHECK_TIMEOUT_MS,
 ): Promise<Finding[]> {
-  const found = await Promise.all(checks.map((check) => attempt(check, signal, patienceMs)));
+  const found = await Promise.all(checks.map((check) => attempt(check, signal, timeoutMs)));
   signal.throwIfAborted();
   return found.flat();
 }
@@ -22,8 +22,8 @@ async function attempt(
   interrupted: AbortSignal,
   ms: number,
 ): Promise<Finding[]> {
-  const patience = AbortSignal.timeout(ms);
-  const signal = AbortSignal.any([interrupted, patience]);
+  const timeout = AbortSignal.timeout(ms);
+  const signal = AbortSignal.any([interrupted, timeout]);
   const over = Promise.withResolvers<never>();
   const onAbort = () => over.reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -31,7 +31,7 @@ async function attempt(
     const findings = await Promise.race([look(signal), over.promise]);
     return findings.map((finding) => ({ subject, ...finding }));
   } catch (error) {
-    return [{ subject, verdict: 'error', ...explain(error, patience.aborted, ms) }];
+    return [{ subject, verdict: 'error', ...explain(error, timeout.aborted, ms) }];
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { connectRedis, type RedisConnectionOptions } from './connect.ts';
+import { connectRedis } from './connect.ts';
 
 /** A setting of Redis under which it may forget what Storeferry relies on. */
 export interface RedisPolicyProblem {
@@ -18,9 +18,12 @@ export interface RedisLook {
   readonly problems: readonly RedisPolicyProblem[];
 }
 
-/** Connects, asks Redis about itself, and leaves again. StateError when it cannot be reached or refuses. */
-export async function lookAtRedis(options: RedisConnectionOptions): Promise<RedisLook> {
-  const { client, ask, close } = await connectRedis(options);
+/** Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings say why Redis does not answer. */
+const LOOK_TIMEOUT_MS = 8_000;
+
+/** Connects, asks Redis about itself, and disconnects. StateError when it cannot be reached or refuses. */
+export async function lookAtRedis(url: string): Promise<RedisLook> {
+  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
   try {
     const began = performance.now();
     const server = await ask(client.info('server'));

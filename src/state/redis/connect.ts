@@ -2,11 +2,16 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StateError } from '../../model/errors.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/redis-address.ts';
 
-/** How long a command may wait for an answer, reconnecting meanwhile: a restart passes, a dead server is told. */
-const PATIENCE_MS = 10_000;
+/** How long a command may wait for an answer, reconnecting meanwhile: longer than a restart of Redis. */
+export const COMMAND_TIMEOUT_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
 /** After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced. */
 const SILENT_MS = 10_000;
+
+/** How long to wait before the next attempt to reconnect, after so many. */
+export function reconnectDelayMs(attempts: number): number {
+  return Math.min(50 * attempts, RECONNECT_MAX_MS);
+}
 
 /** A connection to one Redis server, or to a Redis Cluster. */
 export interface RedisConnection {
@@ -14,15 +19,15 @@ export interface RedisConnection {
   /** Awaits an answer; whatever goes wrong is a StateError that says what to do and shows no password. */
   ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
-  /** Another number whenever a server was reached anew: it may have been restarted without its last writes. */
+  /** Changes with each new connection to a server: it may have been restarted without its last writes. */
   connections(): number;
 }
 
-/** How to reach Redis; `patienceMs` is how long a call waits while it is away. */
+/** How to reach Redis; `commandTimeoutMs` is how long a call waits while it is away. */
 export interface RedisConnectionOptions {
   /** `redis://user:password@host:port/db`, or `rediss:` with TLS; several nodes of a Cluster by commas. */
   readonly url: string;
-  readonly patienceMs?: number;
+  readonly commandTimeoutMs?: number;
 }
 
 /**
@@ -31,7 +36,7 @@ export interface RedisConnectionOptions {
  */
 export async function connectRedis({
   url,
-  patienceMs = PATIENCE_MS,
+  commandTimeoutMs = COMMAND_TIMEOUT_MS,
 }: RedisConnectionOptions): Promise<RedisConnection> {
   const address = parseRedisUrl(url);
   if (address === undefined) {
@@ -40,9 +45,9 @@ export async function connectRedis({
     });
   }
   const { nodes, db } = address;
-  const options = { ...serverOptions(address), ...manners(patienceMs) };
+  const options = { ...serverOptions(address), ...connectionOptions(commandTimeoutMs) };
   const shown = shownNodes(nodes);
-  const single = await firstThatAnswers(nodes, { ...options, db }, patienceMs, shown);
+  const single = await firstThatAnswers(nodes, { ...options, db }, commandTimeoutMs, shown);
   if (single !== 'cluster') {
     if (nodes.length === 1) return connection(single, shown, (answer) => answer);
     single.disconnect();
@@ -61,8 +66,8 @@ export async function connectRedis({
   const cluster = new Cluster([...nodes], { redisOptions: options, lazyConnect: true });
   cluster.on('error', () => {});
   try {
-    await withPatience(cluster.connect(), patienceMs);
-    return connection(cluster, shown, (answer) => withPatience(answer, patienceMs));
+    await withTimeout(cluster.connect(), commandTimeoutMs);
+    return connection(cluster, shown, (answer) => withTimeout(answer, commandTimeoutMs));
   } catch (error) {
     cluster.disconnect();
     throw asStateError(error, shown);
@@ -72,8 +77,8 @@ export async function connectRedis({
 /** A client of the first node that answers, or that it is one of a Cluster. StateError when none does. */
 async function firstThatAnswers(
   nodes: RedisAddress['nodes'],
-  options: ReturnType<typeof manners> & ReturnType<typeof serverOptions> & { readonly db: number },
-  patienceMs: number,
+  options: ReturnType<typeof connectionOptions> & ReturnType<typeof serverOptions> & { readonly db: number },
+  commandTimeoutMs: number,
   shown: string,
 ): Promise<Redis | 'cluster'> {
   let failure: unknown;
@@ -84,7 +89,7 @@ async function firstThatAnswers(
       lastError = error;
     });
     try {
-      await withPatience(client.connect(), patienceMs);
+      await withTimeout(client.connect(), commandTimeoutMs);
       const info = await client.info('cluster');
       if (!info.includes('cluster_enabled:1')) return client;
       client.disconnect();
@@ -97,8 +102,8 @@ async function firstThatAnswers(
   throw asStateError(failure, shown);
 }
 
-/** How to speak to each server of an address. */
-export function serverOptions({ username, password, tls }: RedisAddress) {
+/** User, password and TLS for each server of an address. */
+function serverOptions({ username, password, tls }: RedisAddress) {
   return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -106,7 +111,29 @@ export function serverOptions({ username, password, tls }: RedisAddress) {
   };
 }
 
-/** What went wrong with another client of the same Redis, such as BullMQ's, told as `ask` tells it. */
+/** How each connection to a node behaves: as in RedisOptions of ioredis. */
+interface NodeOptions {
+  readonly maxRetriesPerRequest: null;
+  readonly socketTimeout: number;
+  readonly commandTimeout?: number;
+}
+
+/**
+ * A client of the Redis Cluster at the address, with its own options, for code that keeps to the hash tags of a Cluster, such
+ * as BullMQ; undefined where a single server answers. StateError when nothing answers.
+ */
+export async function clusterClient(
+  options: RedisConnectionOptions,
+  nodeOptions: NodeOptions,
+): Promise<Cluster | undefined> {
+  const address = parseRedisUrl(options.url);
+  const { client, close } = await connectRedis(options);
+  await close();
+  if (address === undefined || !(client instanceof Cluster)) return undefined;
+  return new Cluster([...address.nodes], { redisOptions: { ...serverOptions(address), ...nodeOptions } });
+}
+
+/** What went wrong with another client of the same Redis, such as BullMQ's, as `ask` reports it. */
 export function redisFailure(error: unknown, url: string): StateError {
   if (error instanceof StateError) return error;
   return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
@@ -140,20 +167,20 @@ function connection(
   };
 }
 
-function manners(patienceMs: number) {
+function connectionOptions(commandTimeoutMs: number) {
   return {
     lazyConnect: true,
-    connectTimeout: patienceMs,
-    // The one limit there is: it counts from the call, whatever the command waits for.
-    commandTimeout: patienceMs,
+    connectTimeout: commandTimeoutMs,
+    // Counts from the call, whatever the command waits for.
+    commandTimeout: commandTimeoutMs,
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
-    retryStrategy: (times: number) => Math.min(50 * times, RECONNECT_MAX_MS),
+    retryStrategy: reconnectDelayMs,
   } satisfies RedisOptions;
 }
 
 /** `commandTimeout` does not count while a Cluster has no node, nor the readiness check of a connection at all. */
-async function withPatience<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), ms);

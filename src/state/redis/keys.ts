@@ -6,9 +6,9 @@ export interface RedisKeys {
   bodies(tag: string): string;
   /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
   jobKeys(tag: string): string;
-  /** Hash: key of the ledger in doubt -> whether it was before, whether it may be at work, then sender and job. */
+  /** Hash: key of the ledger in doubt -> its row (doubt-rows.ts). */
   doubts(tag: string): string;
-  /** Hash: sender -> milliseconds of its last beat, how long its requests last, and `*` if it may have sent anything. */
+  /** Hash: sender -> its row (doubt-rows.ts). */
   senders(tag: string): string;
   /** Hash: lineage, value, and the newest run when all was put in doubt. */
   serial(tag: string): string;
@@ -18,7 +18,7 @@ export interface RedisKeys {
   runs(job?: string): string;
   /** The sequence of the newest run that there ever was. */
   runSequence(): string;
-  /** Hash: shard -> one letter an operation. */
+  /** Hash: shard -> one letter per operation. */
   outcomes(tag: string, run: string): string;
   /** Hash: the fields of OutcomeTally, and the last call of each process. */
   tally(tag: string, run: string): string;
@@ -32,9 +32,9 @@ export interface RedisKeys {
   lock(name: string): string;
   /** Which version of Storeferry's keys these are (fold-targets.ts). */
   version(): string;
-  /** How long it lasts in milliseconds, with an expiry: nobody sends to the store. Also the channel on which that is told. */
+  /** Milliseconds during which nothing is sent to the store, with an expiry. Also the channel that announces it. */
   pause(store: string): string;
-  /** When the next place in the line to the store is free, and when that was written, in microseconds by Redis's clock. */
+  /** When the next request to the store may start, and when that was written, in microseconds by Redis's clock. */
   line(store: string): string;
 }
 

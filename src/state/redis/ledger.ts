@@ -10,22 +10,71 @@ import {
   type MemoQuestion,
 } from '../state.ts';
 import type { RedisConnection } from './connect.ts';
+import type { LedgerDoubts } from './doubts.ts';
 import type { RedisKeys } from './keys.ts';
 import { parseMark } from './mark-text.ts';
-import { COMPARE_SCRIPT, REMEMBER_SCRIPT } from './memo-scripts.ts';
 
-/** Keys an HMGET: Redis serves others in between. */
+/** Keys per HMGET: Redis serves others in between. */
 const CHUNK = 1_000;
+
+/**
+ * Compares marks with memos inside Redis, so that most keys come back as a single character: the marks of a whole ledger
+ * are 40 MB, and reading them costs more than anything else that a run does with Redis.
+ *
+ * KEYS: marks, doubts. ARGV: job, fingerprint of what is in doubt, then memo (empty where there is none) and key, again
+ * and again. Gives a character per key (`=` as expected, `-` unknown, `?` another mark), then the other marks in order.
+ */
+const COMPARE_SCRIPT = `
+local job = ARGV[1]
+local wanted = {}
+for at = 4, #ARGV, 2 do wanted[#wanted + 1] = ARGV[at] end
+local found = redis.call('HMGET', KEYS[1], unpack(wanted))
+local doubts = redis.call('HLEN', KEYS[2]) > 0 and redis.call('HMGET', KEYS[2], unpack(wanted)) or {}
+local codes, answer = {}, { '' }
+for at, mark in ipairs(found) do
+  if not mark then
+    codes[at] = '-'
+  else
+    if doubts[at] then
+      local id, owner = string.match(mark, '^([^\\n]*)\\n[^\\n]*\\n(.*)$')
+      mark = id .. '\\n' .. ARGV[2] .. '\\n' .. owner
+    end
+    local memo = ARGV[at * 2 + 1]
+    local ending = ' ' .. memo .. '\\n' .. job
+    if memo ~= '' and string.sub(mark, -#ending) == ending then
+      codes[at] = '='
+    else
+      codes[at] = '?'
+      answer[#answer + 1] = mark
+    end
+  end
+end
+answer[1] = table.concat(codes)
+return answer
+`;
+
+/**
+ * Adds memos to marks that still have the fingerprint they were found for.
+ *
+ * KEYS: marks. ARGV: key, fingerprint and memo, again and again.
+ */
+const REMEMBER_SCRIPT = `
+for first = 1, #ARGV, 3 do
+  local key, fingerprint, memo = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  local mark = redis.call('HGET', KEYS[1], key)
+  local id, known, job = string.match(mark or '', '^([^\\n]*)\\n([^ \\n]*)[^\\n]*\\n(.*)$')
+  if known == fingerprint then
+    redis.call('HSET', KEYS[1], key, id .. '\\n' .. known .. ' ' .. memo .. '\\n' .. job)
+  end
+end
+`;
 
 /** The ledger of a target in Redis. An emptied Redis gives an empty ledger. */
 export function redisLedger(
   connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
-  doubts: Pick<
-    Ledger,
-    'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'
-  >,
+  doubts: LedgerDoubts,
 ): Ledger {
   const { client, ask } = connection;
   const tag = targetTag(target);
@@ -90,14 +139,14 @@ function rangeOf(job: string): readonly [from: string, end: string] {
 
 /** What COMPARE_SCRIPT answers. */
 function readComparison(answer: unknown, count: number): (LedgerMark | 'same' | undefined)[] {
-  const [letters, ...others]: unknown[] = Array.isArray(answer) ? answer : [];
-  if (typeof letters !== 'string' || letters.length !== count) {
+  const [codes, ...others]: unknown[] = Array.isArray(answer) ? answer : [];
+  if (typeof codes !== 'string' || codes.length !== count) {
     throw new StateError('Redis answered a comparison with something else.');
   }
   let next = 0;
-  return Array.from(letters, (letter) => {
-    if (letter === '=') return 'same';
-    return letter === '-' ? undefined : parseMark(String(others[next++]));
+  return Array.from(codes, (code) => {
+    if (code === '=') return 'same';
+    return code === '-' ? undefined : parseMark(String(others[next++]));
   });
 }
 

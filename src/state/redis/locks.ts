@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { presentMoment } from '../elapsed.ts';
+import { lockLost, StoreferryError } from '../../model/errors.ts';
+import { elapsedMs, type Moment, presentMoment } from '../moments.ts';
 import { pollForLock } from '../poll-for-lock.ts';
-import type { Locks } from '../state.ts';
+import type { Lock, Locks } from '../state.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
-import { holdLease, type Lease } from './lease.ts';
 
 /** KEYS: lock. ARGV: token, job, run, milliseconds. Gives 1, or who holds it. The token's own lock is taken again. */
 const ACQUIRE_SCRIPT = `
@@ -29,7 +29,7 @@ export interface RedisLocks extends Locks {
 }
 
 /**
- * Locks are leases: Redis lets them run out by its own clock unless they are renewed. The token tells holders apart;
+ * Locks are leases: Redis lets them run out by its own clock unless they are renewed. Each holder has its own token;
  * processes that hold a lock together share the token of their run.
  */
 export function redisLocks(
@@ -74,5 +74,89 @@ export function redisLocks(
     leaveAll() {
       for (const lease of held) lease.stop();
     },
+  };
+}
+
+/** A lock that must be renewed to stay ours. */
+interface Lease extends Lock {
+  /** Stops renewing. */
+  stop(): void;
+}
+
+/** A lease as Redis has given it, and how to keep it. */
+interface LeaseOptions {
+  readonly name: string;
+  readonly token: string;
+  readonly leaseMs: number;
+  /** When the lease was asked for: it runs at least from then. */
+  readonly confirmed: Moment;
+  /** False when the lease is somebody else's, or nobody's. */
+  readonly renew: () => Promise<boolean>;
+  readonly free: () => Promise<void>;
+  readonly onEnd: () => void;
+}
+
+/**
+ * Renews the lease three times in its duration. By this process's own clocks it is lost when the last renewal that
+ * Redis confirmed was asked for longer ago than the lease lasts, whatever happened to the process in between.
+ */
+function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: LeaseOptions): Lease {
+  const loss = new AbortController();
+  let held = true;
+  let lastConfirmed = confirmed;
+  /** Why the last renewal has not been confirmed, for the message. */
+  let trouble = '';
+
+  const stop = () => {
+    if (!held) return;
+    held = false;
+    clearInterval(renewal);
+    clearTimeout(deadline);
+    onEnd();
+  };
+  const lose = () => {
+    if (!held) return;
+    stop();
+    loss.abort(lockLost(name, `it was not renewed in time.${trouble}`));
+  };
+  const isHeld = () => {
+    if (held && elapsedMs(lastConfirmed) >= leaseMs) lose();
+    return held;
+  };
+  const renewOnce = async () => {
+    if (!isHeld()) return;
+    const asked = presentMoment();
+    trouble = ' Redis does not answer.';
+    try {
+      if (await renew()) {
+        lastConfirmed = asked;
+        trouble = '';
+        deadline.refresh();
+      } else {
+        lose();
+      }
+    } catch (error) {
+      // Redis may be back before the lease runs out.
+      trouble = error instanceof StoreferryError ? ` ${error.message}` : trouble;
+    }
+  };
+  const renewal = setInterval(renewOnce, leaseMs / 3).unref();
+  const deadline = setTimeout(lose, leaseMs).unref();
+
+  const release = async () => {
+    if (!held) return;
+    stop();
+    await free();
+  };
+  return {
+    fence: { name, token },
+    lost: loss.signal,
+    isHeld,
+    release,
+    async leave() {
+      stop();
+    },
+    stop,
+    [Symbol.asyncDispose]: release,
   };
 }

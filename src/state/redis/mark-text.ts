@@ -7,8 +7,8 @@ const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
 /**
  * A mark as Redis keeps it: id (with a sign where it is not proven), fingerprint (with the memo behind a blank, where
- * there is one) and job, a line each. The job comes last: record-script.ts finds it there, and memo-scripts.ts finds memo
- * and job together.
+ * there is one) and job, a line each. The job comes last: record.ts finds it there, and ledger.ts finds memo and job
+ * together.
  */
 export function markText({ id, idProof, fingerprint, job, memo }: LedgerMark): string {
   const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];

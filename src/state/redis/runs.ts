@@ -12,8 +12,7 @@ import {
 } from '../stored-records.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
-import { redisRecord } from './record.ts';
-import { OUTCOME_LETTERS } from './record-script.ts';
+import { OUTCOME_LETTERS, redisRecord } from './record.ts';
 
 const PAGE_SIZE = 500;
 /** Other processes forget runs without this one hearing of it. */
@@ -34,7 +33,7 @@ redis.call('SET', KEYS[1], sequence)
 return sequence`;
 
 /**
- * Runs in Redis. Of a run that is gone, reading gives nothing. Whoever can write to Redis can write anything: each
+ * Runs in Redis. Of a run that is gone, reading gives nothing. Others may write to the same Redis: each
  * record is checked as it is read. In lists, `onUnreadable` is called with what is wrong with one that is left out.
  */
 export function redisRuns(
@@ -146,7 +145,7 @@ export function redisRuns(
       const tag = await tagOf(id);
       if (tag === undefined) return new Map();
       const letters = await ask(client.hget(keys.outcomes(tag, id), String(shard)));
-      return parseLetters(letters ?? '');
+      return parseOutcomes(letters ?? '');
     },
     async tally(id) {
       const tag = await tagOf(id);
@@ -224,7 +223,7 @@ function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | u
   throw new UnreadableRecord('run', id, 'it says that it is another one');
 }
 
-function parseLetters(letters: string): Map<number, Outcome['kind']> {
+function parseOutcomes(letters: string): Map<number, Outcome['kind']> {
   const outcomes = new Map<number, Outcome['kind']>();
   for (const [operation, letter] of [...letters].entries()) {
     if (letter === OUTCOME_LETTERS.applied || letter === OUTCOME_LETTERS.deleted) {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import type { SharedStore } from '../shared-store.ts';
+import type { SharedStore } from '../state.ts';
 import type { RedisConnection } from './connect.ts';
 import type { RedisKeys } from './keys.ts';
 
@@ -48,8 +48,8 @@ export interface SharedStores {
 }
 
 /**
- * Pauses travel by publishing, which reaches everybody at once, and are kept as a key for as long as they last, for
- * whoever comes later. A process listens on a connection of its own, made when it first listens.
+ * Pauses are published, which reaches all processes at once, and kept as a key for as long as they last, for
+ * processes that start later. A process listens on a connection of its own, made when it first listens.
  */
 export function redisSharedStores(connection: RedisConnection, keys: RedisKeys): SharedStores {
   const { client, ask } = connection;
@@ -72,7 +72,7 @@ export function redisSharedStores(connection: RedisConnection, keys: RedisKeys):
     duplicate.on('message', (channel: string, message: string) => {
       const [sender, forMs] = message.split(' ');
       if (sender === self || !Number.isFinite(Number(forMs))) return;
-      for (const tell of listeners.get(channel) ?? []) tell(Number(forMs));
+      for (const onPause of listeners.get(channel) ?? []) onPause(Number(forMs));
     });
     return duplicate;
   };

@@ -5,7 +5,7 @@ import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../b
 /**
  * Request bodies, packed in blocks of those that were recorded together. A body is known by its block's number times
  * `BLOCK_BODIES` plus its place. A block knows which of its places still stand for something (`living`) and which it
- * has bodies for (`packed`), one bit a place; when no more than half of the packed ones live, it is packed anew.
+ * has bodies for (`packed`), one bit a place; when no more than half of the packed ones live, it is packed again.
  */
 export interface Bodies {
   /** Within a transaction; the number of each body, in order. */
@@ -41,7 +41,7 @@ export function createBodies(database: DatabaseSync): Bodies {
       const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
       repack.run(encodeBodies(kept), block);
     } catch (error) {
-      // A damaged block stays as it is: whoever wants a body of it hears of it, and records go on being written.
+      // A damaged block stays as it is: reading a body of it fails, and writing goes on.
       if (!(error instanceof StateError)) throw error;
     }
   };

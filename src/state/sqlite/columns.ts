@@ -44,6 +44,15 @@ export function jsonObject(value: Stored, what: string): object {
   return parsed;
 }
 
+/**
+ * Keys as a JSON array, which SQLite reads as a table. A lone surrogate would be kept by JSON and replaced where the
+ * same text is bound to a statement.
+ */
+export function keysJson(keys: readonly string[]): string {
+  const json = JSON.stringify(keys);
+  return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
+}
+
 /** Refuses keys that do not rise from `after` on, byte by byte: to go on behind such a page might never end. */
 export function refuseDisorder(after: string | null, keys: readonly string[], what: string): void {
   let last = after === null ? null : Buffer.from(after);

@@ -26,7 +26,7 @@ interface Waiting<Value> {
 
 /**
  * What the thread runs: its module, with the compile cache if the process has one. A thread begins without it and would
- * strip the types of a dozen modules anew: 110 ms instead of 40. Plain JavaScript, since the type stripper alone takes
+ * strip the types of a dozen modules again: 110 ms instead of 40. Plain JavaScript, since the type stripper alone takes
  * half of that.
  */
 function threadScript(): string {

@@ -1,65 +1,69 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StateLoss } from '../../model/run.ts';
-import { DOUBT_ENDS, MAY_HAVE_ARRIVED, NOT_ARRIVED, NOTHING_THERE } from '../doubt-after.ts';
-import { LEASE_MS, presentBeat, remainingMs } from '../sender-time.ts';
+import { presentStoredMoment, remainingMs } from '../moments.ts';
+import {
+  type DoubtEffect,
+  END_DOUBT,
+  FORGET_KEY,
+  KEEP_IN_DOUBT,
+  RESTORE_PREVIOUS,
+} from '../outcome-effects.ts';
 import type { OperationGroup } from '../sending.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
-import { lossOf, type Serial, type Witness } from '../witness.ts';
-import { DamagedValue, integer, integerOrNull, refuseDisorder, text } from './columns.ts';
+import { HEARTBEAT_VALID_MS, lossOf, type Serial, type Witness } from '../witness.ts';
+import { DamagedValue, integer, integerOrNull, keysJson, refuseDisorder, text } from './columns.ts';
 import type { Journal } from './journal.ts';
-import { keysJson } from './keys-json.ts';
 import type { Names } from './names.ts';
 import { ID_PROOFS } from './outcome-columns.ts';
 import { inTransaction } from './transaction.ts';
 
-/** A group of operations on its way to a target. */
+/** A group of operations that is about to be sent to a target. */
 export interface BegunGroup extends OperationGroup {
   readonly target: LedgerTarget;
 }
 
-/** What the thread of the database does about doubt. */
+/** The calls of the database's thread that are about doubt. */
 export interface SqliteDoubts {
-  /** Outlives the process when it returns; what a power cut takes of it is noticed by the witness. */
+  /** Survives the death of the process when it returns; the witness notices what a power cut takes. */
   begin(group: BegunGroup): Begun & { readonly serial: Serial };
-  /** The sender was there at this moment, and its requests last `attemptMs`. */
-  beat(target: LedgerTarget, sender: string, attemptMs: number): void;
+  /** The sender is alive at this moment, and each of its requests lasts `attemptMs` at most. */
+  heartbeat(target: LedgerTarget, sender: string, attemptMs: number): void;
   /** The sender sends no more. */
   endSender(target: LedgerTarget, sender: string): void;
   withdraw(target: LedgerTarget, sender: string, keys: string): void;
-  /** Behind the key given, in order; empty at the end. */
+  /** After the key given, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
   hasDoubts(target: LedgerTarget): boolean;
   lostSince(target: LedgerTarget, run: string): boolean;
-  /** The loss, and the serial that the state goes on with. */
+  /** The loss, and the serial with which the state continues. */
   reconcile(
     target: LedgerTarget,
     witnesses: readonly Witness[],
   ): (StateLoss & { readonly serial: Serial }) | null;
 }
 
-/** Within the transaction of outcomes: what is left of the doubt about their keys. */
-export type EndDoubts = (target: number, keys: readonly string[], left: (position: number) => number) => void;
+/** Within the transaction of outcomes: applies their effects to the doubts about their keys. */
+export type EndDoubts = (target: number, keys: readonly string[], effects: readonly DoubtEffect[]) => void;
 
 const PAGE_SIZE = 1_000;
 /** No request lasts so long. */
-const LONGEST_MS = 24 * 60 * 60 * 1_000;
-/** No job has it: whose a key in doubt is cannot be said once two jobs have sent it. */
+const MAX_REQUESTS_END_WITHIN_MS = 24 * 60 * 60 * 1_000;
+/** The number of no job: of keys in doubt that several jobs have sent. */
 const NO_JOB = 0;
 const CHANGED = ID_PROOFS.indexOf('changed');
 const ONCE = ID_PROOFS.indexOf('once');
 const PROVEN = ID_PROOFS.indexOf('proven');
 
-/** In a statement: whether this sender is among those of a row. */
+/** In a statement: whether this sender is among the senders of a row. */
 function hasSender(sender: string): string {
   return `instr(' ' || sender || ' ', ' ' || ${sender} || ' ') > 0`;
 }
 
 /**
- * Keys in doubt, a row each while they are: `begin` writes them before they are sent, outcomes remove them. `prior` rows
- * were in doubt before the present attempt, and stay so unless that is acknowledged. `at_work`: the last requests of the senders may
- * still be at work at the store; when that ends is known by their last beats. They are several, with blanks between,
- * where one has taken the key over from another whose requests it still waits for.
+ * One row per key in doubt. `prior`: already in doubt before this attempt; only an acknowledgement ends it. `at_work`: a
+ * request of one of `sender` may still run. `sender`: space-separated ids; several when one sender took the key over while
+ * waiting for another.
  */
 export function createDoubts(
   database: DatabaseSync,
@@ -142,9 +146,9 @@ export function createDoubts(
     insertLineage.run(made);
     return made;
   };
-  /** Milliseconds until each sender's last request is over; those that may have sent anything under the empty name. */
+  /** Milliseconds until each sender's last request is over. Senders whose keys are unknown are combined under ''. */
   const remainingOf = (target: number): ReadonlyMap<string, number> => {
-    const now = presentBeat();
+    const now = presentStoredMoment();
     const remaining = new Map<string, number>();
     for (const row of selectSenders.all(target)) {
       const sender = text(row['sender'], 'senders.sender');
@@ -152,16 +156,16 @@ export function createDoubts(
         wallMs: integer(row['wall_ms'], 'senders.wall_ms'),
         bootMs: integer(row['boot_ms'], 'senders.boot_ms'),
       };
-      const lastsMs = integer(row['lasts_ms'], 'senders.lasts_ms');
-      if (lastsMs > LONGEST_MS) throw new DamagedValue('senders.lasts_ms');
-      const ms = remainingMs(from, lastsMs, now);
+      const endWithinMs = integer(row['lasts_ms'], 'senders.lasts_ms');
+      if (endWithinMs > MAX_REQUESTS_END_WITHIN_MS) throw new DamagedValue('senders.lasts_ms');
+      const ms = remainingMs(from, endWithinMs, now);
       const name = row['everything'] === 1 ? '' : sender;
       remaining.set(name, Math.max(remaining.get(name) ?? 0, ms));
       if (ms === 0) removeSender.run(target, sender);
     }
     return remaining;
   };
-  /** Before the group is put in doubt itself: how long each key waits, and which ids are no longer sure. */
+  /** Call before the group itself is put in doubt: gives how long each key waits, and marks ids that are no longer proven. */
   const waits = (target: number, { sender, keys, deletes }: BegunGroup): number[] => {
     const remaining = remainingOf(target);
     const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
@@ -181,23 +185,23 @@ export function createDoubts(
       if (ms === 0) over.push(keys[position] ?? '');
     }
     if (over.length > 0) notAtWork.run(target, keysJson(over));
-    // What is in doubt may be a delete: then this upsert creates the product anew, under another id.
+    // What is in doubt may be a delete: then this upsert creates the product again, under another id.
     if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
     return waitMs;
   };
   const isOvertaken = (
     target: number,
     { job, keys }: BegunGroup,
-    { position, id, learns }: BegunGroup['deletes'][number],
+    { position, id, looksUpId }: BegunGroup['deletes'][number],
   ): boolean => {
     const key = keys[position] ?? '';
     const owner = selectOwner.get(target, key);
     if (doubtOfOthers.get(target, key, job) !== undefined) return true;
     if (owner === undefined || owner['job'] !== job || owner['id_proof'] === CHANGED) return true;
-    if (owner['id_proof'] === ONCE && !learns) return true;
+    if (owner['id_proof'] === ONCE && !looksUpId) return true;
     return integerOrNull(owner['id'], 'marks.id') !== id;
   };
-  /** Commits of this transaction outlive a power cut; others outlive the process. */
+  /** Its commit survives a power cut; other commits survive the death of the process. */
   const durably = <Result>(work: () => Result): Result => {
     database.exec('PRAGMA synchronous = FULL');
     try {
@@ -223,10 +227,10 @@ export function createDoubts(
         return { waitMs, overtaken, serial: { lineage: lineage(), value } };
       });
     },
-    beat(target, sender, attemptMs) {
-      const { wallMs, bootMs } = presentBeat();
+    heartbeat(target, sender, attemptMs) {
+      const { wallMs, bootMs } = presentStoredMoment();
       inTransaction(database, () => {
-        replaceSender.run(names.target(target), sender, 0, wallMs, bootMs, LEASE_MS + attemptMs);
+        replaceSender.run(names.target(target), sender, 0, wallMs, bootMs, HEARTBEAT_VALID_MS + attemptMs);
       });
     },
     endSender(target, sender) {
@@ -261,10 +265,10 @@ export function createDoubts(
           known === undefined ? null : { lineage: text(known, 'lineage.id'), value: own },
         );
         if (kind === null) return null;
-        // From now on, by what is left: a witness of a clock that was ahead would never be over.
-        const now = presentBeat();
-        for (const [place, { lastsMs, ...from }] of witnesses.entries()) {
-          const leftMs = Math.ceil(remainingMs(from, lastsMs, now));
+        // The remaining time from now on: a witness of a clock that was ahead would never be over.
+        const now = presentStoredMoment();
+        for (const [place, { requestsEndWithinMs, ...from }] of witnesses.entries()) {
+          const leftMs = Math.ceil(remainingMs(from, requestsEndWithinMs, now));
           replaceSender.run(number, `witness ${place}`, 1, now.wallMs, now.bootMs, leftMs);
         }
         const value = Math.max(own, ...witnesses.map(({ serial }) => serial.value)) + 1;
@@ -274,14 +278,14 @@ export function createDoubts(
         return { kind, keys, serial: { lineage: lineage(), value } };
       });
     },
-    endDoubts(target, keys, left) {
-      const of = (...wanted: readonly number[]) =>
-        keysJson(keys.filter((_, position) => wanted.includes(left(position))));
-      const ended = of(DOUBT_ENDS, NOTHING_THERE);
+    endDoubts(target, keys, effects) {
+      const keysWith = (...wanted: readonly (DoubtEffect | undefined)[]) =>
+        keysJson(keys.filter((_, position) => wanted.includes(effects[position])));
+      const ended = keysWith(END_DOUBT, FORGET_KEY);
       if (ended !== '[]') remove.run(target, ended);
-      if (keys.every((_, position) => left(position) === DOUBT_ENDS)) return;
-      removeNew.run(target, of(NOT_ARRIVED));
-      notAtWork.run(target, of(NOT_ARRIVED, MAY_HAVE_ARRIVED));
+      if (effects.every((effect) => effect === END_DOUBT)) return;
+      removeNew.run(target, keysWith(RESTORE_PREVIOUS));
+      notAtWork.run(target, keysWith(RESTORE_PREVIOUS, KEEP_IN_DOUBT));
     },
   };
 }

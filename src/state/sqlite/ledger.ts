@@ -25,7 +25,7 @@ export interface Expected {
   readonly memos: readonly (string | null)[];
 }
 
-/** Stands for the fingerprint of a mark that is as expected, and of which nothing else is told. */
+/** Stands for the fingerprint of a mark that is as expected; nothing else of it is transferred. */
 export const SAME = '';
 
 /** A page of the keys of a job, in key order. */

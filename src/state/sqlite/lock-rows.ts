@@ -14,11 +14,11 @@ export interface LockRow extends LockHolder {
 export interface SqliteLockRows {
   lockRow(name: string): LockRow | undefined;
   /**
-   * Writes down that the lock is taken, by whoever has locked its file. False when somebody else holds it by another
+   * Records that the process that locked the file has the lock. False when somebody else holds it by another
    * file, unless that is the token to supersede.
    */
   takeLock(name: string, taken: LockRow, supersedes: string | null): boolean;
-  /** The holder holds by another file from now on. False when it is the holder no more. */
+  /** The holder holds the lock by another file from now on. False when it is no longer the holder. */
   moveLock(name: string, token: string, file: string): boolean;
   freeLock(name: string, token: string): void;
 }

@@ -15,7 +15,7 @@ const PROBE_MS = 20;
 /** A holder looks so often whether its file is still there, and before a write to the store when that was longer ago. */
 const LOOK_EVERY_MS = 250;
 const LOOKED_JUST_NOW_MS = 100;
-/** Whoever finds the file of a holder deleted gives it so long to lock the file that takes its place. */
+/** When the file of a holder was deleted, others give it so long to lock the file that takes its place. */
 const RECLAIM_MS = 3_000;
 /** How long a holder waits for that file: another process may have it for a moment. */
 const RECLAIM_TIMEOUT_MS = 50;
@@ -58,7 +58,7 @@ export interface SqliteLocks extends Locks {
  * Each lock is an exclusive transaction on a database file of its own, so it is the operating system's: gone with
  * the process, however it ends, and kept while the process is merely stopped. A row in the state database says who holds
  * it, and by which file, so that it outlives the file: where somebody has deleted the file, a holder that lives makes it
- * anew and goes on, and others wait for that before they take the lock. Where the whole state was deleted or replaced,
+ * again and goes on, and others wait for that before they take the lock. Where the whole state was deleted or replaced,
  * the holder has lost the lock: what it would write down is gone.
  */
 export function createSqliteLocks(folder: string, rows: LockRows): SqliteLocks {
@@ -69,7 +69,7 @@ export function createSqliteLocks(folder: string, rows: LockRows): SqliteLocks {
   let lookout: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** One at a time, so that calls of one process for one lock do not take each other for strangers. */
+  /** One at a time, so that calls of one process for one lock do not lock each other out. */
   const inTurn = (...request: Parameters<typeof attempt>): Promise<Attempt> => {
     const next = turn.then(() => attempt(...request));
     turn = next.catch(() => {});
@@ -212,7 +212,7 @@ export function createSqliteLocks(folder: string, rows: LockRows): SqliteLocks {
       const first = await inTurn(request);
       if ('orphan' in first) return await settle(request, first);
       if (!('heldBy' in first)) return first;
-      // Whoever only asks for the holder has the lock for a moment.
+      // `holderOf` of another process has the lock for a moment.
       await sleep(PROBE_MS);
       const second = await inTurn(request);
       return 'orphan' in second ? await settle(request, second) : second;
@@ -273,7 +273,7 @@ function reopen(path: string): DatabaseSync | undefined {
   }
 }
 
-/** Tells files apart that come to the same path one after the other; undefined where there is none. */
+/** Identifies the file at a path: another file at the same path later has another identity. Undefined where there is none. */
 function fileAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;

@@ -4,7 +4,7 @@ import { FOLD_TARGETS } from './fold-targets.ts';
  * The schema, one step per version: the database's `user_version` says how many of them it has. Never change a step
  * that was released; add one.
  *
- * - `marks` is what every record of every night is compared with, so its rows are small and lie in key order; bodies
+ * - `marks` is what every record of every run is compared with, so its rows are small and lie in key order; bodies
  *   lie apart, in order of arrival, since only changed records need theirs; both tables refer to them by block and place (see bodies.ts).
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
  *   without fingerprint forgets its key.

@@ -1,8 +1,7 @@
 import type { Outcome } from '../../model/outcome.ts';
 import type { Run } from '../../model/run.ts';
-import { acknowledgedId, changedId } from '../acknowledged-id.ts';
-import { doubtAfter } from '../doubt-after.ts';
 import { importTarget } from '../import-target.ts';
+import { acknowledgedId, changedId, type DoubtEffect, doubtEffect } from '../outcome-effects.ts';
 import type { ChangedId, IdProof, LedgerTarget, OperationResult, Refusal } from '../state.ts';
 
 /** `outcomes.kind`. */
@@ -46,8 +45,8 @@ export interface OutcomeColumns {
   readonly kinds: number[];
   readonly rows: number[];
   readonly keys: string[];
-  /** What is left of the doubt about each key (doubt-after.ts). */
-  readonly doubts: number[];
+  /** The effect on the doubt about each key. */
+  readonly doubts: DoubtEffect[];
   /** With `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
@@ -96,7 +95,7 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
   columns.keys.push(operation.key);
-  columns.doubts.push(doubtAfter(outcome));
+  columns.doubts.push(doubtEffect(outcome));
   columns.fingerprints.push(acknowledged ? operation.fingerprint : null);
   const { id, idProof } = acknowledgedId(result);
   columns.ids.push(acknowledged ? id : null);

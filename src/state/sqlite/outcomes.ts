@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/outcome.ts';
-import { DOUBT_STAYS, NOTHING_THERE } from '../doubt-after.ts';
+import { FORGET_KEY } from '../outcome-effects.ts';
 import type { ChangedId, OutcomeTally } from '../state.ts';
 import type { Bodies } from './bodies.ts';
 import { integer, jsonObject, text } from './columns.ts';
@@ -106,14 +106,14 @@ export function createSqliteOutcomes(
           body: numbers[applied++] ?? 0,
         };
         journal.append(target, job, { key, mark });
-      } else if (kind === DELETED || doubts[position] === NOTHING_THERE) {
+      } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
         journal.append(target, job, { key, mark: null });
       }
     }
     for (const { operation, key, knownId, answeredId } of batch.changedIds) {
       insertChangedId.run(run, shard, operation, key, knownId, answeredId);
     }
-    endDoubts(target, keys, (position) => doubts[position] ?? DOUBT_STAYS);
+    endDoubts(target, keys, doubts);
     if (batch.requests > 0) addRequests.run(run, batch.requests);
   };
 

@@ -35,7 +35,7 @@ export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean)
   const thread = (process: FaultyProcess): DatabaseThread => {
     return {
       async call(method, ...args) {
-        if (method === 'beat') {
+        if (method === 'heartbeat') {
           process.refuseDead();
         } else if (WRITES.has(method)) {
           process.strike();

@@ -97,7 +97,7 @@ export class SimulatedStore {
     this.#late.push({ key, lands, takeEffect });
   }
 
-  /** Whoever waits long enough knows that nothing of the key is at work any more. */
+  /** After a long enough wait nothing of the key is at work any more. */
   waitFor(keys: readonly string[]): void {
     const due = this.#late.filter(({ key }) => keys.includes(key));
     this.#late = this.#late.filter(({ key }) => !keys.includes(key));
@@ -218,7 +218,7 @@ export class SimulatedStore {
     const url = this.#url(key);
     const product = this.#products.get(url) ?? this.#create(url, body);
     product.body = body;
-    // What is only sent to learn an id does not make a product its sender's.
+    // A lookup of an id does not make the product its sender's.
     if (!body.includes('"hidden":true')) product.senders.add(job);
     this.#touched.delete(url);
   }

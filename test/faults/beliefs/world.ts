@@ -81,7 +81,7 @@ export class World {
   readonly #files = new Map<string, Map<string, Buffer>>();
   readonly #sources = new Map<JobName, Source>();
   #runs = 0;
-  /** Whoever plans to send compares the state with its witness before: until then nobody believes a state that has lost something. */
+  /** Every plan compares the state with its witness first: until then nothing believes a state that has lost something. */
   #lossUnseen = false;
   #hasLost = false;
   /** What was lost since the last request: each keeps a copy of when a dead process's requests are over. */
@@ -159,7 +159,7 @@ export class World {
     this.#lossUnseen = true;
     this.#hasLost = true;
     this.#lostSinceRequest.add(what);
-    // Whoever loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
+    // A user who loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
     if (this.#lostSinceRequest.size === 2) this.store.landAll();
   }
 

@@ -35,7 +35,7 @@ function catalog(from: number, to: number, changed: readonly number[] = []): Map
   });
 }
 
-async function night(id: string, mapped: readonly Mapped[]): Promise<{ plan: Plan; folder: RunFolder }> {
+async function planned(id: string, mapped: readonly Mapped[]): Promise<{ plan: Plan; folder: RunFolder }> {
   const folder = folderArtifacts(join(home, 'artifacts')).run(id);
   const plan = await planImport({
     run: id,
@@ -80,14 +80,14 @@ async function acknowledge(id: string, { plan, folder }: { plan: Plan; folder: R
 }
 
 describe('with the ledger in SQLite and the folder on disk', () => {
-  it('the second night plans only what is different', async () => {
-    const first = await night('n1', catalog(0, 500));
+  it('the next run plans only what is different', async () => {
+    const first = await planned('run-1', catalog(0, 500));
     expect(first.plan.counts).toMatchObject({ new: { records: 500 }, removed: 0 });
-    await acknowledge('n1', first);
+    await acknowledge('run-1', first);
 
-    expect((await night('n2', catalog(0, 500))).plan.shards).toEqual([]);
+    expect((await planned('run-2', catalog(0, 500))).plan.shards).toEqual([]);
 
-    const third = await night('n3', catalog(3, 510, [10, 11]));
+    const third = await planned('run-3', catalog(3, 510, [10, 11]));
     expect(third.plan.counts).toMatchObject({
       new: { records: 10 },
       changed: { records: 2 },
@@ -97,12 +97,12 @@ describe('with the ledger in SQLite and the folder on disk', () => {
     });
     expect(third.plan.fieldsChanged).toMatchObject([{ field: 'title', records: 2 }]);
     expect(third.plan.shards.reduce((sum, { operations }) => sum + operations, 0)).toBe(15);
-    await acknowledge('n3', third);
-    expect((await night('n4', catalog(3, 510, [10, 11]))).plan.shards).toEqual([]);
+    await acknowledge('run-3', third);
+    expect((await planned('run-4', catalog(3, 510, [10, 11]))).plan.shards).toEqual([]);
   });
 
-  it('writes one line an operation: what is known of it, a tab, and the body as it is sent', async () => {
-    const { plan, folder } = await night('n1', catalog(0, 2));
+  it('writes one line per operation: what is known of it, a tab, and the body as it is sent', async () => {
+    const { plan, folder } = await planned('run-1', catalog(0, 2));
     const shard = await readFile(join(folder.location, plan.shards[0]?.name ?? ''), 'utf8');
     const [meta = '', body = ''] = (shard.split('\n')[1] ?? '').split('\t');
     expect(JSON.parse(meta)).toMatchObject({
