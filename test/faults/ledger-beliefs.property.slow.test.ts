@@ -45,7 +45,7 @@ async function measureHistories(
   const strangers = none('strangers deleted', wrong.strangersDeleted.length);
   figure(context, { invariant: 30, seed, fired: histored, measured: [strangers] });
   figure(context, { invariant: 29, seed, fired: histored, measured: [falseBeliefs] });
-  expect(wrong.notBrought, 'without faults, two runs bring the store to what the sources say').toEqual([]);
+  expect(wrong.notBrought, 'without faults, three runs bring the store to what the sources say').toEqual([]);
   expect(details.failed).toBe(false);
 }
 

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 export interface Findings {
   readonly falseBeliefs: readonly string[];
   readonly strangersDeleted: readonly string[];
-  /** What the store does not hold as the sources say after two more runs of each job without faults. */
+  /** What the store does not hold as the sources say after three more runs of each job without faults. */
   readonly notBrought: readonly string[];
 }
 
@@ -29,7 +29,8 @@ export async function live(
     }
     world.store.landAll();
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `at the end: ${belief}`));
-    for (const job of [...JOBS, ...JOBS]) await world.run(job, world.sourceOf(job), NO_FAULTS);
+    // A delete whose id must be answered once more first comes a run later, and another job brings back what it still has.
+    for (const job of [...JOBS, ...JOBS, ...JOBS]) await world.run(job, world.sourceOf(job), NO_FAULTS);
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
     const { strangersDeleted } = world.store;
     return { falseBeliefs, strangersDeleted, notBrought: await world.notAsInSources() };

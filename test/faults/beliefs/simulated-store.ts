@@ -216,10 +216,11 @@ export class SimulatedStore {
 
   #put({ job, key }: SentBy, body: string): void {
     const url = this.#url(key);
-    const product = this.#products.get(url) ?? this.#create(url, body);
+    const found = this.#products.get(url);
+    const product = found ?? this.#create(url, body);
     product.body = body;
-    // A lookup of an id does not make the product its sender's.
-    if (!body.includes('"hidden":true')) product.senders.add(job);
+    // What is only sent to look an id up does not make a product its sender's, but for one that it creates.
+    if (found === undefined || !body.includes('"hidden":true')) product.senders.add(job);
     this.#touched.delete(url);
   }
 
