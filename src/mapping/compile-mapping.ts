@@ -79,9 +79,7 @@ export function compileMapping(spec: MappingSpec, context: MappingContext): Comp
     }),
   );
   for (const [name, table] of lookups) {
-    if (table === undefined) {
-      problems.add(['lookups', name], 'the table was not read');
-    }
+    if (table === undefined) problems.add(['lookups', name], 'the table was not read');
   }
   const compiled = compile(spec, { ...context, params: missing, lookups, problems });
   const [first] = problems.found;

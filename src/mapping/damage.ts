@@ -106,9 +106,7 @@ export function compileDamageCheck(scope: Scope): DamageCheck {
       const cleaned = new Map<SourceRow, SourceRow>();
       for (const row of rows.rows) {
         for (const [slot, cell] of row.cells.entries()) {
-          if (cell === undefined || !SUSPECT.test(cell)) {
-            continue;
-          }
+          if (cell === undefined || !SUSPECT.test(cell)) continue;
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
             const spoilt = fields.find((field) => treatment(field, damage) === 'refuse');

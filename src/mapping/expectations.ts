@@ -25,11 +25,8 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
   const checks = Object.entries(spec).flatMap(([name, expected]) => {
     const named = resolveName(scope, name);
     if (named === undefined || named.kind === 'param') {
-      if (named === undefined) {
-        unknownName(scope, ['expect', name], name);
-      } else {
-        scope.problems.add(['expect', name], `${name} is not a column`);
-      }
+      if (named === undefined) unknownName(scope, ['expect', name], name);
+      else scope.problems.add(['expect', name], `${name} is not a column`);
       return [];
     }
     const fits = fitting(scope, name, expected);
@@ -37,15 +34,11 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
     const slots = named.kind === 'column' ? [named.slot] : named.family.slots;
     return [{ slots, fits, words }];
   });
-  if (checks.length === 0) {
-    return () => undefined;
-  }
+  if (checks.length === 0) return () => undefined;
   return (cells, table, line, only) => {
     for (const { slots, fits, words } of checks) {
       for (const slot of slots.values()) {
-        if (only?.has(slot) === false) {
-          continue;
-        }
+        if (only?.has(slot) === false) continue;
         const text = cleanCell(cells[slot]);
         // The error of a spreadsheet stands where its value would: it spoils its record, and has shifted nothing.
         if (text !== undefined && !fits(text) && !isErrorValue(text)) {
@@ -65,9 +58,7 @@ export function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec[
 
 /** Compiles the condition that only a row which has shifted meets. With `only`: where it looks at one of these slots. */
 export function compileShifted(scope: Scope, condition: Condition | undefined): Expectations {
-  if (condition === undefined) {
-    return () => undefined;
-  }
+  if (condition === undefined) return () => undefined;
   const test = compileCondition(scope, ['misaligned'], condition);
   const slots = columnsOf(condition).map((name) => scope.columns.declared.get(name)?.slot ?? -1);
   return (cells, table, line, only) =>
@@ -111,14 +102,10 @@ function fitting(
   let last: string | undefined;
   const fitted = new Set<string>();
   return (text) => {
-    if (text === last || (text.length <= SHORT && fitted.has(text))) {
-      return true;
-    }
+    if (text === last || (text.length <= SHORT && fitted.has(text))) return true;
     const fits = pattern?.testExact(text) ?? false;
     last = fits ? text : last;
-    if (fits && text.length <= SHORT && fitted.size < MOST_FITTED) {
-      fitted.add(text);
-    }
+    if (fits && text.length <= SHORT && fitted.size < MOST_FITTED) fitted.add(text);
     return fits;
   };
 }

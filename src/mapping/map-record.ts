@@ -41,9 +41,7 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
-  if (fault !== undefined) {
-    return reject(fault);
-  }
+  if (fault !== undefined) return reject(fault);
   if (head !== undefined) {
     for (const { test, reason } of mapper.skips) {
       if (test(head, 0)) {
@@ -65,12 +63,8 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
     return reject(why.reason(mapper.keyField, head?.line));
   }
   const built = mapper.build(sound, key);
-  if ('rejected' in built) {
-    return reject(built.rejected);
-  }
-  if ('skipped' in built) {
-    return { kind: 'skipped', key, reason: built.skipped, ...from };
-  }
+  if ('rejected' in built) return reject(built.rejected);
+  if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
   return {
     kind: 'record',
     key,

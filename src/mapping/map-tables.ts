@@ -83,15 +83,11 @@ async function* readTables<Item>(
         const mapped = [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)].map(
           become,
         );
-        if (mapped.length > 0) {
-          yield mapped;
-        }
+        if (mapped.length > 0) yield mapped;
       }
     }
     for (const records of grouper.end()) {
-      if (records.length > 0) {
-        yield records.map(become);
-      }
+      if (records.length > 0) yield records.map(become);
     }
   } finally {
     scratch?.[Symbol.dispose]();
@@ -126,9 +122,7 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
   try {
     return mapping.bind(header, file);
   } catch (error) {
-    if (!(error instanceof MappingError) || name === undefined) {
-      throw error;
-    }
+    if (!(error instanceof MappingError) || name === undefined) throw error;
     const { message } = error;
     const hint = IN_ARCHIVE.test(name) ? `${error.hint ?? ''} ${LEAVE_IT_OUT}`.trim() : error.hint;
     throw new MappingError(message, { place: { file: name }, hint, cause: error });
@@ -144,9 +138,7 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
 
 function lettersOf({ cells }: Row): number {
   let letters = 0;
-  for (let index = 0; index < cells.length; index++) {
-    letters += cells[index]?.length ?? 0;
-  }
+  for (let index = 0; index < cells.length; index++) letters += cells[index]?.length ?? 0;
   return letters;
 }
 
@@ -162,9 +154,7 @@ function misalignment(
     ? undefined
     : (mapping.expectations(cells, binding.table, row.line) ??
       mapping.shifted(cells, binding.table, row.line));
-  if (!ragged && unexpected === undefined) {
-    return undefined;
-  }
+  if (!ragged && unexpected === undefined) return undefined;
   return {
     reason: unexpected ?? {
       code: alignment === 'long' ? 'row-too-long' : 'row-too-short',

@@ -118,9 +118,7 @@ function near(names: readonly string[]): string {
 /** An argument of a transform: the text itself, or the value of the param that it names in braces. */
 export function argument(scope: Scope, path: Path, text: string): string {
   const name = /^\{(\w+)\}$/.exec(text)?.[1];
-  if (name === undefined) {
-    return text;
-  }
+  if (name === undefined) return text;
   const value = scope.params.get(name);
   if (value === undefined) {
     scope.problems.add(

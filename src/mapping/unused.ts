@@ -20,9 +20,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
   }
   for (const column of columns.declared.values()) {
     const path = ['columns', column.name];
-    if (!isUsed(scope, column)) {
-      problems.add(path, `the column ${column.name} is used nowhere; remove it`);
-    }
+    if (!isUsed(scope, column)) problems.add(path, `the column ${column.name} is used nowhere; remove it`);
     const numbered = column.name.includes('{n}');
     for (const pattern of column.patterns) {
       if (column.occurrence !== 'all' && pattern.captures.includes('n') !== numbered) {
@@ -49,9 +47,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     }
   }
   for (const name of Object.keys(spec.params ?? {})) {
-    if (!used.has(name)) {
-      problems.add(['params', name], `the param ${name} is used nowhere; remove it`);
-    }
+    if (!used.has(name)) problems.add(['params', name], `the param ${name} is used nowhere; remove it`);
     if (columns.declared.has(name) || columns.captures.has(name)) {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
@@ -79,9 +75,7 @@ function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined
   if (when === undefined) return;
   const path = ['lookups', name, 'when'];
   const others = columnsOf(when).filter((param) => !scope.params.has(param));
-  for (const param of others) {
-    scope.problems.add([...path, param], `${param} is not declared under params`);
-  }
+  for (const param of others) scope.problems.add([...path, param], `${param} is not declared under params`);
   if (others.length === 0) compileCondition(scope, path, when);
 }
 
@@ -98,9 +92,7 @@ export function unnamedColumns(scope: Scope): ReadonlySet<string> {
 
 /** Rows that stand apart are told by their key: so the key must be what groups them. */
 function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
-  if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') {
-    return;
-  }
+  if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') return;
   const key = spec.import === 'products' ? spec.product.url : spec.contact.id;
   if (JSON.stringify(key) !== JSON.stringify(spec.group.by)) {
     problems.add(

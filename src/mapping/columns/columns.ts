@@ -40,9 +40,7 @@ export class Columns {
     for (const [name, spec] of Object.entries(specs)) {
       const column = this.#declare(name, spec);
       declared.set(name, column);
-      for (const capture of column.captures) {
-        captures.set(capture, captures.get(capture) ?? this.#slots++);
-      }
+      for (const capture of column.captures) captures.set(capture, captures.get(capture) ?? this.#slots++);
     }
     this.declared = declared;
     this.captures = captures;
@@ -55,9 +53,7 @@ export class Columns {
   /** The slot of a family's member, made when it is new. */
   member(family: Family, number: number): number {
     const known = family.slots.get(number);
-    if (known !== undefined) {
-      return known;
-    }
+    if (known !== undefined) return known;
     const slot = this.#slots++;
     family.slots.set(number, slot);
     family.numbers = [...family.slots.keys()].sort((a, b) => a - b);

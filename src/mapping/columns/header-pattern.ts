@@ -16,16 +16,12 @@ export function parseHeaderPattern(written: string): HeaderPattern {
   const captures: string[] = [];
   let from = 0;
   for (const { 0: whole, 1: capture = '', index } of written.matchAll(/\{(\w+)\}/g)) {
-    if (index > from) {
-      parts.push(written.slice(from, index));
-    }
+    if (index > from) parts.push(written.slice(from, index));
     parts.push({ capture });
     captures.push(capture);
     from = index + whole.length;
   }
-  if (from < written.length || parts.length === 0) {
-    parts.push(written.slice(from));
-  }
+  if (from < written.length || parts.length === 0) parts.push(written.slice(from));
   return { written, parts, captures };
 }
 
@@ -45,9 +41,7 @@ function matchFrom(
   captured: Map<string, string>,
 ): boolean {
   const part = parts[index];
-  if (part === undefined) {
-    return at === text.length;
-  }
+  if (part === undefined) return at === text.length;
   if (typeof part === 'string') {
     const literal = loose ? loosened(part) : part;
     return (
@@ -66,8 +60,6 @@ function matchFrom(
 
 function digitsAt(text: string, at: number): number {
   let length = 0;
-  while (length < 6 && /[0-9]/.test(text.charAt(at + length))) {
-    length++;
-  }
+  while (length < 6 && /[0-9]/.test(text.charAt(at + length))) length++;
   return length;
 }

@@ -43,13 +43,9 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
     const draft: Draft = {};
     for (const { name, fill } of fillers) {
       const unreadable = fill(draft, rows);
-      if (unreadable !== undefined) {
-        return { rejected: unreadable.reason(name, line) };
-      }
+      if (unreadable !== undefined) return { rejected: unreadable.reason(name, line) };
     }
-    if (Object.keys(draft).length > 0) {
-      return { body: draft };
-    }
+    if (Object.keys(draft).length > 0) return { body: draft };
     const skipped = { code: 'nothing-to-send', message: 'all fields are blank' };
     return { skipped: line === undefined ? skipped : { ...skipped, line } };
   };

@@ -48,9 +48,7 @@ export function compileContactId(
   const { match, file } = crosswalk;
   return (rows) => {
     const found = matched(rows);
-    if (found instanceof Unreadable) {
-      return found;
-    }
+    if (found instanceof Unreadable) return found;
     if (typeof found !== 'string' || found.trim() === '') {
       return new Unreadable(
         NOTHING_TO_MATCH,
@@ -73,9 +71,7 @@ export function compileContactId(
 }
 
 function asId(cell: Cell): Cell {
-  if (typeof cell !== 'string') {
-    return cell;
-  }
+  if (typeof cell !== 'string') return cell;
   const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(cell)?.[1];
   return digits ?? new Unreadable('id-not-a-number', "the contact's id is not a whole number");
 }

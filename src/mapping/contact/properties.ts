@@ -36,30 +36,22 @@ export function compileProperties(
     };
     for (const { name, read } of fields) {
       const value = read(rows);
-      if (value instanceof Unreadable) {
-        return value;
-      }
+      if (value instanceof Unreadable) return value;
       add(name, filledText(value));
     }
     const cells = rows.head?.cells ?? [];
     for (const [number, slot] of names?.slots ?? []) {
       add(cleanCell(cells[slot]), cleanCell(cells[values?.slots.get(number) ?? -1]));
     }
-    for (const [header, slot] of scope.columns.rest) {
-      add(header, cleanCell(cells[slot]));
-    }
+    for (const [header, slot] of scope.columns.rest) add(header, cleanCell(cells[slot]));
     return Array.from(found, ([name, value]) => ({ name, value }));
   };
 }
 
 function compileFamily(scope: Scope, key: 'names' | 'values', name: string | undefined) {
-  if (name === undefined) {
-    return undefined;
-  }
+  if (name === undefined) return undefined;
   const named = resolveName(scope, name);
-  if (named?.kind === 'family') {
-    return named.family;
-  }
+  if (named?.kind === 'family') return named.family;
   if (named === undefined) {
     unknownName(scope, ['contact', 'properties', key], name);
   } else {

@@ -31,9 +31,7 @@ export function byChildren(
       new ScratchGrouper(
         openScratch('children'),
         (row) => {
-          if (row.misaligned !== undefined) {
-            return { ...UNLINKED, stray: true };
-          }
+          if (row.misaligned !== undefined) return { ...UNLINKED, stray: true };
           const names = namesOf(row);
           const silent = head !== undefined && !head(row, 0);
           return silent
@@ -80,13 +78,8 @@ function labelled(
 
 function slotOf(scope: Scope, path: readonly string[], name: string): number {
   const named = resolveName(scope, name);
-  if (named?.kind === 'column') {
-    return named.slot;
-  }
-  if (named === undefined) {
-    unknownName(scope, path, name);
-  } else {
-    scope.problems.add(path, `${name} is not a single column`);
-  }
+  if (named?.kind === 'column') return named.slot;
+  if (named === undefined) unknownName(scope, path, name);
+  else scope.problems.add(path, `${name} is not a single column`);
   return -1;
 }

@@ -32,9 +32,7 @@ export function byKeyAnywhere(
         (row) => {
           const key = by.read(row, 0);
           const certain = row.misaligned === undefined || trusted(row);
-          if (typeof key !== 'string' || !certain) {
-            return { ...UNLINKED, stray: true };
-          }
+          if (typeof key !== 'string' || !certain) return { ...UNLINKED, stray: true };
           return row.misaligned === undefined && alone?.(row, 0) === true
             ? { ...UNLINKED, alone: true }
             : { ...UNLINKED, belongs: key };

@@ -17,9 +17,7 @@ export function byParent(outer: Scope, parent: string, names: readonly Value[]):
       new ScratchGrouper(
         openScratch('parent'),
         (row) => {
-          if (row.misaligned !== undefined) {
-            return { ...UNLINKED, stray: true };
-          }
+          if (row.misaligned !== undefined) return { ...UNLINKED, stray: true };
           const named = reference.read(row, 0);
           return typeof named === 'string'
             ? { ...UNLINKED, belongs: named }

@@ -11,9 +11,7 @@ export interface ChildReference {
 export function parseChildren(cell: string, spec: ChildrenSpec): readonly ChildReference[] {
   const references: ChildReference[] = [];
   for (const item of cell.split(spec.items)) {
-    if (item.trim() === '') {
-      continue;
-    }
+    if (item.trim() === '') continue;
     if (spec.reference === undefined) {
       references.push({ name: item.trim(), options: new Map() });
       continue;
@@ -36,9 +34,7 @@ export function parsePairs(text: string, spec: ChildrenSpec): Map<string, string
   for (const piece of text.split(spec.pairs)) {
     const at = piece.indexOf(spec.equals);
     if (at < 0) {
-      if (last !== undefined) {
-        pairs.set(last, `${pairs.get(last)}${spec.pairs}${piece.trimEnd()}`);
-      }
+      if (last !== undefined) pairs.set(last, `${pairs.get(last)}${spec.pairs}${piece.trimEnd()}`);
       continue;
     }
     last = piece.slice(0, at).trim();

@@ -21,14 +21,8 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
       ? byKeyAnywhere(scope, by, key, { head, alone: test('alone') })
       : byKeyAdjacent(scope, by, head);
   }
-  if (spec?.starts !== undefined) {
-    return byStart(scope, spec.starts);
-  }
-  if (spec?.parent !== undefined) {
-    return byParent(scope, spec.parent, spec.names ?? []);
-  }
-  if (spec?.children !== undefined) {
-    return byChildren(scope, { ...spec, children: spec.children }, head);
-  }
+  if (spec?.starts !== undefined) return byStart(scope, spec.starts);
+  if (spec?.parent !== undefined) return byParent(scope, spec.parent, spec.names ?? []);
+  if (spec?.children !== undefined) return byChildren(scope, { ...spec, children: spec.children }, head);
   return { kind: 'row', open: () => rowGrouper(trustedKey(scope, key)) };
 }

@@ -20,9 +20,7 @@ export interface Grouping {
 export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: SourceRow) => boolean {
   const slots = [...names].map((name) => columns.declared.get(name)?.slot ?? -1);
   return ({ table, misaligned }) => {
-    if (misaligned?.firstFits === false) {
-      return false;
-    }
+    if (misaligned?.firstFits === false) return false;
     const found = slots.filter((slot) => table.headers[slot] !== undefined);
     return found.length > 0 && found.every((slot) => table.firstSlots.has(slot));
   };

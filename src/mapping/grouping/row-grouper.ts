@@ -13,9 +13,7 @@ export function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Gro
 }
 
 function recordOf(row: SourceRow, keyOf: (misaligned: SourceRow) => string | null): RecordRows {
-  if (row.misaligned !== undefined) {
-    return strayRecord([row], row.misaligned.reason, keyOf(row));
-  }
+  if (row.misaligned !== undefined) return strayRecord([row], row.misaligned.reason, keyOf(row));
   const rows = [row];
   return {
     head: row,

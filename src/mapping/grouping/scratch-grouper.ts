@@ -33,9 +33,7 @@ export class ScratchGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      this.#scratch.add(row, this.#linksOf(row));
-    }
+    for (const row of rows) this.#scratch.add(row, this.#linksOf(row));
     return [];
   }
 
@@ -66,9 +64,7 @@ export class ScratchGrouper implements Grouper {
       }
       members.push(member);
     }
-    if (members.length > 0) {
-      yield { members, tooMany };
-    }
+    if (members.length > 0) yield { members, tooMany };
   }
 
   #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {

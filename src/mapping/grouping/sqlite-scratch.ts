@@ -80,12 +80,8 @@ class SqliteScratch implements RowScratch {
     if (wants.length > 0 || silent || alone || stray) {
       this.#flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), Number(stray), row.seq);
     }
-    for (const name of new Set(names)) {
-      this.#insertName.run(name, row.seq);
-    }
-    for (const [pos, name] of wants.entries()) {
-      this.#insertWant.run(row.seq, pos, name);
-    }
+    for (const name of new Set(names)) this.#insertName.run(name, row.seq);
+    for (const [pos, name] of wants.entries()) this.#insertWant.run(row.seq, pos, name);
     this.#strays ||= stray;
   }
 
@@ -100,9 +96,7 @@ class SqliteScratch implements RowScratch {
   *#resolved(): Iterable<Member> {
     this.#database.exec(RESOLVE[this.#kind]);
     this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
-    if (this.#strays) {
-      this.#placeStrays();
-    }
+    if (this.#strays) this.#placeStrays();
     const charged = this.#database.prepare('SELECT 1 FROM charges LIMIT 1').get();
     if (charged !== undefined) {
       this.#chargeStatement = this.#database.prepare(
@@ -116,16 +110,12 @@ class SqliteScratch implements RowScratch {
       SELECT m.record, m.pos, ${first}, r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
       FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
     statement.setReturnArrays(true);
-    for (const found of statement.iterate()) {
-      yield this.#member(Object.values(found));
-    }
+    for (const found of statement.iterate()) yield this.#member(Object.values(found));
   }
 
   chargeOf(record: number): Charge | undefined {
     const found = this.#chargeStatement?.get(record);
-    if (found === undefined) {
-      return undefined;
-    }
+    if (found === undefined) return undefined;
     const { reason, key_known: keyKnown } = z
       .object({ reason: z.string(), key_known: z.number() })
       .parse(found);
@@ -195,9 +185,7 @@ class SqliteScratch implements RowScratch {
       );
       const near = [previous, next].filter((one) => one !== undefined);
       const home = inside ? previous : near.find((one) => records.has(one));
-      for (const record of records) {
-        explain.run(record, JSON.stringify(reason), 1);
-      }
+      for (const record of records) explain.run(record, JSON.stringify(reason), 1);
       if (home !== undefined) {
         explain.run(home, JSON.stringify(reason), 1);
         join.run(home, seq);
@@ -206,9 +194,7 @@ class SqliteScratch implements RowScratch {
       join.run(seq, seq);
       charge.run(seq, JSON.stringify(reason), 0);
       if (read !== undefined && records.size === 0) {
-        for (const record of near) {
-          charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
-        }
+        for (const record of near) charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
       }
     }
   }

@@ -33,9 +33,7 @@ export class StartsGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      this.#add(row);
-    }
+    for (const row of rows) this.#add(row);
     const taken = this.#out;
     this.#out = [];
     return taken;
@@ -60,9 +58,7 @@ export class StartsGrouper implements Grouper {
     } else {
       this.#splitWhenFull();
       this.#all.push(row);
-      if (this.#rows.length > 0) {
-        this.#rows.push(row);
-      }
+      if (this.#rows.length > 0) this.#rows.push(row);
     }
   }
 
@@ -83,9 +79,7 @@ export class StartsGrouper implements Grouper {
       this.#fault ??= reason;
       return;
     }
-    if (beginning === 'unknown' && this.#all.length > 0) {
-      this.#fault ??= neighbourMisaligned(row.line);
-    }
+    if (beginning === 'unknown' && this.#all.length > 0) this.#fault ??= neighbourMisaligned(row.line);
     this.#flush();
     this.#all.push(row);
     this.#fault = reason;

@@ -29,13 +29,9 @@ export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen |
   const rows = table.choices.map((choice) => kept.map((option) => choice[option]));
   const expanded =
     rules.blank === 'any' ? expandBlanks(table, kept, rows, rules) : complete(table, kept, rows);
-  if (expanded instanceof Unreadable) {
-    return expanded;
-  }
+  if (expanded instanceof Unreadable) return expanded;
   const repeated = findRepeated(table, expanded);
-  if (repeated !== undefined) {
-    return repeated;
-  }
+  if (repeated !== undefined) return repeated;
   return { options: optionsOf(table, kept, expanded), choices: expanded };
 }
 
@@ -44,9 +40,7 @@ export function combine(table: OptionTable, { mostCombinations }: OptionRules): 
   const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
   const lists = kept.map((option) => [...new Set(table.listed[option] ?? [])]);
   const count = lists.reduce((product, list) => product * list.length, 1);
-  if (count > mostCombinations) {
-    return tooMany(count, mostCombinations, table.rows[0]?.line);
-  }
+  if (count > mostCombinations) return tooMany(count, mostCombinations, table.rows[0]?.line);
   const choices = combinations(lists).map((values) => ({ row: 0, values }));
   return { options: optionsOf(table, kept, choices), choices };
 }
@@ -69,9 +63,7 @@ function combinations(lists: readonly (readonly string[])[]): readonly (readonly
 function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] {
   return table.names.flatMap((_, option) => {
     const values = new Set(table.choices.map((choice) => choice[option]));
-    if (rules.keep === 'differing') {
-      return values.size > 1 ? [option] : [];
-    }
+    if (rules.keep === 'differing') return values.size > 1 ? [option] : [];
     // An option that every variant leaves open is a choice where it is said what there is to choose from.
     const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
     return open || values.size > 1 || !values.has(undefined) ? [option] : [];
@@ -121,9 +113,7 @@ function expandBlanks(
   { mostCombinations }: OptionRules,
 ): readonly Choice[] | Unreadable {
   const named = rows.filter(isComplete);
-  if (named.length === rows.length) {
-    return named.map((values, row) => ({ row, values }));
-  }
+  if (named.length === rows.length) return named.map((values, row) => ({ row, values }));
   const values = kept.map((option) => valuesOf(table, option));
   const taken = new Set(named.map(tupleKey));
   const choices: Choice[] = [];
@@ -156,9 +146,7 @@ function tupleKey(values: readonly string[]): string {
 }
 
 function findRepeated(table: OptionTable, choices: readonly Choice[]): Unreadable | undefined {
-  if (choices.length < 2) {
-    return undefined;
-  }
+  if (choices.length < 2) return undefined;
   const seen = new Map<string, number>();
   for (const { row, values } of choices) {
     const key = tupleKey(values);
@@ -182,9 +170,7 @@ function valuesOf(table: OptionTable, option: number): readonly string[] {
   const values = new Set(table.listed[option] ?? []);
   for (const choice of table.choices) {
     const value = choice[option];
-    if (value !== undefined) {
-      values.add(value);
-    }
+    if (value !== undefined) values.add(value);
   }
   return [...values];
 }
@@ -197,9 +183,7 @@ function optionsOf(
 ): readonly ProductOption[] {
   return kept.map((option, index) => {
     const used = new Set<string>();
-    for (const { values } of choices) {
-      used.add(values[index] ?? '');
-    }
+    for (const { values } of choices) used.add(values[index] ?? '');
     const listed = (table.listed[option] ?? []).filter((value) => used.has(value));
     return {
       name: table.names[option] ?? '',

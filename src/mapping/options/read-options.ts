@@ -28,9 +28,7 @@ export function compileOptionReader(
   spec: OptionsSpec,
   byName: boolean,
 ): OptionReader {
-  if (spec.columns !== undefined) {
-    return columnReader(scope, [...path, 'columns'], spec.columns);
-  }
+  if (spec.columns !== undefined) return columnReader(scope, [...path, 'columns'], spec.columns);
   if (spec.names === undefined) {
     scope.problems.add(path, 'expected names (a family of columns) or columns');
     return noOptions;
@@ -69,9 +67,7 @@ function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec
       const choice: (string | undefined)[] = [];
       for (const read of reads) {
         const value = read(row, 0);
-        if (value instanceof Unreadable) {
-          return value.at(row.line, undefined);
-        }
+        if (value instanceof Unreadable) return value.at(row.line, undefined);
         choice.push(textOf(value));
       }
       choices.push(choice);
@@ -88,14 +84,10 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
     const lists: (readonly string[])[] = [];
     for (const number of family.numbers) {
       const slot = family.slots.get(number) ?? -1;
-      if (isMissing(slot, head, variants)) {
-        continue;
-      }
+      if (isMissing(slot, head, variants)) continue;
       const name = firstName(slot, head, variants);
       const list = head === undefined ? [] : listOf(listed?.(head, number));
-      if (list instanceof Unreadable) {
-        return list;
-      }
+      if (list instanceof Unreadable) return list;
       if (name === undefined) {
         const stray =
           values === undefined ? undefined : variants.find((row) => values(row, number) !== undefined);
@@ -146,9 +138,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       const choice = new Array<string | undefined>(numbers.length);
       for (const [index, number] of numbers.entries()) {
         const value = values?.(row, number);
-        if (value instanceof Unreadable) {
-          return value.at(row.line, undefined);
-        }
+        if (value instanceof Unreadable) return value.at(row.line, undefined);
         choice[index] = textOf(value);
       }
       choices.push(choice);
@@ -172,14 +162,10 @@ function firstName(
   variants: readonly SourceRow[],
 ): string | undefined {
   const named = cleanCell(head?.cells[slot]);
-  if (named !== undefined) {
-    return named;
-  }
+  if (named !== undefined) return named;
   for (const row of variants) {
     const name = cleanCell(row.cells[slot]);
-    if (name !== undefined) {
-      return name;
-    }
+    if (name !== undefined) return name;
   }
   return undefined;
 }
@@ -195,12 +181,8 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
       for (const number of family.numbers) {
         const name = cleanCell(head.cells[family.slots.get(number) ?? -1]);
         const list = name === undefined ? [] : listOf(listed?.(head, number));
-        if (list instanceof Unreadable) {
-          return list;
-        }
-        if (name !== undefined) {
-          lists.set(name, list);
-        }
+        if (list instanceof Unreadable) return list;
+        if (name !== undefined) lists.set(name, list);
       }
     }
     const chosen: Map<string, string | undefined>[] = [];
@@ -209,14 +191,10 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
       const own = new Map<string, string | undefined>();
       for (const number of family.numbers) {
         const slot = family.slots.get(number) ?? -1;
-        if (row.cells[slot] === undefined) {
-          continue;
-        }
+        if (row.cells[slot] === undefined) continue;
         const name = cleanCell(row.cells[slot]);
         const value = values?.(row, number);
-        if (value instanceof Unreadable) {
-          return value.at(row.line, undefined);
-        }
+        if (value instanceof Unreadable) return value.at(row.line, undefined);
         if (name === undefined && value !== undefined) {
           return new Unreadable(
             'option-name-missing',
@@ -230,9 +208,7 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
             return new Unreadable('option-repeated', `the variant has two values for ${name}`, row.line);
           }
           if (lists.size > 0 && !lists.has(name)) {
-            if (textOf(value) === undefined) {
-              continue;
-            }
+            if (textOf(value) === undefined) continue;
             return new Unreadable(
               'option-unknown',
               `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
@@ -248,9 +224,7 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
     }
     const names = [...lists.keys()].filter((name) => used.has(name));
     for (const name of used) {
-      if (!lists.has(name)) {
-        names.push(name);
-      }
+      if (!lists.has(name)) names.push(name);
     }
     return {
       names,
@@ -277,8 +251,6 @@ function textOf(value: Cell): string | undefined {
 }
 
 function listOf(value: Cell): readonly string[] | Unreadable {
-  if (value instanceof Unreadable) {
-    return value;
-  }
+  if (value instanceof Unreadable) return value;
   return isList(value) ? value.map(String) : [];
 }

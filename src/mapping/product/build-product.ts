@@ -54,70 +54,42 @@ export function compileProduct(
     const draft: Draft = {};
     const line = rows.head?.line;
     const named = title?.(rows);
-    if (typeof named !== 'string') {
-      return reasonOf(named, 'title', line);
-    }
+    if (typeof named !== 'string') return reasonOf(named, 'title', line);
     draft.type = 'physical';
     draft.title = named;
     const described = description?.(rows);
-    if (described instanceof Unreadable) {
-      return described.reason('description', line);
-    }
-    if (typeof described === 'string') {
-      draft.description = described;
-    }
+    if (described instanceof Unreadable) return described.reason('description', line);
+    if (typeof described === 'string') draft.description = described;
     draft.url = url;
     const isHidden = rows.head === undefined ? undefined : hidden?.(rows.head, 0);
-    if (isHidden instanceof Unreadable) {
-      return isHidden.reason('hidden', line);
-    }
-    if (typeof isHidden === 'boolean') {
-      draft.hidden = isHidden;
-    }
+    if (isHidden instanceof Unreadable) return isHidden.reason('hidden', line);
+    if (typeof isHidden === 'boolean') draft.hidden = isHidden;
     const pictures = images?.(rows);
-    if (pictures instanceof Unreadable) {
-      return pictures.reason('images', line);
-    }
+    if (pictures instanceof Unreadable) return pictures.reason('images', line);
     if (isList(pictures)) {
       const usable = addresses(pictures.map(String), scope.notes, advice);
       // an empty list would take away what the store has, on the ground of images that only cannot be read
-      if (usable.length > 0 || pictures.length === 0) {
-        draft.images = usable;
-      }
+      if (usable.length > 0 || pictures.length === 0) draft.images = usable;
     }
     const belongsTo = categories?.(rows);
-    if (belongsTo instanceof Unreadable) {
-      return belongsTo.reason('categories', line);
-    }
-    if (belongsTo !== undefined) {
-      draft.categories = belongsTo;
-    }
+    if (belongsTo instanceof Unreadable) return belongsTo.reason('categories', line);
+    if (belongsTo !== undefined) draft.categories = belongsTo;
     const bought = variantsOf(rows);
-    if ('code' in bought || 'skipped' in bought) {
-      return bought;
-    }
+    if ('code' in bought || 'skipped' in bought) return bought;
     draft.options = bought.options;
     draft.variants = bought.variants;
     const recurring = subscription(rows, bought.rows);
-    if (recurring !== undefined && 'code' in recurring) {
-      return recurring;
-    }
-    if (recurring !== undefined) {
-      draft.subscription = recurring;
-    }
+    if (recurring !== undefined && 'code' in recurring) return recurring;
+    if (recurring !== undefined) draft.subscription = recurring;
     const sold = file?.(rows);
     if (sold instanceof Unreadable || (typeof sold === 'string' && !isAddress(sold))) {
       return sold instanceof Unreadable
         ? sold.reason('file', line)
         : new Unreadable('file-not-an-address', 'the file is not an http address').reason('file', line);
     }
-    if (typeof sold === 'string') {
-      draft.file = sold;
-    }
+    if (typeof sold === 'string') draft.file = sold;
     const type = typeOf(rows, bought.rows, draft.file !== undefined);
-    if (typeof type !== 'string') {
-      return type;
-    }
+    if (typeof type !== 'string') return type;
     draft.type = type;
     return { ...draft, type, title: named, url, options: bought.options, variants: bought.variants };
   };
@@ -150,11 +122,8 @@ function addresses(written: readonly string[], notes: string[], advice: string):
   if (apart.length > written.length) notes.push('images: several addresses in one cell, taken apart');
   for (const text of apart) {
     const address = text.startsWith('//') ? `https:${text}` : text;
-    if (isAddress(address)) {
-      kept.add(address);
-    } else {
-      notes.push(`images: not an http address, left out${advice}`);
-    }
+    if (isAddress(address)) kept.add(address);
+    else notes.push(`images: not an http address, left out${advice}`);
   }
   return [...kept];
 }

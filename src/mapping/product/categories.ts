@@ -30,9 +30,7 @@ export function compileCategories(
   const table = spec.table === undefined ? undefined : namedTable(scope, [...path, 'table'], spec.table);
   return (rows) => {
     const paths = field(rows);
-    if (!isList(paths)) {
-      return paths instanceof Unreadable ? paths : undefined;
-    }
+    if (!isList(paths)) return paths instanceof Unreadable ? paths : undefined;
     const byUrl = new Map<string, Category>();
     for (const item of paths) {
       const levels =
@@ -46,9 +44,7 @@ export function compileCategories(
         continue;
       }
       const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
-      if (category.url !== '' && !byUrl.has(category.url)) {
-        byUrl.set(category.url, category);
-      }
+      if (category.url !== '' && !byUrl.has(category.url)) byUrl.set(category.url, category);
     }
     return byUrl.size === 0 && paths.length > 0 ? undefined : [...byUrl.values()];
   };
@@ -80,9 +76,7 @@ function known(
   name: string,
 ): Category | undefined {
   const row = table?.rows.get(lookupKey(levels.join(' > '))) ?? table?.rows.get(lookupKey(name));
-  if (row === undefined) {
-    return undefined;
-  }
+  if (row === undefined) return undefined;
   const id = Number(row.get('id') || Number.NaN);
   const parent = Number(row.get('parentCategory') ?? 0);
   return {

@@ -26,15 +26,11 @@ export function inheriting(scope: Scope, path: Path, spec: InheritSpec): Inherit
           ]);
     return entries.flatMap(([name, words]) => {
       const named = resolveName(scope, name);
-      if (named === undefined) {
-        unknownName(scope, [...path, index], name);
-      }
+      if (named === undefined) unknownName(scope, [...path, index], name);
       return named === undefined || named.kind === 'param' ? [] : [{ named, words }];
     });
   });
-  if (inherited.length === 0) {
-    return (rows) => rows;
-  }
+  if (inherited.length === 0) return (rows) => rows;
   return (rows, head) => rows.map((row) => (row === head ? row : withInherited(row, head, inherited)));
 }
 

@@ -47,21 +47,15 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const pricesOf = (row: SourceRow): Prices | Unreadable => {
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
-    if (basePrice instanceof Unreadable) {
-      return basePrice.at(row.line, undefined);
-    }
+    if (basePrice instanceof Unreadable) return basePrice.at(row.line, undefined);
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
-    if (surcharge instanceof Unreadable) {
-      return surcharge.at(row.line, undefined);
-    }
+    if (surcharge instanceof Unreadable) return surcharge.at(row.line, undefined);
     const price = surcharge === 0 ? basePrice : addDecimals(basePrice, surcharge);
     if (price < 0) {
       return new Unreadable('price-negative', 'the price with its surcharge is below 0', row.line);
     }
     const before = was?.(row, 0);
-    if (before !== undefined) {
-      return compareAt(price, amountOf(before, 'compare-at price'), row);
-    }
+    if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'), row);
     const reduced = onSale === undefined ? undefined : onSale(row);
     if (reduced !== undefined) {
       return reduced instanceof Unreadable ? reduced.at(row.line, undefined) : duringSale(price, reduced);
@@ -83,9 +77,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
 }
 
 function compareAt(price: number, was: number | Unreadable, row: SourceRow): Prices | Unreadable {
-  if (was instanceof Unreadable) {
-    return was.at(row.line, undefined);
-  }
+  if (was instanceof Unreadable) return was.at(row.line, undefined);
   return was > price ? { price, onSale: true, regularPrice: was, salePrice: price } : regular(price);
 }
 
@@ -99,15 +91,9 @@ function duringSale(price: number, sale: number): Prices {
 function discounted(price: number, percent: Cell, amount: Cell, row: SourceRow): Prices | Unreadable {
   const share = numberOf(percent);
   const money = numberOf(amount);
-  if (share instanceof Unreadable) {
-    return share.at(row.line, undefined);
-  }
-  if (money instanceof Unreadable) {
-    return money.at(row.line, undefined);
-  }
-  if (share === 0 && money === 0) {
-    return regular(price);
-  }
+  if (share instanceof Unreadable) return share.at(row.line, undefined);
+  if (money instanceof Unreadable) return money.at(row.line, undefined);
+  if (share === 0 && money === 0) return regular(price);
   if (share < 0 || share > 100 || money < 0 || money > price) {
     return new Unreadable(
       'discount-out-of-range',
@@ -132,9 +118,7 @@ function compileSale(
   sale: Read | undefined,
   clock: Clock,
 ): Sale | undefined {
-  if (sale === undefined) {
-    return undefined;
-  }
+  if (sale === undefined) return undefined;
   const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
   const moment = (key: 'from' | 'to'): Read | undefined => {
     const value = spec[key];
@@ -146,28 +130,16 @@ function compileSale(
     spec.during === undefined ? undefined : compileAs(scope, [...path, 'during'], spec.during, 'date[]').read;
   return (row) => {
     const price = sale(row, 0);
-    if (price === undefined) {
-      return undefined;
-    }
-    if (!(price instanceof Unreadable) && when !== undefined && !when(row, 0)) {
-      return undefined;
-    }
+    if (price === undefined) return undefined;
+    if (!(price instanceof Unreadable) && when !== undefined && !when(row, 0)) return undefined;
     const amount = amountOf(price, 'sale price');
-    if (amount instanceof Unreadable) {
-      return amount;
-    }
+    if (amount instanceof Unreadable) return amount;
     const both = during?.(row, 0);
-    if (both instanceof Unreadable) {
-      return both;
-    }
+    if (both instanceof Unreadable) return both;
     const begins = isList(both) ? both[0] : from?.(row, 0);
     const ends = isList(both) ? both[1] : to?.(row, 0);
-    if (begins instanceof Unreadable) {
-      return begins;
-    }
-    if (ends instanceof Unreadable) {
-      return ends;
-    }
+    if (begins instanceof Unreadable) return begins;
+    if (ends instanceof Unreadable) return ends;
     const begun = !(begins instanceof Moment) || clock.hasCome(begins.at);
     const over = ends instanceof Moment && clock.hasCome(ends.at + (ends.wholeDay ? DAY_MS : 0));
     return begun && !over ? amount : undefined;

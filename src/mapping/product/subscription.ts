@@ -23,9 +23,7 @@ export type SubscriptionOf = (
  * subscription is rejected where its billing is not known: it would be charged once.
  */
 export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
-  if (spec === undefined) {
-    return () => undefined;
-  }
+  if (spec === undefined) return () => undefined;
   const path = ['product', 'subscription'];
   const scope = { ...outer, field: 'subscription' };
   const billingOf = compileBilling(scope, path, spec);
@@ -34,27 +32,19 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
     const rows = head === undefined ? variantRows : [head, ...variantRows.filter((row) => row !== head)];
     const meant = isOne === undefined ? rows : rows.filter((row) => isOne(row, 0));
     const [first] = meant;
-    if (first === undefined) {
-      return undefined;
-    }
+    if (first === undefined) return undefined;
     let found: Subscription | undefined;
     for (const row of meant) {
       const billing = billingOf(row);
-      if (billing === undefined) {
-        continue;
-      }
-      if ('code' in billing) {
-        return billing;
-      }
+      if (billing === undefined) continue;
+      if ('code' in billing) return billing;
       if (found !== undefined && JSON.stringify(billing) !== JSON.stringify(found)) {
         const message = 'its variants are billed in different ways, and the store bills a product in one';
         return new Unreadable('subscription-differs', message, row.line).reason('subscription');
       }
       found = billing;
     }
-    if (found !== undefined || isOne === undefined) {
-      return found;
-    }
+    if (found !== undefined || isOne === undefined) return found;
     const message =
       'it is a subscription, but the file does not say how often it is billed: export it with these columns';
     return new Unreadable('subscription-unknown', message, first.line).reason('subscription');
@@ -79,28 +69,16 @@ function compileBilling(
     let length: number | undefined;
     for (const { key, read: readNumber } of numbers) {
       const value = readNumber?.(row, 0);
-      if (value instanceof Unreadable) {
-        return value.reason(`subscription.${key}`, row.line);
-      }
-      if (typeof value !== 'number') {
-        continue;
-      }
-      if (!Number.isSafeInteger(value) || value < 0) {
-        return whole(key, `${key} must be a whole number`, row);
-      }
+      if (value instanceof Unreadable) return value.reason(`subscription.${key}`, row.line);
+      if (typeof value !== 'number') continue;
+      if (!Number.isSafeInteger(value) || value < 0) return whole(key, `${key} must be a whole number`, row);
       if (key === 'length') length = value;
       else found[key] = value;
     }
     const named = unit?.(row, 0);
-    if (named instanceof Unreadable) {
-      return named.reason('subscription.periodUnit', row.line);
-    }
-    if (typeof named === 'string') {
-      found.periodUnit = named;
-    }
-    if (Object.keys(found).length === 0) {
-      return undefined;
-    }
+    if (named instanceof Unreadable) return named.reason('subscription.periodUnit', row.line);
+    if (typeof named === 'string') found.periodUnit = named;
+    if (Object.keys(found).length === 0) return undefined;
     // A length of 0 has no end, and so no number of cycles.
     if (length !== undefined && length > 0) {
       found.cycles = length / (found.period ?? 1);

@@ -27,9 +27,7 @@ export function compileType(scope: Scope, { product }: ProductMappingSpec): Type
     if (named !== undefined) {
       return named instanceof Unreadable ? named.reason('type', rows.head?.line) : named;
     }
-    if (hasFile) {
-      return 'digital';
-    }
+    if (hasFile) return 'digital';
     return unshipped !== undefined && variantRows.every((row) => unshipped(row, 0)) ? 'service' : 'physical';
   };
 }
@@ -38,9 +36,7 @@ function compileSaidType(
   scope: Scope,
   type: ProductSpec['type'],
 ): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | Unreadable | undefined {
-  if (type === undefined) {
-    return () => undefined;
-  }
+  if (type === undefined) return () => undefined;
   if (isByCondition(type)) {
     const tests: { readonly name: ProductType; readonly test: Test }[] = [];
     for (const name of PRODUCT_TYPES) {
@@ -56,9 +52,7 @@ function compileSaidType(
   const field: Field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
   return (rows) => {
     const found = field(rows);
-    if (found === undefined || found instanceof Unreadable) {
-      return found;
-    }
+    if (found === undefined || found instanceof Unreadable) return found;
     return (
       PRODUCT_TYPES.find((name) => name === found) ??
       new Unreadable('type-unknown', `expected one of ${PRODUCT_TYPES.join(', ')}`)

@@ -113,27 +113,19 @@ function readVariants(
   }
   const read = alone && !combines ? noOptions : reader;
   const table = read(rows, variantRows);
-  if (table instanceof Unreadable) {
-    return table.reason('options', rows.head?.line);
-  }
+  if (table instanceof Unreadable) return table.reason('options', rows.head?.line);
   const chosen = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
-  if (chosen instanceof Unreadable) {
-    return chosen.reason('options', rows.head?.line);
-  }
+  if (chosen instanceof Unreadable) return chosen.reason('options', rows.head?.line);
   const parts: VariantParts[] = [];
   for (const row of variantRows) {
     const part = readParts(fields, row);
-    if ('code' in part) {
-      return part;
-    }
+    if ('code' in part) return part;
     parts.push(part);
   }
   const variants: Variant[] = [];
   for (const { row, values } of chosen.choices) {
     const part = parts[row];
-    if (part !== undefined) {
-      variants.push(withOptions(values, part));
-    }
+    if (part !== undefined) variants.push(withOptions(values, part));
   }
   return { options: chosen.options, variants, rows: variantRows };
 }
@@ -142,18 +134,10 @@ function readVariants(
 function withOptions(options: Variant['options'], part: VariantParts): Variant {
   const { price, onSale, regularPrice, salePrice, quantity, sku, weight } = part;
   const variant: { -readonly [K in keyof Variant]: Variant[K] } = { options, price, onSale, regularPrice };
-  if (salePrice !== undefined) {
-    variant.salePrice = salePrice;
-  }
-  if (quantity !== undefined) {
-    variant.quantity = quantity;
-  }
-  if (sku !== undefined) {
-    variant.sku = sku;
-  }
-  if (weight !== undefined) {
-    variant.weight = weight;
-  }
+  if (salePrice !== undefined) variant.salePrice = salePrice;
+  if (quantity !== undefined) variant.quantity = quantity;
+  if (sku !== undefined) variant.sku = sku;
+  if (weight !== undefined) variant.weight = weight;
   return variant;
 }
 
@@ -164,34 +148,18 @@ function readParts(
   row: SourceRow,
 ): VariantParts | Reason {
   const prices = pricing.read(row);
-  if (prices instanceof Unreadable) {
-    return prices.reason('variants.price', row.line);
-  }
-  if (prices.price === 0) {
-    notes.push('variants.price: 0, sent as a price');
-  }
+  if (prices instanceof Unreadable) return prices.reason('variants.price', row.line);
+  if (prices.price === 0) notes.push('variants.price: 0, sent as a price');
   const stock = quantity?.(row, 0);
-  if (stock instanceof Unreadable) {
-    return stock.reason('variants.quantity', row.line);
-  }
+  if (stock instanceof Unreadable) return stock.reason('variants.quantity', row.line);
   const code = sku?.(row, 0);
-  if (code instanceof Unreadable) {
-    return code.reason('variants.sku', row.line);
-  }
+  if (code instanceof Unreadable) return code.reason('variants.sku', row.line);
   const weighs = weight?.(row, 0);
-  if (weighs instanceof Unreadable) {
-    return weighs.reason('variants.weight', row.line);
-  }
+  if (weighs instanceof Unreadable) return weighs.reason('variants.weight', row.line);
   const part: { -readonly [K in keyof VariantParts]: VariantParts[K] } = { ...prices };
-  if (typeof stock === 'number') {
-    part.quantity = stock;
-  }
-  if (typeof code === 'string') {
-    part.sku = code;
-  }
-  if (typeof weighs === 'number') {
-    part.weight = weighs;
-  }
+  if (typeof stock === 'number') part.quantity = stock;
+  if (typeof code === 'string') part.sku = code;
+  if (typeof weighs === 'number') part.weight = weighs;
   return part;
 }
 
@@ -201,9 +169,7 @@ function compileVariantRows(
 ): (rows: RecordRows) => readonly SourceRow[] {
   const { rows } = spec.variants;
   const kept = compileExcept(scope, spec);
-  if (rows === 'all') {
-    return (record) => kept(record.rows);
-  }
+  if (rows === 'all') return (record) => kept(record.rows);
   if (rows === 'children') {
     if (spec.group?.parent === undefined && spec.group?.children === undefined) {
       scope.problems.add(['variants', 'rows'], 'children needs a group by parent or by children');
@@ -219,9 +185,7 @@ function compileExcept(
   scope: Scope,
   spec: ProductMappingSpec,
 ): (rows: readonly SourceRow[]) => readonly SourceRow[] {
-  if (spec.variants.except === undefined) {
-    return (rows) => rows;
-  }
+  if (spec.variants.except === undefined) return (rows) => rows;
   const test = compileCondition(scope, ['variants', 'except'], spec.variants.except);
   return (rows) => {
     const kept = rows.filter((row) => !test(row, 0));

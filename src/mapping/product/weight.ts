@@ -46,16 +46,12 @@ export function compileWeight(
   storeUnit: WeightUnit,
 ): RowField {
   const scope = { ...outer, field: 'variants.weight' };
-  if (spec.unit === 'cell') {
-    return weightInCell(scope, path, spec.value, storeUnit);
-  }
+  if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
   const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
   const unit = compileUnit(scope, [...path, 'unit'], spec.unit, storeUnit);
   return (row, n) => {
     const value = read(row, n);
-    if (typeof value !== 'number') {
-      return value;
-    }
+    if (typeof value !== 'number') return value;
     const named = unit(row, n);
     return typeof named === 'string'
       ? inStoreUnit(value, named, storeUnit, scope.quote)
@@ -64,12 +60,8 @@ export function compileWeight(
 }
 
 function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Read {
-  if (written === 'store') {
-    return () => storeUnit;
-  }
-  if (UNIT_GRAMS.has(written.toLowerCase())) {
-    return () => written;
-  }
+  if (written === 'store') return () => storeUnit;
+  if (UNIT_GRAMS.has(written.toLowerCase())) return () => written;
   return compileAs(scope, path, written, 'text').read;
 }
 
@@ -85,9 +77,7 @@ function weightInCell(
   }
   return (row, n) => {
     const cell = read(row, n);
-    if (typeof cell !== 'string') {
-      return cell;
-    }
+    if (typeof cell !== 'string') return cell;
     const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
     const amount = cell.slice(0, cell.length - unit.length);
     const weight = readNumber(amount.trim(), PLAIN_NUMBER, () => scope.quote(cell));
@@ -103,13 +93,9 @@ function inStoreUnit(
   storeUnit: WeightUnit,
   quote: (text: string) => string,
 ): number | Unreadable {
-  if (weight < 0) {
-    return new Unreadable('weight-negative', 'the weight is below 0');
-  }
+  if (weight < 0) return new Unreadable('weight-negative', 'the weight is below 0');
   const name = unit.trim().toLowerCase();
-  if (name === storeUnit) {
-    return weight;
-  }
+  if (name === storeUnit) return weight;
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit) ?? 1;
   return from === undefined

@@ -32,9 +32,7 @@ export function boolean(
   const expected = [...[...yes].slice(0, 4), ...[...no].slice(0, 4)].join(', ');
   return readingStep('boolean', (text) => {
     const word = booleanWord(text);
-    if (yes.has(word)) {
-      return true;
-    }
+    if (yes.has(word)) return true;
     return no.has(word)
       ? false
       : new Unreadable(

@@ -22,9 +22,7 @@ const NOTHING: Step = textStep((text) => text);
 
 /** A step of a pipeline as the mapping writes it, ready to run. What is wrong with it is added to the problems. */
 export function compileTransform(scope: Scope, path: Path, transform: Transform): Step {
-  if (typeof transform !== 'string') {
-    return compileObject(scope, path, transform);
-  }
+  if (typeof transform !== 'string') return compileObject(scope, path, transform);
   switch (transform) {
     case 'trim':
       return trim;
@@ -57,9 +55,7 @@ export function compileTransform(scope: Scope, path: Path, transform: Transform)
 
 function compileObject(scope: Scope, path: Path, transform: TransformObject): Step {
   const complain = (key: string) => (message: string) => scope.problems.add([...path, key], message);
-  if (transform.trim !== undefined) {
-    return trimCharacters(transform.trim);
-  }
+  if (transform.trim !== undefined) return trimCharacters(transform.trim);
   if (transform.slug !== undefined) {
     const { keep, case: letterCase } = transform.slug;
     return slug({
@@ -81,12 +77,8 @@ function compileObject(scope: Scope, path: Path, transform: TransformObject): St
     const fill = compileTemplate(scope, [...path, 'template'], transform.template, true);
     return textStep((text, row, n) => fill(row, n, text));
   }
-  if (transform.html !== undefined) {
-    return html(transform.html);
-  }
-  if (transform.start !== undefined) {
-    return start(transform.start);
-  }
+  if (transform.html !== undefined) return html(transform.html);
+  if (transform.start !== undefined) return start(transform.start);
   if (transform.split !== undefined) {
     const separators = typeof transform.split === 'string' ? [transform.split] : transform.split;
     return split(
@@ -94,32 +86,18 @@ function compileObject(scope: Scope, path: Path, transform: TransformObject): St
       { escapedBy: transform.escape, quotedBy: transform.quote },
     );
   }
-  if (transform.join !== undefined) {
-    return join(transform.join);
-  }
+  if (transform.join !== undefined) return join(transform.join);
   return compileReading(scope, path, transform);
 }
 
 /** The transforms that read numbers, words and dates. */
 function compileReading(scope: Scope, path: Path, transform: TransformObject): Step {
-  if (transform.number !== undefined) {
-    return compileNumber(scope, [...path, 'number'], transform.number);
-  }
-  if (transform.integer !== undefined) {
-    return integer(transform.integer.otherwise ?? 'reject', scope.quote);
-  }
-  if (transform.min !== undefined) {
-    return bounded('min', transform.min, noteOf(scope));
-  }
-  if (transform.max !== undefined) {
-    return bounded('max', transform.max, noteOf(scope));
-  }
-  if (transform.boolean !== undefined) {
-    return boolean(transform.boolean, scope.quote);
-  }
-  if (transform.date !== undefined) {
-    return compileDate(scope, [...path, 'date'], transform.date);
-  }
+  if (transform.number !== undefined) return compileNumber(scope, [...path, 'number'], transform.number);
+  if (transform.integer !== undefined) return integer(transform.integer.otherwise ?? 'reject', scope.quote);
+  if (transform.min !== undefined) return bounded('min', transform.min, noteOf(scope));
+  if (transform.max !== undefined) return bounded('max', transform.max, noteOf(scope));
+  if (transform.boolean !== undefined) return boolean(transform.boolean, scope.quote);
+  if (transform.date !== undefined) return compileDate(scope, [...path, 'date'], transform.date);
   if (transform.lookup !== undefined) {
     return compileLookup(scope, path, transform.lookup, transform.otherwise ?? 'blank');
   }

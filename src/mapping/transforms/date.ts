@@ -40,9 +40,7 @@ type Reader = (text: string) => DateParts | undefined;
 
 /** Reads a date format of the mapping; undefined when it has no year, month and day. */
 export function dateReader(format: string): Reader | undefined {
-  if (format === 'iso') {
-    return readIso;
-  }
+  if (format === 'iso') return readIso;
   const fields: Field[] = [];
   const source = format.replaceAll(/yyyy|yy|MM|M|dd|d|HH|H|hh|h|mm|ss|a|[^a-zA-Z]+|[a-zA-Z]/g, (token) => {
     const known = TOKENS[token];
@@ -52,9 +50,7 @@ export function dateReader(format: string): Reader | undefined {
     fields.push(known.field);
     return known.digits;
   });
-  if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) {
-    return undefined;
-  }
+  if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) return undefined;
   const pattern = new RegExp(`^${source}$`);
   return (text) => {
     const found = pattern.exec(text);
@@ -82,9 +78,7 @@ function partsOf(fields: readonly Field[], texts: readonly string[]): DateParts 
 
 function readIso(text: string): DateParts | undefined {
   const found = ISO.exec(text);
-  if (found === null) {
-    return undefined;
-  }
+  if (found === null) return undefined;
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0));
   return {
     year: year ?? 0,
@@ -99,12 +93,8 @@ function readIso(text: string): DateParts | undefined {
 }
 
 function offsetMinutes(zone: string | undefined): number | undefined {
-  if (zone === undefined) {
-    return undefined;
-  }
-  if (zone.toUpperCase() === 'Z') {
-    return 0;
-  }
+  if (zone === undefined) return undefined;
+  if (zone.toUpperCase() === 'Z') return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
   return zone.startsWith('-') ? -minutes : minutes;
 }
@@ -120,9 +110,7 @@ function momentOf(parts: DateParts, timezone: string): Moment | undefined {
     hour < 24 &&
     minute < 60 &&
     second < 60;
-  if (!exists) {
-    return undefined;
-  }
+  if (!exists) return undefined;
   return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
 }
 
@@ -137,9 +125,7 @@ export function date(
     for (const reader of readers) {
       const parts = reader(text);
       const moment = parts === undefined ? undefined : momentOf(parts, timezone);
-      if (moment !== undefined) {
-        return moment;
-      }
+      if (moment !== undefined) return moment;
     }
     return new Unreadable('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
   });

@@ -31,16 +31,12 @@ const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 
 /** The number, or why the text is none. Nothing that can be read in two ways is read. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
-  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) {
-    return Number(text);
-  }
+  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) return Number(text);
   const refused = (code: string, message: string) =>
     format.otherwise === 'blank' ? undefined : new Unreadable(code, `${quote(text)} ${message}`);
   const amount =
     text.length > LONGEST ? { digits: text, currency: '' } : withoutCurrency(text, format.currency);
-  if (amount === 'differs') {
-    return refused('currency-differs', `is not in ${format.currency}`);
-  }
+  if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
     return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
   }
@@ -68,9 +64,7 @@ export function integer(otherwise: 'blank' | 'reject', quote: (text: string) => 
     gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
     run: (value) => {
       const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
-      if (typeof read !== 'number' || Number.isSafeInteger(read)) {
-        return read;
-      }
+      if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
       return otherwise === 'blank'
         ? undefined
         : new Unreadable('not-an-integer', `${quote(String(value))} is not a whole number`);
@@ -86,9 +80,7 @@ export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: st
     takes: 'number',
     gives: () => 'number',
     run: (value) => {
-      if (typeof value !== 'number' || (bound === 'min' ? value >= limit : value <= limit)) {
-        return value;
-      }
+      if (typeof value !== 'number' || (bound === 'min' ? value >= limit : value <= limit)) return value;
       note(sentence);
       return limit;
     },
@@ -125,9 +117,7 @@ function withoutCurrency(
   text: string,
   currency: string | undefined,
 ): { readonly digits: string; readonly currency: string } | 'unknown' | 'differs' {
-  if (currency === undefined) {
-    return { digits: text, currency: '' };
-  }
+  if (currency === undefined) return { digits: text, currency: '' };
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
   const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
@@ -167,20 +157,14 @@ function toPlain(text: string, format: NumberFormat, currency: string): string |
   if (decimal === 'auto' && signs.size === 1 && GROUPED.test(text) && !/^-?0/.test(text)) {
     return occurs > 1 ? text.replaceAll(decides, '') : 'ambiguous';
   }
-  if (occurs > 1) {
-    return undefined;
-  }
+  if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
-  if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) {
-    return undefined;
-  }
+  if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
   if (format.currency !== undefined && isThousand(text, decides) && decimalsOf(currency) !== 3) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
-  if (digits === undefined || digits === 'ambiguous') {
-    return digits;
-  }
+  if (digits === undefined || digits === 'ambiguous') return digits;
   return fraction === undefined ? digits : `${digits}.${fraction}`;
 }
 
@@ -196,19 +180,11 @@ function ungrouped(
   thousands: string | undefined,
   hasFraction: boolean,
 ): string | 'ambiguous' | undefined {
-  if (/^-?[0-9]+$/.test(whole)) {
-    return whole;
-  }
-  if (hasFraction && /^-?$/.test(whole)) {
-    return `${whole}0`;
-  }
+  if (/^-?[0-9]+$/.test(whole)) return whole;
+  if (hasFraction && /^-?$/.test(whole)) return `${whole}0`;
   const sign = GROUPED.exec(whole)?.[1];
-  if (sign === undefined || sign === decimal) {
-    return undefined;
-  }
-  if (thousands !== undefined && sign !== thousands) {
-    return undefined;
-  }
+  if (sign === undefined || sign === decimal) return undefined;
+  if (thousands !== undefined && sign !== thousands) return undefined;
   const certain =
     thousands !== undefined || hasFraction || (sign !== '.' && sign !== ',') || whole.split(sign).length > 2;
   return certain ? whole.replaceAll(sign, '') : 'ambiguous';

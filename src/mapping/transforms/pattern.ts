@@ -39,9 +39,7 @@ export function replace(pattern: RE2JS, by: string): Step {
 export function extract(pattern: RE2JS): Step {
   return textStep((text) => {
     const matcher = pattern.matcher(text);
-    if (!matcher.find()) {
-      return undefined;
-    }
+    if (!matcher.find()) return undefined;
     return textOrBlank((matcher.group(matcher.groupCount() > 0 ? 1 : 0) ?? '').trim());
   });
 }

@@ -1,8 +1,6 @@
 /** Milliseconds since the epoch at which clocks in the time zone show what UTC clocks show at `wallTime`. */
 export function zonedTime(wallTime: number, timezone: string): number {
-  if (timezone === 'UTC') {
-    return wallTime;
-  }
+  if (timezone === 'UTC') return wallTime;
   // The offset at the wrong moment is right but for the hours around a change of the clock: a second look settles those.
   const first = wallTime - offsetAt(wallTime, timezone);
   return wallTime - offsetAt(first, timezone);

@@ -13,9 +13,7 @@ import type { Expression } from './expression.ts';
  * a date in the usual way, a single item is a list of one. Everything else the mapping must say.
  */
 export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind): Expression {
-  if (from.kind === wanted) {
-    return placed(scope, from);
-  }
+  if (from.kind === wanted) return placed(scope, from);
   if (`${from.kind}[]` === wanted) {
     const { read } = placed(scope, from);
     return {
@@ -61,9 +59,7 @@ export function readingStepFor(
   wanted: Kind,
 ): { readonly step: Step; readonly kind: Kind } | undefined {
   const list = from === 'text[]';
-  if (from !== 'text' && !list) {
-    return undefined;
-  }
+  if (from !== 'text' && !list) return undefined;
   switch (wanted) {
     case 'number':
       return { step: number(PLAIN_NUMBER, scope.quote), kind: list ? 'number[]' : 'number' };
@@ -86,9 +82,7 @@ export function readingStepFor(
 
 /** Where only one column is read, what cannot be read is shown in it. */
 function placed(scope: Scope, from: Expression): Expression {
-  if (from.certain) {
-    return from;
-  }
+  if (from.certain) return from;
   const { read, sources } = from;
   const [name] = sources;
   const column = name === undefined || sources.size > 1 ? undefined : scope.columns.declared.get(name);
@@ -96,9 +90,7 @@ function placed(scope: Scope, from: Expression): Expression {
     ...from,
     read: (row, n) => {
       const value = read(row, n);
-      if (!(value instanceof Unreadable)) {
-        return value;
-      }
+      if (!(value instanceof Unreadable)) return value;
       const slot = column?.slot ?? column?.family?.slots.get(n);
       return value.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
     },

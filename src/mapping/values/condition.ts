@@ -36,15 +36,9 @@ export function compileCondition(scope: Scope, path: Path, condition: Condition)
 
 /** The columns that a condition looks at. */
 export function columnsOf(condition: Condition): readonly string[] {
-  if ('any' in condition && Array.isArray(condition.any)) {
-    return condition.any.flatMap(columnsOf);
-  }
-  if ('all' in condition && Array.isArray(condition.all)) {
-    return condition.all.flatMap(columnsOf);
-  }
-  if ('not' in condition && isCondition(condition.not)) {
-    return columnsOf(condition.not);
-  }
+  if ('any' in condition && Array.isArray(condition.any)) return condition.any.flatMap(columnsOf);
+  if ('all' in condition && Array.isArray(condition.all)) return condition.all.flatMap(columnsOf);
+  if ('not' in condition && isCondition(condition.not)) return columnsOf(condition.not);
   return Object.keys(condition);
 }
 
@@ -76,15 +70,11 @@ function testOf(named: Named, check: CellCheck): Test {
       const { family } = named;
       // Outside of a run through the family, any member that the row's own file has may meet the test.
       return (row, n) => {
-        if (n > 0) {
-          return check(row.cells[family.slots.get(n) ?? -1]);
-        }
+        if (n > 0) return check(row.cells[family.slots.get(n) ?? -1]);
         let any = false;
         for (const number of family.numbers) {
           const cell = row.cells[family.slots.get(number) ?? -1];
-          if (cell !== undefined && check(cell)) {
-            return true;
-          }
+          if (cell !== undefined && check(cell)) return true;
           any ||= cell !== undefined;
         }
         return !any && check(undefined);
@@ -100,9 +90,7 @@ function testOf(named: Named, check: CellCheck): Test {
 }
 
 function compileMatcher(scope: Scope, path: Path, matcher: Matcher): CellCheck {
-  if (isCellTest(matcher)) {
-    return compileCellTest(scope, path, matcher);
-  }
+  if (isCellTest(matcher)) return compileCellTest(scope, path, matcher);
   return compileWords(isWords(matcher) ? matcher : [matcher]);
 }
 
@@ -127,37 +115,25 @@ function compileWords(words: readonly Word[]): CellCheck {
       present ||= text === 'present';
       missing ||= text === 'missing';
     } else if (text === 'yes' || text === 'true') {
-      for (const yes of YES_WORDS) {
-        texts.add(yes);
-      }
+      for (const yes of YES_WORDS) texts.add(yes);
     } else if (text === 'no' || text === 'false') {
-      for (const no of NO_WORDS) {
-        texts.add(no);
-      }
+      for (const no of NO_WORDS) texts.add(no);
     } else {
       texts.add(text);
-      if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) {
-        numbers.add(Number(text));
-      }
+      if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) numbers.add(Number(text));
     }
   }
   return (cell) => {
-    if (cell === undefined) {
-      return missing;
-    }
+    if (cell === undefined) return missing;
     const text = cleanCell(cell);
-    if (text === undefined) {
-      return blank;
-    }
+    if (text === undefined) return blank;
     return present || texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text)));
   };
 }
 
 function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
   const kinds = Object.keys(test);
-  if (kinds.length !== 1) {
-    scope.problems.add(path, 'expected one of contains, starts, matches, above, below');
-  }
+  if (kinds.length !== 1) scope.problems.add(path, 'expected one of contains, starts, matches, above, below');
   if (test.contains !== undefined) {
     const words = lowered(test.contains);
     return onText((text) => words.some((word) => text.toLowerCase().includes(word)));

@@ -39,9 +39,7 @@ export function compileField(outer: Scope, path: Path, value: Value, options: Fi
     return (rows) => {
       for (const row of rows.rows) {
         const found = read(row, 0);
-        if (found !== undefined) {
-          return found;
-        }
+        if (found !== undefined) return found;
       }
       return whenBlank(rule, scope, sources, rows.head);
     };
@@ -120,9 +118,7 @@ function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): s
     const column = scope.columns.declared.get(name);
     const slot = column?.slot ?? column?.family?.slots.values().next().value;
     const header = slot === undefined ? undefined : row.table.headers[slot];
-    if (header !== undefined) {
-      return header;
-    }
+    if (header !== undefined) return header;
   }
   return undefined;
 }
@@ -134,9 +130,7 @@ interface Parts {
 }
 
 function takeApart(value: Value): Parts {
-  if (!isObject(value)) {
-    return { core: value, blank: undefined, from: undefined };
-  }
+  if (!isObject(value)) return { core: value, blank: undefined, from: undefined };
   const { blank, from, ...core } = value;
   return { core, blank, from };
 }
@@ -198,13 +192,9 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
   for (const { read } of lists) {
     for (const row of rows) {
       const list = read(row, 0);
-      if (list instanceof Unreadable) {
-        return list.at(row.line, undefined);
-      }
+      if (list instanceof Unreadable) return list.at(row.line, undefined);
       if (isList(list)) {
-        for (const item of list) {
-          items.add(item);
-        }
+        for (const item of list) items.add(item);
       }
     }
   }
@@ -213,9 +203,7 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
 
 /** Rows by the number in a column; rows without a number come last, as they stand. */
 function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
-  if (rows.length < 2) {
-    return rows;
-  }
+  if (rows.length < 2) return rows;
   const places = rows.map((row) => {
     const place = order.read(row, 0);
     return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };

@@ -10,9 +10,7 @@ import type { Read } from './expression.ts';
 /** Compiles a yes/no field. A condition on columns that the file lacks altogether says nothing. */
 export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
   const scope = { ...outer, field: String(path.at(-1)) };
-  if (!isCondition(flag)) {
-    return compileAs(scope, path, flag, 'boolean').read;
-  }
+  if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
   const test = compileCondition(scope, path, flag);
   const names = columnsOf(flag);
   const known = names.map((name) => resolveName(scope, name));

@@ -37,18 +37,10 @@ export function compileSteps(
 
 /** The kind that comes out; undefined when the step cannot work on what goes in. */
 function kindAfter(step: Step, given: Kind): Kind | undefined {
-  if (step.takes === 'any') {
-    return step.gives(given);
-  }
-  if (step.takes === 'text[]') {
-    return given === 'text[]' ? step.gives(given) : undefined;
-  }
-  if (given === step.takes) {
-    return step.gives(given);
-  }
-  if (itemKind(given) !== step.takes) {
-    return undefined;
-  }
+  if (step.takes === 'any') return step.gives(given);
+  if (step.takes === 'text[]') return given === 'text[]' ? step.gives(given) : undefined;
+  if (given === step.takes) return step.gives(given);
+  if (itemKind(given) !== step.takes) return undefined;
   const item = step.gives(step.takes);
   return itemKind(item) === undefined ? asList(item) : item;
 }

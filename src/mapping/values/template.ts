@@ -13,23 +13,17 @@ export function compileTemplate(scope: Scope, path: Path, written: string, hasVa
   let from = 0;
   for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\})?[^{}]*)\}/g)) {
     const literal = written.slice(from, index);
-    if (literal !== '') {
-      parts.push(() => literal);
-    }
+    if (literal !== '') parts.push(() => literal);
     from = index + whole.length;
     parts.push(hasValue && name === 'value' ? (_row, _n, value) => value : namedPart(scope, path, name));
   }
   const rest = written.slice(from);
-  if (rest !== '') {
-    parts.push(() => rest);
-  }
+  if (rest !== '') parts.push(() => rest);
   return (row, n, value) => {
     let text = '';
     for (const part of parts) {
       const filled = part(row, n, value);
-      if (filled === undefined) {
-        return undefined;
-      }
+      if (filled === undefined) return undefined;
       text += String(filled);
     }
     return text;
