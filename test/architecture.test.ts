@@ -12,7 +12,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   state: ['remote'],
   storefront: [],
   remote: [],
-  config: [],
+  // The schema of mapping files.
+  config: ['mapping'],
   source: ['state', 'remote'],
   csv: [],
   mapping: [],

@@ -14,11 +14,17 @@ import type { Grouping } from './grouping/grouping.ts';
 import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Built, RecordMapper } from './map-record.ts';
-import { paramsOf } from './params.ts';
-import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
 import type { WeightUnit } from './product/weight.ts';
-import { type MappingLimits, newScope, type Param, type Scope } from './scope.ts';
+import {
+  type MappingLimits,
+  type MappingProblem,
+  newScope,
+  type Param,
+  Problems,
+  paramsOf,
+  type Scope,
+} from './scope.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';

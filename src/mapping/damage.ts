@@ -1,8 +1,7 @@
 import type { Reason } from '../model/reason.ts';
 import { isErrorValue } from '../model/spreadsheet-words.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { RecordRows, SourceRow } from './rows.ts';
 import type { Scope } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
 
 /** What programs leave in a cell instead of its value. */
 type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | 'digits-lost';

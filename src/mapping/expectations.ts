@@ -2,12 +2,12 @@ import type { Condition } from '../config/mapping/mapping-condition.ts';
 import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
 import { booleanWord, isErrorValue } from '../model/spreadsheet-words.ts';
+import type { BoundTable } from './rows.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
-import type { BoundTable } from './source-row.ts';
 import { NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
 import { compilePattern } from './transforms/pattern.ts';
+import { cleanCell } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/condition.ts';
-import { cleanCell } from './values/read-cell.ts';
 
 /**
  * Looks whether cells are such as their columns have; the first that is not shows that the row is misaligned. With
@@ -95,7 +95,7 @@ function fitting(
     );
     return (text) => words.has(booleanWord(text));
   }
-  const pattern = compilePattern(expected, scope.limits, (message) =>
+  const pattern = compilePattern(expected, scope.limits.patternLength, (message) =>
     scope.problems.add(['expect', name], message),
   );
   // Rows of a record repeat its key, and columns such as a position have few values: what fitted before still does.

@@ -3,7 +3,7 @@ import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Clock } from './clock.ts';
 import type { DamageCheck } from './damage.ts';
 import { memoOf } from './memo.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { RecordRows } from './rows.ts';
 import { slugify } from './transforms/slug.ts';
 import { Unreadable } from './values/cell.ts';
 import type { Test } from './values/condition.ts';

@@ -8,8 +8,7 @@ import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
 import { deferRecord, mapRecord } from './map-record.ts';
 import { alignmentOf, blankCellsBeyond, cellsBySlot } from './read-row.ts';
-import type { RecordRows } from './record-rows.ts';
-import type { Misalignment, SourceRow } from './source-row.ts';
+import type { Misalignment, RecordRows, SourceRow } from './rows.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {

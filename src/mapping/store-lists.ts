@@ -2,9 +2,7 @@ import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import { Columns } from './columns/columns.ts';
 import { type LookupTable, lookupKey } from './lookup-table.ts';
-import { paramsOf } from './params.ts';
-import { Problems } from './problems.ts';
-import type { Param } from './scope.ts';
+import { type Param, Problems, paramsOf } from './scope.ts';
 import { compileCondition } from './values/condition.ts';
 
 /** What a lookup of the store's subscriber lists knows of each. */

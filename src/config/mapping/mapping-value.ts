@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Transform, transformSchema } from '../../mapping/transforms/transforms.ts';
 import { type Condition, conditionSchema } from './mapping-condition.ts';
-import { type Transform, transformSchema } from './mapping-transform.ts';
 
 /** What a blank means: the field is not sent, is sent empty, or rejects the record. */
 export type BlankRule = 'leave-out' | 'clear' | 'reject';

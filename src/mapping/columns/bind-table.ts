@@ -2,7 +2,7 @@ import { MappingError } from '../../model/errors.ts';
 import { loosened } from '../../model/loosened.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { memoDigest } from '../memo.ts';
-import type { BoundTable } from '../source-row.ts';
+import type { BoundTable } from '../rows.ts';
 import type { Column, Columns } from './columns.ts';
 import { type Captured, matchHeader } from './header-pattern.ts';
 

@@ -1,11 +1,10 @@
 import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS, type Contact } from '../../model/contact.ts';
 import type { Built } from '../map-record.ts';
-import type { RecordRows } from '../record-rows.ts';
+import type { RecordRows } from '../rows.ts';
 import type { Scope } from '../scope.ts';
 import { type Cell, type Item, Unreadable } from '../values/cell.ts';
-import { compileField, type Field } from '../values/field.ts';
-import { compileFlag } from '../values/flag.ts';
+import { compileField, compileFlag, type Field } from '../values/field.ts';
 import { filledList, filledText } from './filled.ts';
 import { compileProperties } from './properties.ts';
 

@@ -1,10 +1,9 @@
 import type { PropertiesSpec } from '../../config/mapping/mapping-contact.ts';
 import type { ContactProperty } from '../../model/contact.ts';
-import type { RecordRows } from '../record-rows.ts';
+import type { RecordRows } from '../rows.ts';
 import { resolveName, type Scope, unknownName } from '../scope.ts';
-import { Unreadable } from '../values/cell.ts';
+import { cleanCell, Unreadable } from '../values/cell.ts';
 import { compileField } from '../values/field.ts';
-import { cleanCell } from '../values/read-cell.ts';
 import { filledText } from './filled.ts';
 
 /**

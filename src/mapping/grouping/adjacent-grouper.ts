@@ -1,8 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import type { Read } from '../values/cell.ts';
 import type { Test } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
 import type { Grouper } from './grouper.ts';
 import { keyMissing, neighbourMisaligned, tooManyRows } from './reasons.ts';
 import { spansOf, strayRecord } from './record.ts';

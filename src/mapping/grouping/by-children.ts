@@ -1,6 +1,6 @@
 import type { GroupSpec } from '../../config/mapping/mapping-group.ts';
+import type { SourceRow } from '../rows.ts';
 import { resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
 import { compileCondition, type Test } from '../values/condition.ts';
 import { parseChildren, parsePairs } from './children-cell.ts';
 import type { Grouping } from './grouping.ts';

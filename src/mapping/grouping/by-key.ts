@@ -1,6 +1,6 @@
 import type { Scope } from '../scope.ts';
+import type { Expression } from '../values/cell.ts';
 import type { Test } from '../values/condition.ts';
-import type { Expression } from '../values/expression.ts';
 import { AdjacentGrouper } from './adjacent-grouper.ts';
 import { type Grouping, inFirstColumn, trustedKey } from './grouping.ts';
 import { UNLINKED } from './row-scratch.ts';

@@ -1,8 +1,8 @@
 import type { GroupSpec } from '../../config/mapping/mapping-group.ts';
 import type { Scope } from '../scope.ts';
+import type { Expression } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
-import type { Expression } from '../values/expression.ts';
 import { byChildren } from './by-children.ts';
 import { byKeyAdjacent, byKeyAnywhere } from './by-key.ts';
 import { byParent } from './by-parent.ts';

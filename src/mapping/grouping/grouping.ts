@@ -1,8 +1,7 @@
 import type { Columns } from '../columns/columns.ts';
+import type { SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { Unreadable } from '../values/cell.ts';
-import type { Expression } from '../values/expression.ts';
+import { type Expression, Unreadable } from '../values/cell.ts';
 import type { Grouper } from './grouper.ts';
 import type { OpenScratch } from './row-scratch.ts';
 

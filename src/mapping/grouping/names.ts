@@ -1,6 +1,6 @@
 import type { Value } from '../../config/mapping/mapping-value.ts';
+import type { SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
 import { compileAs } from '../values/compile-value.ts';
 
 /** Compiles the names by which other rows may refer to a row. */

@@ -1,7 +1,6 @@
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 
 /** Runs of rows that follow each other in one file, as spans. The rows are in source order. */
 export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {

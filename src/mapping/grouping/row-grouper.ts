@@ -1,5 +1,4 @@
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Grouper } from './grouper.ts';
 import { spansOf, strayRecord } from './record.ts';
 

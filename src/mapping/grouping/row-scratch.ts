@@ -1,5 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { SourceRow } from '../rows.ts';
 
 /** What a row says of the record it belongs to. */
 export interface RowLinks {

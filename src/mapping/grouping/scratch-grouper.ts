@@ -1,6 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Test } from '../values/condition.ts';
 import type { Grouper } from './grouper.ts';
 import { tooManyRows } from './reasons.ts';

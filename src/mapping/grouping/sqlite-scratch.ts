@@ -2,7 +2,7 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { z } from 'zod';
 import { StateError } from '../../model/errors.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { BoundTable, SourceRow } from '../source-row.ts';
+import type { BoundTable, SourceRow } from '../rows.ts';
 import { keyMissing, neighbourMisaligned } from './reasons.ts';
 import type { Charge, LinkKind, Member, RowLinks, RowScratch } from './row-scratch.ts';
 import { RESOLVE, SCHEMA } from './scratch-schema.ts';

@@ -1,4 +1,4 @@
-import type { SourceRow } from '../source-row.ts';
+import type { SourceRow } from '../rows.ts';
 
 /** What the variant rows of a product choose, before it is known which options the product has. */
 export interface OptionTable {

@@ -1,13 +1,9 @@
 import type { OptionsSpec } from '../../config/mapping/mapping-product.ts';
 import type { Family } from '../columns/columns.ts';
-import type { Path } from '../problems.ts';
-import type { RecordRows } from '../record-rows.ts';
-import { resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { type Cell, isList, Unreadable } from '../values/cell.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { type Cell, cleanCell, isList, type Read, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
-import type { Read } from '../values/expression.ts';
-import { cleanCell } from '../values/read-cell.ts';
 import type { OptionTable } from './option-table.ts';
 
 /** Reads what the variant rows choose, and what the head row lists. */

@@ -1,12 +1,10 @@
 import type { CategoriesSpec, ProductSpec } from '../../config/mapping/mapping-product.ts';
-import { didYouMean } from '../../model/nearest.ts';
 import type { Category } from '../../model/product.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
-import type { Path } from '../problems.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import { splitText } from '../transforms/list.ts';
+import type { RecordRows } from '../rows.ts';
+import { type Path, resolveLookup, type Scope } from '../scope.ts';
 import { slugify } from '../transforms/slug.ts';
+import { splitText } from '../transforms/split.ts';
 import { isList, Unreadable } from '../values/cell.ts';
 import { compileField } from '../values/field.ts';
 
@@ -27,7 +25,7 @@ export function compileCategories(
   const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
-  const table = spec.table === undefined ? undefined : namedTable(scope, [...path, 'table'], spec.table);
+  const table = spec.table === undefined ? undefined : resolveLookup(scope, [...path, 'table'], spec.table);
   return (rows) => {
     const paths = field(rows);
     if (!isList(paths)) return paths instanceof Unreadable ? paths : undefined;
@@ -56,17 +54,6 @@ function isCategories(written: NonNullable<ProductSpec['categories']>): written 
     !Array.isArray(written) &&
     ('path' in written || 'root' in written || 'table' in written || 'except' in written)
   );
-}
-
-function namedTable(scope: Scope, path: Path, name: string): LookupTable | undefined {
-  if (!scope.lookups.has(name)) {
-    scope.problems.add(
-      path,
-      `${name} is not declared under lookups${didYouMean(name, [...scope.lookups.keys()])}`,
-    );
-  }
-  scope.used.add(`lookup ${name}`);
-  return scope.lookups.get(name);
 }
 
 /** The category as a lookup table has it, by its whole path (levels joined by ' > ') or by its name. */

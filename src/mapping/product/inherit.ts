@@ -1,7 +1,6 @@
-import type { Path } from '../problems.ts';
-import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { cleanCell } from '../values/read-cell.ts';
+import type { SourceRow } from '../rows.ts';
+import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { cleanCell } from '../values/cell.ts';
 
 /** Variant rows with the head row's cells where their own are blank, or hold a word that means so. */
 export type Inherit = (rows: readonly SourceRow[], head: SourceRow) => readonly SourceRow[];

@@ -1,12 +1,10 @@
 import type { PricingSpec } from '../../config/mapping/mapping-product.ts';
 import type { Clock } from '../clock.ts';
-import type { Path } from '../problems.ts';
-import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { type Cell, isList, Moment, Unreadable } from '../values/cell.ts';
+import type { SourceRow } from '../rows.ts';
+import type { Path, Scope } from '../scope.ts';
+import { type Cell, isList, Moment, type Read, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
 
 /** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */

@@ -1,13 +1,11 @@
 import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { Unreadable } from '../values/cell.ts';
+import { type Read, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
 
 type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
 type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };

@@ -9,9 +9,8 @@ import {
   noOptions,
   type OptionReader,
 } from '../options/read-options.ts';
-import type { RecordRows } from '../record-rows.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
 import { Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/condition.ts';
 import { compileRowField, type RowField } from '../values/field.ts';

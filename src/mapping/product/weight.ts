@@ -1,10 +1,8 @@
 import type { VariantsSpec } from '../../config/mapping/mapping-product.ts';
-import type { Path } from '../problems.ts';
-import type { Scope } from '../scope.ts';
+import type { Path, Scope } from '../scope.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
-import { Unreadable } from '../values/cell.ts';
+import { type Read, Unreadable } from '../values/cell.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
-import type { Read } from '../values/expression.ts';
 import type { RowField } from '../values/field.ts';
 import { roundTo } from './decimal.ts';
 

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { type Cell, Unreadable } from '../values/cell.ts';
 import { decimalsOf, isCurrency } from './currencies.ts';
-import { readingStep, type Step } from './transform.ts';
+import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
 /** How numbers are written. */
 export interface NumberFormat {
@@ -21,7 +22,7 @@ export const PLAIN_NUMBER: NumberFormat = {
   otherwise: 'reject',
 };
 
-/** No amount is longer; what is, need not be looked at closely. */
+/** No amount is longer; a longer text is refused without a closer look. */
 const LONGEST = 64;
 
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
@@ -51,40 +52,87 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
   return Number(plain);
 }
 
-/** As a step. */
-export function number(format: NumberFormat, quote: (text: string) => string): Step {
+/** A step that reads numbers. */
+export function numberStep(format: NumberFormat, quote: (text: string) => string): Step {
   return readingStep('number', (text) => readNumber(text, format, quote));
 }
 
-/** Reads whole numbers, also those written with zeros behind the point. */
-export function integer(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, otherwise };
-  return {
-    takes: 'any',
-    gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
-    run: (value) => {
-      const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
-      if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
-      return otherwise === 'blank'
-        ? undefined
-        : new Unreadable('not-an-integer', `${quote(String(value))} is not a whole number`);
+const options = z.strictObject({
+  decimal: z
+    .string()
+    .exactOptional()
+    .describe(
+      'The decimal sign: `.`, `,`; `auto` takes either and refuses what could be read in two ways (1,299); `either` takes either, for files without thousands signs.',
+    ),
+  thousands: z
+    .string()
+    .exactOptional()
+    .describe(
+      'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round.',
+    ),
+  currency: z
+    .string()
+    .exactOptional()
+    .describe(
+      '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+    ),
+  otherwise: z
+    .enum(['blank', 'reject'])
+    .exactOptional()
+    .describe('What a text that is no number becomes. Default: reject.'),
+});
+
+/** `number`: reads a number. */
+export const number = defineTransform({
+  name: 'number',
+  word: {
+    description: 'Reads a number with a decimal point; anything else rejects the record.',
+    compile: ({ quote }) => numberStep(PLAIN_NUMBER, quote),
+  },
+  map: {
+    shape: { number: options.describe('As `number`, with options.') },
+    compile: ({ number: written }, context) => numberStep(formatOf(written, context), context.quote),
+  },
+  examples: [
+    { cell: '1299.50', steps: 'number', gives: 1299.5 },
+    {
+      cell: '1.299,50 €',
+      steps: '{ number: { decimal: ",", thousands: ".", currency: strip } }',
+      gives: 1299.5,
     },
+    { cell: '12,5', steps: '{ number: { decimal: auto } }', gives: 12.5 },
+    { cell: '1,299', steps: '{ number: { decimal: auto } }', gives: { rejects: 'number-ambiguous' } },
+    { cell: 'tbc', steps: 'number', gives: { rejects: 'not-a-number' } },
+    { cell: 'tbc', steps: '{ number: { otherwise: blank } }', gives: undefined },
+  ],
+});
+
+function formatOf(written: z.infer<typeof options>, { argument, complain }: TransformContext): NumberFormat {
+  const decimal = argument(['number', 'decimal'], written.decimal ?? '.');
+  const decimalParam = /^\{(\w+)\}$/.exec(written.decimal ?? '')?.[1];
+  if (decimal !== '.' && decimal !== ',' && decimal !== 'auto' && decimal !== 'either') {
+    complain(['number', 'decimal'], `expected '.', ',', auto or either, found '${decimal}'`);
+    return PLAIN_NUMBER;
+  }
+  const given = (key: 'thousands' | 'currency') => {
+    const text = written[key];
+    return text === undefined ? undefined : argument(['number', key], text);
   };
+  const sign = given('thousands');
+  const thousands = sign === 'other' ? otherSign(decimal) : sign;
+  if (thousands !== undefined && !["'", '’', ' ', '\u00a0', '\u202f', ',', '.'].includes(thousands)) {
+    complain(['number', 'thousands'], `expected one of , . ' or a blank, or other, found '${thousands}'`);
+  }
+  if (thousands !== undefined && thousands === decimal) {
+    complain(['number', 'thousands'], 'the thousands sign must differ from the decimal sign');
+  }
+  const otherwise = written.otherwise ?? 'reject';
+  return { decimal, thousands, currency: given('currency'), otherwise, decimalParam };
 }
 
-/** Raises numbers to a least one, or lowers them to a greatest one; each time is noted. */
-export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: string) => void): Step {
-  const sentence =
-    bound === 'min' ? `below ${limit}, raised to ${limit}` : `above ${limit}, lowered to ${limit}`;
-  return {
-    takes: 'number',
-    gives: () => 'number',
-    run: (value) => {
-      if (typeof value !== 'number' || (bound === 'min' ? value >= limit : value <= limit)) return value;
-      note(sentence);
-      return limit;
-    },
-  };
+/** The thousands sign where the decimal sign is known; undefined where it is not. */
+function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
+  return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }
 
 function unambiguous({ decimalParam }: NumberFormat): string {

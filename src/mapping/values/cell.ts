@@ -1,4 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
+import type { SourceRow } from '../rows.ts';
 
 /** A date or a moment. `wholeDay` when the source named no time: it then stands for the whole of that day. */
 export class Moment {
@@ -83,4 +84,24 @@ export function nameOfKind(kind: Kind): string {
 /** Whether a cell is a list. */
 export function isList(cell: Cell): cell is readonly Item[] {
   return Array.isArray(cell);
+}
+
+/** A cell without white space around it (no-break spaces and byte order marks too); undefined when blank. */
+export function cleanCell(cell: string | undefined): string | undefined {
+  if (cell === undefined || cell === '') return undefined;
+  const trimmed = cell.trim();
+  return trimmed === '' ? undefined : trimmed;
+}
+
+/** Reads a value from a row; `n` is the member of a family where one is gone through, otherwise 0. */
+export type Read = (row: SourceRow, n: number) => Cell;
+
+/** A compiled value. */
+export interface Expression {
+  readonly read: Read;
+  readonly kind: Kind;
+  /** The columns it takes its value from, by name. */
+  readonly sources: ReadonlySet<string>;
+  /** Whether it can always be read, so that nobody needs to look for why not. */
+  readonly certain: boolean;
 }

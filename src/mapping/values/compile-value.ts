@@ -1,15 +1,10 @@
-import type { Transform } from '../../config/mapping/mapping-transform.ts';
 import type { Value, ValueObject } from '../../config/mapping/mapping-value.ts';
-import type { Path } from '../problems.ts';
-import { resolveName, type Scope, unknownName } from '../scope.ts';
-import { applySteps } from './apply-steps.ts';
-import { type Item, isList, type Kind, Unreadable } from './cell.ts';
-import { coerce } from './coerce.ts';
+import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { Transform } from '../transforms/transforms.ts';
+import { cleanCell, type Expression, type Item, isList, type Kind, Unreadable } from './cell.ts';
+import { compileTemplate } from './compile-template.ts';
 import { compileCondition } from './condition.ts';
-import type { Expression } from './expression.ts';
-import { compileSteps } from './pipeline.ts';
-import { cleanCell } from './read-cell.ts';
-import { compileTemplate } from './template.ts';
+import { applySteps, coerce, compileSteps } from './pipeline.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -1,11 +1,10 @@
 import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/mapping-condition.ts';
 import { booleanWord } from '../../model/spreadsheet-words.ts';
-import type { Path } from '../problems.ts';
-import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { SourceRow } from '../rows.ts';
+import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/pattern.ts';
-import { cleanCell } from './read-cell.ts';
+import { cleanCell } from './cell.ts';
 
 /** A condition ready to be judged on a row; `n` is the member of a family where one is gone through. */
 export type Test = (row: SourceRow, n: number) => boolean;
@@ -143,7 +142,7 @@ function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
     return onText((text) => words.some((word) => text.toLowerCase().startsWith(word)));
   }
   if (test.matches !== undefined) {
-    const pattern = compilePattern(test.matches, scope.limits, (message) =>
+    const pattern = compilePattern(test.matches, scope.limits.patternLength, (message) =>
       scope.problems.add([...path, 'matches'], message),
     );
     return onText((text) => pattern?.testExact(text) ?? false);

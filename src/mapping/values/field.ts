@@ -1,14 +1,13 @@
-import type { Transform } from '../../config/mapping/mapping-transform.ts';
-import type { BlankRule, Value, ValueObject } from '../../config/mapping/mapping-value.ts';
-import type { Path } from '../problems.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { Condition } from '../../config/mapping/mapping-condition.ts';
+import type { BlankRule, Flag, Value, ValueObject } from '../../config/mapping/mapping-value.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import { type Path, resolveName, type Scope } from '../scope.ts';
 import { slugify } from '../transforms/slug.ts';
-import { type Cell, type Item, isList, type Kind, Unreadable } from './cell.ts';
-import { coerce } from './coerce.ts';
+import type { Transform } from '../transforms/transforms.ts';
+import { type Cell, type Expression, type Item, isList, type Kind, type Read, Unreadable } from './cell.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
-import type { Expression } from './expression.ts';
+import { columnsOf, compileCondition } from './condition.ts';
+import { coerce } from './pipeline.ts';
 
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;
@@ -209,4 +208,31 @@ function ordered(rows: readonly SourceRow[], order: Expression): readonly Source
     return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };
   });
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
+}
+
+/** Compiles a yes/no field. A condition on columns that the file lacks altogether says nothing. */
+export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
+  const scope = { ...outer, field: String(path.at(-1)) };
+  if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
+  const test = compileCondition(scope, path, flag);
+  const names = columnsOf(flag);
+  const known = names.map((name) => resolveName(scope, name));
+  const present = (row: SourceRow) =>
+    known.some((named) => {
+      switch (named?.kind) {
+        case 'column':
+          return row.cells[named.slot] !== undefined;
+        case 'family':
+          return named.family.numbers.some(
+            (number) => row.cells[named.family.slots.get(number) ?? -1] !== undefined,
+          );
+        default:
+          return named !== undefined;
+      }
+    });
+  return (row, n) => (test(row, n) ? true : present(row) ? false : undefined);
+}
+
+function isCondition(flag: Flag): flag is Condition {
+  return typeof flag === 'object' && !Array.isArray(flag);
 }

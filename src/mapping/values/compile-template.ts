@@ -1,11 +1,9 @@
-import type { Path } from '../problems.ts';
-import { resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import type { Cell } from './cell.ts';
-import { cleanCell } from './read-cell.ts';
+import type { SourceRow } from '../rows.ts';
+import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { cleanCell } from './cell.ts';
 
 /** A text with values filled in; blank when any of them is. `value` is what a pipeline has come to. */
-export type Template = (row: SourceRow, n: number, value: string) => Cell;
+export type Template = (row: SourceRow, n: number, value: string) => string | undefined;
 
 /** Compiles `text {column} text {param}`; `{value}` only where a pipeline gives one. */
 export function compileTemplate(scope: Scope, path: Path, written: string, hasValue: boolean): Template {
@@ -24,7 +22,7 @@ export function compileTemplate(scope: Scope, path: Path, written: string, hasVa
     for (const part of parts) {
       const filled = part(row, n, value);
       if (filled === undefined) return undefined;
-      text += String(filled);
+      text += filled;
     }
     return text;
   };
