@@ -173,8 +173,7 @@ function productParts(
     keyField: 'url',
     build: (rows, key): Built => {
       const built = build(rows, key);
-      if ('skipped' in built) return built;
-      return 'code' in built ? { rejected: built } : { body: built };
+      return 'skipped' in built ? built : { body: built };
     },
   };
 }

@@ -5,14 +5,13 @@ import type { DamageCheck } from './damage.ts';
 import { memoOf } from './memo.ts';
 import type { RecordRows } from './rows.ts';
 import { slugify } from './transforms/slug.ts';
-import { Unreadable } from './values/cell.ts';
+import { type Cell, Unreadable } from './values/cell.ts';
 import type { Test } from './values/condition.ts';
 import type { Field } from './values/field.ts';
 
-/** A body that can be sent, with the key it is sent under, or why there is none. */
+/** A body that can be sent, or why the record is left out on purpose. */
 export type Built =
   | { readonly body: Extract<Mapped, { kind: 'record' }>['body'] }
-  | { readonly rejected: Reason }
   | { readonly skipped: Reason };
 
 /** What makes a record of its rows. */
@@ -26,6 +25,7 @@ export interface RecordMapper {
   readonly notes: string[];
   /** Told before each record that nobody has asked it yet. */
   readonly clock: Clock;
+  /** Throws Unreadable where the rows make no record. */
   readonly build: (rows: RecordRows, key: string) => Built;
 }
 
@@ -37,7 +37,7 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   const { head, fault, spans, counted, torn } = rows;
   mapper.notes.length = 0;
   mapper.clock.asked = false;
-  const read = head === undefined ? undefined : mapper.key(rows);
+  const read = head === undefined ? undefined : keyOf(mapper, rows);
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
@@ -60,10 +60,10 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   }
   if (key === null || typeof read !== 'string') {
     const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
-    return reject(why.reason(mapper.keyField, head?.line));
+    return reject(why.in(mapper.keyField).reason(head?.line));
   }
-  const built = mapper.build(sound, key);
-  if ('rejected' in built) return reject(built.rejected);
+  const built = orUnreadable(() => mapper.build(sound, key));
+  if (built instanceof Unreadable) return reject(built.reason(head?.line));
   if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
   return {
     kind: 'record',
@@ -76,6 +76,21 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   };
 }
 
+/** The key of a record, or why it cannot be read. */
+export function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
+  return orUnreadable(() => key(rows));
+}
+
+/** The one place that catches what cannot be read. */
+function orUnreadable<Result>(read: () => Result): Result | Unreadable {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
+    throw error;
+  }
+}
+
 /**
  * Puts the mapping of the rows off until it is known whether it is needed. What shows at once that they are no record,
  * or perhaps only a part of one, is mapped at once. `context` is a digest of everything beside the rows.
@@ -86,7 +101,7 @@ export function deferRecord(
   context: string,
 ): Mapped | DeferredRecord {
   const { head, fault, spans, counted, torn } = rows;
-  const key = head === undefined || fault !== undefined || torn ? undefined : mapper.key(rows);
+  const key = head === undefined || fault !== undefined || torn ? undefined : keyOf(mapper, rows);
   if (
     head === undefined ||
     typeof key !== 'string' ||

@@ -6,7 +6,7 @@ import type { CompiledMapping } from './compile-mapping.ts';
 import { strayRecord } from './grouping/record.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
-import { deferRecord, mapRecord } from './map-record.ts';
+import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import { alignmentOf, blankCellsBeyond, cellsBySlot } from './read-row.ts';
 import type { Misalignment, RecordRows, SourceRow } from './rows.ts';
 
@@ -109,7 +109,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
     line: row.line,
   };
   const stray = strayRecord([row], reason);
-  const key = mapper.key({ ...stray, head: row, rows: [row] });
+  const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
   return typeof key === 'string' ? { ...stray, key } : stray;
 }
 

@@ -1,5 +1,5 @@
 import type { Scope } from '../scope.ts';
-import type { Expression } from '../values/cell.ts';
+import { blankIfUnreadable, type Expression } from '../values/cell.ts';
 import type { Test } from '../values/condition.ts';
 import { AdjacentGrouper } from './adjacent-grouper.ts';
 import { type Grouping, inFirstColumn, trustedKey } from './grouping.ts';
@@ -11,7 +11,12 @@ export function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefin
   return {
     kind: 'adjacent',
     open: () =>
-      new AdjacentGrouper(by.read, inFirstColumn(scope.columns, by.sources), head, scope.limits.recordRows),
+      new AdjacentGrouper(
+        blankIfUnreadable(by.read),
+        inFirstColumn(scope.columns, by.sources),
+        head,
+        scope.limits.recordRows,
+      ),
   };
 }
 
@@ -24,13 +29,14 @@ export function byKeyAnywhere(
 ): Grouping {
   const trusted = inFirstColumn(scope.columns, by.sources);
   const keyOf = trustedKey(scope, key);
+  const readBy = blankIfUnreadable(by.read);
   return {
     kind: 'anywhere',
     open: (openScratch) =>
       new ScratchGrouper(
         openScratch('key'),
         (row) => {
-          const key = by.read(row, 0);
+          const key = readBy(row, 0);
           const certain = row.misaligned === undefined || trusted(row);
           if (typeof key !== 'string' || !certain) return { ...UNLINKED, stray: true };
           return row.misaligned === undefined && alone?.(row, 0) === true

@@ -1,5 +1,6 @@
 import type { Value } from '../../config/mapping/mapping-value.ts';
 import type { Scope } from '../scope.ts';
+import { blankIfUnreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import type { Grouping } from './grouping.ts';
 import { compileNames } from './names.ts';
@@ -9,7 +10,7 @@ import { finishReferred, ScratchGrouper } from './scratch-grouper.ts';
 /** A row that names a parent belongs to the row of that name; one that names none is a record. */
 export function byParent(outer: Scope, parent: string, names: readonly Value[]): Grouping {
   const scope = { ...outer, field: 'group' };
-  const reference = compileAs(scope, ['group', 'parent'], parent, 'text');
+  const reference = blankIfUnreadable(compileAs(scope, ['group', 'parent'], parent, 'text').read);
   const namesOf = compileNames(scope, names);
   return {
     kind: 'parent',
@@ -18,7 +19,7 @@ export function byParent(outer: Scope, parent: string, names: readonly Value[]):
         openScratch('parent'),
         (row) => {
           if (row.misaligned !== undefined) return { ...UNLINKED, stray: true };
-          const named = reference.read(row, 0);
+          const named = reference(row, 0);
           return typeof named === 'string'
             ? { ...UNLINKED, belongs: named }
             : { ...UNLINKED, names: namesOf(row) };

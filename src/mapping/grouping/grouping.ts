@@ -1,7 +1,7 @@
 import type { Columns } from '../columns/columns.ts';
 import type { SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import { type Expression, Unreadable } from '../values/cell.ts';
+import { blankIfUnreadable, type Expression } from '../values/cell.ts';
 import type { Grouper } from './grouper.ts';
 import type { OpenScratch } from './row-scratch.ts';
 
@@ -28,8 +28,9 @@ export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: 
 /** Reads the key of a misaligned row, where it can be trusted; null otherwise. */
 export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow) => string | null {
   const trusted = inFirstColumn(columns, key.sources);
+  const readKey = blankIfUnreadable(key.read);
   return (row) => {
-    const read = trusted(row) ? key.read(row, 0) : undefined;
-    return read === undefined || read instanceof Unreadable ? null : String(read);
+    const read = trusted(row) ? readKey(row, 0) : undefined;
+    return read === undefined ? null : String(read);
   };
 }

@@ -5,11 +5,11 @@ import type { RecordRows } from '../rows.ts';
 import { type Path, resolveLookup, type Scope } from '../scope.ts';
 import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
-import { isList, Unreadable } from '../values/cell.ts';
+import { isList } from '../values/cell.ts';
 import { compileField } from '../values/field.ts';
 
 /** Reads the categories of a product; undefined where it has none. */
-export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined | Unreadable;
+export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
 
 /**
  * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read
@@ -28,7 +28,7 @@ export function compileCategories(
   const table = spec.table === undefined ? undefined : resolveLookup(scope, [...path, 'table'], spec.table);
   return (rows) => {
     const paths = field(rows);
-    if (!isList(paths)) return paths instanceof Unreadable ? paths : undefined;
+    if (!isList(paths)) return undefined;
     const byUrl = new Map<string, Category>();
     for (const item of paths) {
       const levels =

@@ -1,9 +1,8 @@
 import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
-import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import { type Read, Unreadable } from '../values/cell.ts';
+import { type Read, refuse, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
 
@@ -14,7 +13,7 @@ type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
 export type SubscriptionOf = (
   rows: RecordRows,
   variantRows: readonly SourceRow[],
-) => Subscription | Reason | undefined;
+) => Subscription | undefined;
 
 /**
  * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a
@@ -35,17 +34,16 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
     for (const row of meant) {
       const billing = billingOf(row);
       if (billing === undefined) continue;
-      if ('code' in billing) return billing;
       if (found !== undefined && JSON.stringify(billing) !== JSON.stringify(found)) {
         const message = 'its variants are billed in different ways, and the store bills a product in one';
-        return new Unreadable('subscription-differs', message, row.line).reason('subscription');
+        refuse('subscription-differs', message, row.line);
       }
       found = billing;
     }
     if (found !== undefined || isOne === undefined) return found;
     const message =
       'it is a subscription, but the file does not say how often it is billed: export it with these columns';
-    return new Unreadable('subscription-unknown', message, first.line).reason('subscription');
+    return refuse('subscription-unknown', message, first.line);
   };
 }
 
@@ -54,7 +52,7 @@ function compileBilling(
   scope: Scope,
   path: readonly string[],
   spec: SubscriptionSpec,
-): (row: SourceRow) => Subscription | Reason | undefined {
+): (row: SourceRow) => Subscription | undefined {
   const read = (key: 'cycles' | 'length' | 'period' | 'periodUnit'): Read | undefined => {
     const value = spec[key];
     const wanted = key === 'periodUnit' ? 'text' : 'number';
@@ -63,31 +61,34 @@ function compileBilling(
   const unit = read('periodUnit');
   const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));
   return (row) => {
-    const found: Draft = {};
-    let length: number | undefined;
-    for (const { key, read: readNumber } of numbers) {
-      const value = readNumber?.(row, 0);
-      if (value instanceof Unreadable) return value.reason(`subscription.${key}`, row.line);
-      if (typeof value !== 'number') continue;
-      if (!Number.isSafeInteger(value) || value < 0) return whole(key, `${key} must be a whole number`, row);
-      if (key === 'length') length = value;
-      else found[key] = value;
-    }
-    const named = unit?.(row, 0);
-    if (named instanceof Unreadable) return named.reason('subscription.periodUnit', row.line);
-    if (typeof named === 'string') found.periodUnit = named;
-    if (Object.keys(found).length === 0) return undefined;
-    // A length of 0 has no end, and so no number of cycles.
-    if (length !== undefined && length > 0) {
-      found.cycles = length / (found.period ?? 1);
-      if (!Number.isSafeInteger(found.cycles)) {
-        return whole('length', 'the length must be a whole number of periods', row);
+    let part: keyof SubscriptionSpec = 'cycles';
+    try {
+      const found: Draft = {};
+      let length: number | undefined;
+      for (const { key, read: readNumber } of numbers) {
+        part = key;
+        const value = readNumber?.(row, 0);
+        if (typeof value !== 'number') continue;
+        if (!Number.isSafeInteger(value) || value < 0)
+          refuse('not-an-integer', `${key} must be a whole number`);
+        if (key === 'length') length = value;
+        else found[key] = value;
       }
+      part = 'periodUnit';
+      const named = unit?.(row, 0);
+      if (typeof named === 'string') found.periodUnit = named;
+      if (Object.keys(found).length === 0) return undefined;
+      // A length of 0 has no end, and so no number of cycles.
+      if (length !== undefined && length > 0) {
+        part = 'length';
+        found.cycles = length / (found.period ?? 1);
+        if (!Number.isSafeInteger(found.cycles)) {
+          refuse('not-an-integer', 'the length must be a whole number of periods');
+        }
+      }
+      return found;
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(`subscription.${part}`).at(row.line) : error;
     }
-    return found;
   };
-}
-
-function whole(key: string, message: string, row: SourceRow): Reason {
-  return new Unreadable('not-an-integer', message, row.line).reason(`subscription.${key}`);
 }

@@ -1,7 +1,7 @@
 import type { VariantsSpec } from '../../config/mapping/mapping-product.ts';
 import type { Path, Scope } from '../scope.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
-import { type Read, Unreadable } from '../values/cell.ts';
+import { type Read, refuse } from '../values/cell.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
 import type { RowField } from '../values/field.ts';
 import { roundTo } from './decimal.ts';
@@ -33,6 +33,9 @@ const UNIT_GRAMS = new Map(Object.entries(GRAMS));
 /** No name of a unit is longer. */
 const LONGEST_UNIT = 12;
 
+/** How the number in a cell with a unit is read. */
+const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
+
 /** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
 const DIGITS = 6;
 
@@ -53,7 +56,7 @@ export function compileWeight(
     const named = unit(row, n);
     return typeof named === 'string'
       ? inStoreUnit(value, named, storeUnit, scope.quote)
-      : new Unreadable('weight-unit-missing', 'the weight has no unit', row.line);
+      : refuse('weight-unit-missing', 'the weight has no unit');
   };
 }
 
@@ -78,10 +81,10 @@ function weightInCell(
     if (typeof cell !== 'string') return cell;
     const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
     const amount = cell.slice(0, cell.length - unit.length);
-    const weight = readNumber(amount.trim(), PLAIN_NUMBER, () => scope.quote(cell));
+    const weight = readNumber(amount.trim(), AMOUNT, scope.quote);
     return typeof weight === 'number'
       ? inStoreUnit(weight, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
-      : new Unreadable('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`, row.line);
+      : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
   };
 }
 
@@ -90,13 +93,13 @@ function inStoreUnit(
   unit: string,
   storeUnit: WeightUnit,
   quote: (text: string) => string,
-): number | Unreadable {
-  if (weight < 0) return new Unreadable('weight-negative', 'the weight is below 0');
+): number {
+  if (weight < 0) refuse('weight-negative', 'the weight is below 0');
   const name = unit.trim().toLowerCase();
   if (name === storeUnit) return weight;
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit) ?? 1;
   return from === undefined
-    ? new Unreadable('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
+    ? refuse('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
     : roundTo((weight * from) / to, DIGITS);
 }

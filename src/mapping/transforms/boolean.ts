@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
-import { Unreadable } from '../values/cell.ts';
+import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step } from './transform.ts';
 
 /**
@@ -32,10 +32,7 @@ export function booleanStep(
     if (yes.has(word)) return true;
     return no.has(word)
       ? false
-      : new Unreadable(
-          'not-a-boolean',
-          `${quote(text)} says neither yes nor no; expected one of ${expected}`,
-        );
+      : refuse('not-a-boolean', `${quote(text)} says neither yes nor no; expected one of ${expected}`);
   });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTimezone } from '../../model/timezone.ts';
-import { Moment, Unreadable } from '../values/cell.ts';
+import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
 /** The parts of a date as the text has them. */
@@ -166,7 +166,7 @@ function dateStep(
       const moment = parts === undefined ? undefined : momentOf(parts, timezone);
       if (moment !== undefined) return moment;
     }
-    return new Unreadable('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
+    return refuse('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
   });
 }
 

@@ -1,4 +1,4 @@
-import { Unreadable } from '../values/cell.ts';
+import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './transform.ts';
 
 const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
@@ -22,7 +22,7 @@ export const email = defineTransform({
           .toLowerCase();
         return ADDRESS.test(bare)
           ? bare
-          : new Unreadable(
+          : refuse(
               'not-an-email',
               `${quote(text)} is not an e-mail address; expected one such as ann@mail.example`,
             );

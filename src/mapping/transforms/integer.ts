@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Unreadable } from '../values/cell.ts';
+import { refuse } from '../values/cell.ts';
 import { PLAIN_NUMBER, readNumber } from './number.ts';
 import { defineTransform, type Step } from './transform.ts';
 
@@ -14,7 +14,7 @@ function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => str
       if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
       return otherwise === 'blank'
         ? undefined
-        : new Unreadable('not-an-integer', `${quote(String(value))} is not a whole number`);
+        : refuse('not-an-integer', `${quote(String(value))} is not a whole number`);
     },
   };
 }

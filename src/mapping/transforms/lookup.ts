@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lookupKey } from '../lookup-table.ts';
-import { type Cell, type ItemKind, Unreadable } from '../values/cell.ts';
+import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './transform.ts';
 
 /** `otherwise`, which `lookup` and `table` share: what becomes of a word that is not there. */
@@ -23,7 +23,7 @@ export function unknownWord(
     case 'blank':
       return undefined;
     case 'reject':
-      return new Unreadable('word-unknown', `${quote(text)} is not among the words that the mapping knows`);
+      return refuse('word-unknown', `${quote(text)} is not among the words that the mapping knows`);
     default:
       return rule satisfies never;
   }

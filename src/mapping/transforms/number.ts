@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Cell, Unreadable } from '../values/cell.ts';
+import { type Cell, refuse } from '../values/cell.ts';
 import { decimalsOf, isCurrency } from './currencies.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
@@ -30,11 +30,11 @@ const MOST_DIGITS = 15;
 
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 
-/** The number, or why the text is none. Nothing that can be read in two ways is read. */
+/** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
   if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) return Number(text);
   const refused = (code: string, message: string) =>
-    format.otherwise === 'blank' ? undefined : new Unreadable(code, `${quote(text)} ${message}`);
+    format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
     text.length > LONGEST ? { digits: text, currency: '' } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);

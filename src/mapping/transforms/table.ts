@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../../model/nearest.ts';
 import { lookupKey } from '../lookup-table.ts';
-import { Unreadable } from '../values/cell.ts';
+import { refuse } from '../values/cell.ts';
 import { otherwise, unknownWord } from './lookup.ts';
 import { defineTransform, readingStep } from './transform.ts';
 
@@ -28,11 +28,11 @@ export const table = defineTransform({
       const missing = rule ?? (unknown === undefined ? 'blank' : 'reject');
       return readingStep('text', (text) => {
         const key = lookupKey(text);
-        if (ambiguous?.keys.has(key) === true) return new Unreadable(ambiguous.code, ambiguous.message);
+        if (ambiguous?.keys.has(key) === true) return refuse(ambiguous.code, ambiguous.message);
         const cell = rows.get(key)?.get(taken);
         if (cell !== undefined) return cell === '' ? undefined : cell;
         return missing === 'reject' && unknown !== undefined
-          ? new Unreadable(unknown.code, unknown.message)
+          ? refuse(unknown.code, unknown.message)
           : unknownWord(text, missing, quote);
       });
     },

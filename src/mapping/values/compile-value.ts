@@ -1,7 +1,7 @@
 import type { Value, ValueObject } from '../../config/mapping/mapping-value.ts';
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { cleanCell, type Expression, type Item, isList, type Kind, Unreadable } from './cell.ts';
+import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
 import { compileTemplate } from './compile-template.ts';
 import { compileCondition } from './condition.ts';
 import { applySteps, coerce, compileSteps } from './pipeline.ts';
@@ -184,7 +184,6 @@ function compileAll(scope: Scope, path: Path, values: readonly Value[]): Express
       const items = new Set<Item>();
       for (const { read } of lists) {
         const list = read(row, n);
-        if (list instanceof Unreadable) return list;
         if (isList(list)) {
           for (const item of list) items.add(item);
         }
@@ -204,7 +203,6 @@ function compileJoin(scope: Scope, path: Path, values: readonly Value[], separat
       const parts: string[] = [];
       for (const { read } of texts) {
         const part = read(row, n);
-        if (part instanceof Unreadable) return part;
         if (part !== undefined) parts.push(String(part));
       }
       return parts.length === 0 ? undefined : parts.join(separator);

@@ -4,7 +4,16 @@ import type { RecordRows, SourceRow } from '../rows.ts';
 import { type Path, resolveName, type Scope } from '../scope.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { type Cell, type Expression, type Item, isList, type Kind, type Read, Unreadable } from './cell.ts';
+import {
+  blankIfUnreadable,
+  type Cell,
+  type Expression,
+  type Item,
+  isList,
+  type Kind,
+  type Read,
+  refuse,
+} from './cell.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
 import { columnsOf, compileCondition } from './condition.ts';
 import { coerce } from './pipeline.ts';
@@ -96,7 +105,7 @@ function whenBlank(
     case 'leave-out':
       return undefined;
     case 'reject':
-      return new Unreadable(
+      return refuse(
         `${slugify(scope.field.split('.').at(-1) ?? '')}-missing`,
         `${scope.field} is blank`,
         row?.line,
@@ -191,7 +200,6 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
   for (const { read } of lists) {
     for (const row of rows) {
       const list = read(row, 0);
-      if (list instanceof Unreadable) return list.at(row.line, undefined);
       if (isList(list)) {
         for (const item of list) items.add(item);
       }
@@ -203,8 +211,9 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
 /** Rows by the number in a column; rows without a number come last, as they stand. */
 function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
   if (rows.length < 2) return rows;
+  const read = blankIfUnreadable(order.read);
   const places = rows.map((row) => {
-    const place = order.read(row, 0);
+    const place = read(row, 0);
     return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };
   });
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);

@@ -98,7 +98,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
       kind: wanted,
       read: (row, n) => {
         const item = read(row, n);
-        return item === undefined || item instanceof Unreadable || isList(item) ? item : [item];
+        return item === undefined || isList(item) ? item : [item];
       },
     };
   }
@@ -115,7 +115,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
     return coerce(scope, path, changed, wanted);
   }
   if (wanted === 'text' && (from.kind === 'number' || from.kind === 'boolean')) {
-    const { read } = from;
+    const { read } = placed(scope, from);
     return {
       ...from,
       kind: 'text',
@@ -129,7 +129,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
   return { ...from, kind: wanted, read: () => undefined };
 }
 
-/** Where only one column is read, what cannot be read is shown in it. */
+/** Adds the row, and the column where only one is read, to what cannot be read. */
 function placed(scope: Scope, from: Expression): Expression {
   if (from.certain) return from;
   const { read, sources } = from;
@@ -138,10 +138,13 @@ function placed(scope: Scope, from: Expression): Expression {
   return {
     ...from,
     read: (row, n) => {
-      const value = read(row, n);
-      if (!(value instanceof Unreadable)) return value;
-      const slot = column?.slot ?? column?.family?.slots.get(n);
-      return value.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
+      try {
+        return read(row, n);
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        const slot = column?.slot ?? column?.family?.slots.get(n);
+        throw error.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
+      }
     },
   };
 }
@@ -175,7 +178,6 @@ function asList(kind: Kind): Kind {
 export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n: number): Cell {
   let value = from;
   for (const step of steps) {
-    if (value instanceof Unreadable) return value;
     value = value === undefined ? step.blank?.() : applyStep(step, value, row, n);
   }
   return value;
@@ -187,7 +189,6 @@ function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell 
   const items: Item[] = [];
   for (const item of value) {
     const result = step.run(item, row, n);
-    if (result instanceof Unreadable) return result;
     if (result === undefined) continue;
     if (isList(result)) items.push(...result);
     else items.push(result);

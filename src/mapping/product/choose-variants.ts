@@ -1,7 +1,13 @@
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 import type { ProductOption } from '../../model/product.ts';
-import { Unreadable } from '../values/cell.ts';
-import type { Choice, OptionTable } from './option-table.ts';
+import { refuse } from '../values/cell.ts';
+import type { OptionTable } from './read-options.ts';
+
+/** A variant with its values in option order; `row` is the index of the row it comes from. */
+export interface Choice {
+  readonly row: number;
+  readonly values: readonly string[];
+}
 
 /** How a mapping wants its options. */
 export interface OptionRules {
@@ -20,33 +26,31 @@ export interface Chosen {
 }
 
 /** Lines the options up: each variant gets exactly one value for each option, no two variants the same values. */
-export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen | Unreadable {
+export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen {
   const kept = keptOptions(table, rules);
   const [only, second] = kept;
   if (only !== undefined && second === undefined && meansNone(table, only, rules)) {
     return { options: [], choices: [{ row: 0, values: [] }] };
   }
   const rows = table.choices.map((choice) => kept.map((option) => choice[option]));
-  const expanded =
+  const choices =
     rules.blank === 'any' ? expandBlanks(table, kept, rows, rules) : complete(table, kept, rows);
-  if (expanded instanceof Unreadable) return expanded;
-  const repeated = findRepeated(table, expanded);
-  if (repeated !== undefined) return repeated;
-  return { options: optionsOf(table, kept, expanded), choices: expanded };
+  refuseRepeated(table, choices);
+  return { options: optionsOf(table, kept, choices), choices };
 }
 
 /** Each listed value of each option with each of the others, all from one row. */
-export function combine(table: OptionTable, { mostCombinations }: OptionRules): Chosen | Unreadable {
+export function combine(table: OptionTable, { mostCombinations }: OptionRules): Chosen {
   const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
   const lists = kept.map((option) => [...new Set(table.listed[option] ?? [])]);
   const count = lists.reduce((product, list) => product * list.length, 1);
-  if (count > mostCombinations) return tooMany(count, mostCombinations, table.rows[0]?.line);
+  if (count > mostCombinations) refuseTooMany(count, mostCombinations, table.rows[0]?.line);
   const choices = combinations(lists).map((values) => ({ row: 0, values }));
   return { options: optionsOf(table, kept, choices), choices };
 }
 
-function tooMany(variants: number, most: number, line: number | undefined): Unreadable {
-  return new Unreadable(
+function refuseTooMany(variants: number, most: number, line: number | undefined): never {
+  return refuse(
     'too-many-combinations',
     `${beyondLimit('combinations', most, { variants })} ${raiseLimit('combinations')}`,
     line,
@@ -83,13 +87,13 @@ function complete(
   table: OptionTable,
   kept: readonly number[],
   rows: readonly (readonly (string | undefined)[])[],
-): readonly Choice[] | Unreadable {
+): readonly Choice[] {
   const choices: Choice[] = [];
   for (const [row, values] of rows.entries()) {
     const full: string[] = [];
     for (const [index, value] of values.entries()) {
       if (value === undefined) {
-        return new Unreadable(
+        return refuse(
           'option-value-missing',
           `the variant has no value for the option ${table.names[kept[index] ?? 0]}, which others have`,
           table.rows[row]?.line,
@@ -111,7 +115,7 @@ function expandBlanks(
   kept: readonly number[],
   rows: readonly (readonly (string | undefined)[])[],
   { mostCombinations }: OptionRules,
-): readonly Choice[] | Unreadable {
+): readonly Choice[] {
   const named = rows.filter(isComplete);
   if (named.length === rows.length) return named.map((values, row) => ({ row, values }));
   const values = kept.map((option) => valuesOf(table, option));
@@ -125,7 +129,7 @@ function expandBlanks(
     const lists = chosen.map((value, index) => (value === undefined ? (values[index] ?? []) : [value]));
     const count = lists.reduce((product, list) => product * list.length, 1);
     if (choices.length + count > mostCombinations) {
-      return tooMany(choices.length + count, mostCombinations, table.rows[row]?.line);
+      refuseTooMany(choices.length + count, mostCombinations, table.rows[row]?.line);
     }
     for (const one of combinations(lists)) {
       if (!taken.has(tupleKey(one))) {
@@ -145,8 +149,8 @@ function tupleKey(values: readonly string[]): string {
   return values.length === 1 ? (values[0] ?? '') : JSON.stringify(values);
 }
 
-function findRepeated(table: OptionTable, choices: readonly Choice[]): Unreadable | undefined {
-  if (choices.length < 2) return undefined;
+function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
+  if (choices.length < 2) return;
   const seen = new Map<string, number>();
   for (const { row, values } of choices) {
     const key = tupleKey(values);
@@ -154,7 +158,7 @@ function findRepeated(table: OptionTable, choices: readonly Choice[]): Unreadabl
     if (first !== undefined) {
       const what =
         values.length === 0 ? 'without any option that tells them apart' : `of ${values.join(', ')}`;
-      return new Unreadable(
+      refuse(
         'repeated-combination',
         `two variants ${what}, in lines ${table.rows[first]?.line} and ${table.rows[row]?.line}`,
         table.rows[row]?.line,
@@ -162,7 +166,6 @@ function findRepeated(table: OptionTable, choices: readonly Choice[]): Unreadabl
     }
     seen.set(key, row);
   }
-  return undefined;
 }
 
 /** All values of an option, listed ones first. */

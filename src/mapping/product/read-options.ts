@@ -2,12 +2,21 @@ import type { OptionsSpec } from '../../config/mapping/mapping-product.ts';
 import type { Family } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
-import { type Cell, cleanCell, isList, type Read, Unreadable } from '../values/cell.ts';
+import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
-import type { OptionTable } from './option-table.ts';
+
+/** What the variant rows of a product choose, before it is known which options the product has. */
+export interface OptionTable {
+  readonly names: readonly string[];
+  /** For each variant row its value of each option; undefined where it has none. */
+  readonly choices: readonly (readonly (string | undefined)[])[];
+  /** For each option the values that the head row lists, in the order to show them; empty where it lists none. */
+  readonly listed: readonly (readonly string[])[];
+  readonly rows: readonly SourceRow[];
+}
 
 /** Reads what the variant rows choose, and what the head row lists. */
-export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable | Unreadable;
+export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable;
 
 /** Products without options. */
 export const noOptions: OptionReader = (_rows, variants) => ({
@@ -63,7 +72,6 @@ function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec
       const choice: (string | undefined)[] = [];
       for (const read of reads) {
         const value = read(row, 0);
-        if (value instanceof Unreadable) return value.at(row.line, undefined);
         choice.push(textOf(value));
       }
       choices.push(choice);
@@ -83,12 +91,11 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       if (isMissing(slot, head, variants)) continue;
       const name = firstName(slot, head, variants);
       const list = head === undefined ? [] : listOf(listed?.(head, number));
-      if (list instanceof Unreadable) return list;
       if (name === undefined) {
         const stray =
-          values === undefined ? undefined : variants.find((row) => values(row, number) !== undefined);
+          values === undefined ? undefined : variants.find((row) => isPresent(values, row, number));
         if (stray !== undefined) {
-          return new Unreadable(
+          return refuse(
             'option-name-missing',
             `the variant has a value for option ${number}, which has no name`,
             stray.line,
@@ -96,7 +103,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
           );
         }
         if (list.length > 0) {
-          return new Unreadable(
+          return refuse(
             'option-name-missing',
             `the product lists values for option ${number}, which has no name`,
             head?.line,
@@ -107,7 +114,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       }
       const differing = variants.find((row) => (cleanCell(row.cells[slot]) ?? name) !== name);
       if (differing !== undefined) {
-        return new Unreadable(
+        return refuse(
           'option-names-differ',
           `option ${number} is called ${name} in one row of the product and otherwise in another`,
           differing.line,
@@ -115,10 +122,10 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
         );
       }
       if (names.includes(name)) {
-        return new Unreadable('option-repeated', `the product has two options called ${name}`, head?.line);
+        return refuse('option-repeated', `the product has two options called ${name}`, head?.line);
       }
       if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
-        return new Unreadable(
+        return refuse(
           'option-without-values',
           `option ${number} has a name and no values: does the name stand under its header?`,
           head?.line,
@@ -134,7 +141,6 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       const choice = new Array<string | undefined>(numbers.length);
       for (const [index, number] of numbers.entries()) {
         const value = values?.(row, number);
-        if (value instanceof Unreadable) return value.at(row.line, undefined);
         choice[index] = textOf(value);
       }
       choices.push(choice);
@@ -144,7 +150,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
 }
 
 function isChosen(values: Read | undefined, variants: readonly SourceRow[], number: number): boolean {
-  return values !== undefined && variants.some((row) => values(row, number) !== undefined);
+  return values !== undefined && variants.some((row) => isPresent(values, row, number));
 }
 
 /** Whether only other files have this member of the family: what they have says nothing of these rows. */
@@ -177,7 +183,6 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
       for (const number of family.numbers) {
         const name = cleanCell(head.cells[family.slots.get(number) ?? -1]);
         const list = name === undefined ? [] : listOf(listed?.(head, number));
-        if (list instanceof Unreadable) return list;
         if (name !== undefined) lists.set(name, list);
       }
     }
@@ -190,9 +195,8 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
         if (row.cells[slot] === undefined) continue;
         const name = cleanCell(row.cells[slot]);
         const value = values?.(row, number);
-        if (value instanceof Unreadable) return value.at(row.line, undefined);
         if (name === undefined && value !== undefined) {
-          return new Unreadable(
+          return refuse(
             'option-name-missing',
             `the variant has a value for attribute ${number}, which has no name`,
             row.line,
@@ -201,11 +205,11 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
         }
         if (name !== undefined) {
           if (own.has(name)) {
-            return new Unreadable('option-repeated', `the variant has two values for ${name}`, row.line);
+            return refuse('option-repeated', `the variant has two values for ${name}`, row.line);
           }
           if (lists.size > 0 && !lists.has(name)) {
             if (textOf(value) === undefined) continue;
-            return new Unreadable(
+            return refuse(
               'option-unknown',
               `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
               row.line,
@@ -243,10 +247,9 @@ export const childOptionReader: OptionReader = ({ childOptions = [] }, variants)
 };
 
 function textOf(value: Cell): string | undefined {
-  return value === undefined || value instanceof Unreadable || isList(value) ? undefined : String(value);
+  return value === undefined || isList(value) ? undefined : String(value);
 }
 
-function listOf(value: Cell): readonly string[] | Unreadable {
-  if (value instanceof Unreadable) return value;
+function listOf(value: Cell): readonly string[] {
   return isList(value) ? value.map(String) : [];
 }
