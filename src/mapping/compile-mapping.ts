@@ -1,10 +1,7 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
-import { Clock } from './clock.ts';
-import { type Binding, bindTable, type ColumnReport } from './columns/bind-table.ts';
-import { requiredColumns } from './columns/required-columns.ts';
+import { type Binding, bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
 import { compileDamageCheck } from './damage.ts';
@@ -15,6 +12,7 @@ import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Built, RecordMapper } from './map-record.ts';
 import { compileProduct } from './product/build-product.ts';
+import { Clock } from './product/pricing.ts';
 import type { WeightUnit } from './product/weight.ts';
 import {
   type MappingLimits,
@@ -25,6 +23,7 @@ import {
   paramsOf,
   type Scope,
 } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
 import { checkUse, unnamedColumns } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';

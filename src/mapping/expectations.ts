@@ -1,9 +1,9 @@
-import type { Condition } from '../config/mapping/mapping-condition.ts';
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import type { Reason } from '../model/reason.ts';
 import { booleanWord, isErrorValue } from '../model/spreadsheet-words.ts';
 import type { BoundTable } from './rows.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
+import type { Condition } from './spec/value-spec.ts';
 import { NO_WORDS, YES_WORDS } from './transforms/boolean.ts';
 import { compilePattern } from './transforms/pattern.ts';
 import { cleanCell } from './values/cell.ts';

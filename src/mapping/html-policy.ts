@@ -1,12 +1,13 @@
-import type { ImportJob } from '../config/job/import-job.ts';
 import { CONTACT_TEXT_FIELDS, type Contact } from '../model/contact.ts';
 import type { Product } from '../model/product.ts';
 import type { RecordMapper } from './map-record.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';
 import { Unreadable } from './values/cell.ts';
 
-/** What a job lets through of HTML, whatever its mapping makes of it. */
-export type HtmlPolicy = ImportJob['html'];
+/** What a job does about HTML, whatever its mapping makes of it. */
+export const HTML_POLICIES = ['keep', 'strip', 'sanitize'] as const;
+/** One of `HTML_POLICIES`. */
+export type HtmlPolicy = (typeof HTML_POLICIES)[number];
 
 /**
  * Holds finished records to the job's policy, so that no mapping can let through what the job does not. Only a

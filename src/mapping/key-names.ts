@@ -1,7 +1,7 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import type { Value } from '../config/mapping/mapping-value.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import { newScope, Problems, paramsOf } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
+import type { Value } from './spec/value-spec.ts';
 import { isUsed } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';

@@ -1,8 +1,8 @@
 import type { Reason } from '../model/reason.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
-import type { Clock } from './clock.ts';
 import type { DamageCheck } from './damage.ts';
 import { memoOf } from './memo.ts';
+import type { Clock } from './product/pricing.ts';
 import type { RecordRows } from './rows.ts';
 import { slugify } from './transforms/slug.ts';
 import { type Cell, Unreadable } from './values/cell.ts';

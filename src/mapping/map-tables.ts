@@ -3,7 +3,7 @@ import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { strayRecord } from './grouping/record.ts';
+import { strayRecord } from './grouping/grouping.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
@@ -21,7 +21,7 @@ export interface Table {
 }
 
 /** Who is told of the files, and where rows are kept that may stand anywhere. */
-export interface MapTablesOptions {
+interface MapTablesOptions {
   /** Told of each file as it is opened: which columns are used, and which are not. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
   /** Where rows are kept that may stand anywhere. Default: SQLite, in memory while small, else in a temporary file. */

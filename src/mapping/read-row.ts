@@ -2,7 +2,7 @@ import type { Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 
 /** Whether a cell holds nothing but white space. */
-export function isBlank(cell: string | undefined): boolean {
+function isBlank(cell: string | undefined): boolean {
   return cell === undefined || cell === '' || cell.trim() === '';
 }
 

@@ -1,6 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import type { MappingExpectation, MappingTest } from '../config/mapping/mapping-test.ts';
 import { StoreferryError } from '../model/errors.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
@@ -10,11 +8,12 @@ import { differences } from './differences.ts';
 import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
 import type { MappingLimits } from './scope.ts';
+import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
 import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
 
 /** What became of one of a mapping's own tests; no problems means that it passed. */
-export interface MappingTestResult {
+interface MappingTestResult {
   readonly name: string;
   /** What differs, with the path to the expectation within the mapping file. */
   readonly problems: readonly {

@@ -1,8 +1,8 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 
 /** Something wrong in a mapping, with the path to it in the file. */
 export interface MappingProblem {

@@ -1,8 +1,8 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import { Columns } from './columns/columns.ts';
 import { type LookupTable, lookupKey } from './lookup-table.ts';
 import { type Param, Problems, paramsOf } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 import { compileCondition } from './values/condition.ts';
 
 /** What a lookup of the store's subscriber lists knows of each. */

@@ -1,8 +1,8 @@
-import type { Condition } from '../config/mapping/mapping-condition.ts';
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
 import type { Column } from './columns/columns.ts';
 import type { Scope } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
+import type { Condition } from './spec/value-spec.ts';
 import { LIST_COLUMNS } from './store-lists.ts';
 import { columnsOf, compileCondition } from './values/condition.ts';
 

@@ -3,8 +3,8 @@ import { loosened } from '../../model/loosened.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { memoDigest } from '../memo.ts';
 import type { BoundTable } from '../rows.ts';
-import type { Column, Columns } from './columns.ts';
-import { type Captured, matchHeader } from './header-pattern.ts';
+import type { MappingSpec } from '../spec/mapping-spec.ts';
+import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';
 
 /** What a mapping makes of a header line. */
 export interface ColumnReport {
@@ -188,4 +188,15 @@ function missingColumn(column: Column | undefined, name: string, headers: readon
     `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${shown.join(', ')}${more}.`,
     { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
   );
+}
+
+/** The columns, by the mapping's names, without which a file is not of its format. */
+export function requiredColumns(spec: MappingSpec): readonly string[] {
+  return [...new Set([...(spec.required ?? []), ...requiredByGroup(spec)])];
+}
+
+/** The column that groups rows must be there; of several alternatives, nobody knows which. */
+function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
+  const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
+  return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];
 }

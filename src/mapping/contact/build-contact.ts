@@ -1,8 +1,8 @@
-import type { ContactSpec, PropertiesSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../../model/contact.ts';
 import type { Built } from '../map-record.ts';
 import type { RecordRows } from '../rows.ts';
 import { resolveName, type Scope, unknownName } from '../scope.ts';
+import type { ContactSpec, PropertiesSpec } from '../spec/contact-spec.ts';
 import { type Cell, cleanCell, type Item, isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileField, compileFlag, type Field } from '../values/field.ts';
 

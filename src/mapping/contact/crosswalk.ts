@@ -1,8 +1,8 @@
-import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { UnmatchedCode } from '../../model/unmatched-codes.ts';
 import type { Scope } from '../scope.ts';
+import type { ContactSpec } from '../spec/contact-spec.ts';
 import { type Cell, refuse } from '../values/cell.ts';
 import { compileField, type Field } from '../values/field.ts';
 

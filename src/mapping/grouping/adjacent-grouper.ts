@@ -2,9 +2,14 @@ import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Read } from '../values/cell.ts';
 import type { Test } from '../values/condition.ts';
-import type { Grouper } from './grouper.ts';
-import { keyMissing, neighbourMisaligned, tooManyRows } from './reasons.ts';
-import { spansOf, strayRecord } from './record.ts';
+import {
+  type Grouper,
+  keyMissing,
+  neighbourMisaligned,
+  spansOf,
+  strayRecord,
+  tooManyRows,
+} from './grouping.ts';
 
 /** More rows than this that cannot be placed are not kept until the next that can. */
 const MOST_UNPLACED = 1000;

@@ -1,9 +1,14 @@
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Test } from '../values/condition.ts';
-import type { Grouper } from './grouper.ts';
-import { neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
-import { spansOf, strayRecord } from './record.ts';
+import {
+  type Grouper,
+  neighbourMisaligned,
+  nothingToContinue,
+  spansOf,
+  strayRecord,
+  tooManyRows,
+} from './grouping.ts';
 
 /** What is known of a misaligned row: whether it begins a record. */
 export type Beginning = 'starts' | 'continues' | 'unknown';

@@ -1,13 +1,13 @@
-import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
-import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { PRODUCT_TYPES, type Product, type ProductType } from '../../model/product.ts';
-import type { Clock } from '../clock.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
+import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import type { ProductSpec } from '../spec/product-spec.ts';
 import { isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/condition.ts';
 import { compileField, compileFlag, type Field } from '../values/field.ts';
 import { compileCategories } from './categories.ts';
+import type { Clock } from './pricing.ts';
 import { compileSubscription } from './subscription.ts';
 import { compileVariants, type NotForSale } from './variants.ts';
 import type { WeightUnit } from './weight.ts';
@@ -15,7 +15,7 @@ import type { WeightUnit } from './weight.ts';
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 
 /** Makes the body of a product of its rows. The key is given: `url` is read before anything else. Throws Unreadable. */
-export type BuildProduct = (rows: RecordRows, url: string) => Product | NotForSale;
+type BuildProduct = (rows: RecordRows, url: string) => Product | NotForSale;
 
 /** Compiles the fields of a product (storefront-api.md, section 4.1), in the order in which they are sent. */
 export function compileProduct(

@@ -1,15 +1,15 @@
-import type { CategoriesSpec, ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Category } from '../../model/product.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordRows } from '../rows.ts';
 import { type Path, resolveLookup, type Scope } from '../scope.ts';
+import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
 import { isList } from '../values/cell.ts';
 import { compileField } from '../values/field.ts';
 
 /** Reads the categories of a product; undefined where it has none. */
-export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
+type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
 
 /**
  * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read

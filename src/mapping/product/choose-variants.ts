@@ -4,7 +4,7 @@ import { refuse } from '../values/cell.ts';
 import type { OptionTable } from './read-options.ts';
 
 /** A variant with its values in option order; `row` is the index of the row it comes from. */
-export interface Choice {
+interface Choice {
   readonly row: number;
   readonly values: readonly string[];
 }
@@ -20,7 +20,7 @@ export interface OptionRules {
 }
 
 /** The options of a product and its variants, each with one value per option. */
-export interface Chosen {
+interface Chosen {
   readonly options: readonly ProductOption[];
   readonly choices: readonly Choice[];
 }

@@ -1,14 +1,44 @@
-import type { PricingSpec } from '../../config/mapping/mapping-product.ts';
-import type { Clock } from '../clock.ts';
+import type { JudgedDates } from '../../model/plan.ts';
 import type { SourceRow } from '../rows.ts';
 import type { Path, Scope } from '../scope.ts';
+import type { PricingSpec } from '../spec/product-spec.ts';
 import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
 
+/** The moment at which a source was staged. It remembers what was judged by it. */
+export class Clock {
+  /** Whether a date was judged since this was last set to false. */
+  asked = false;
+  readonly #now: number;
+  #since = Number.NEGATIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
+
+  /** In milliseconds since the epoch. */
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** Whether that moment has come, in milliseconds since the epoch. */
+  hasCome(moment: number): boolean {
+    this.asked = true;
+    const has = moment <= this.#now;
+    if (has) this.#since = Math.max(this.#since, moment);
+    else this.#until = Math.min(this.#until, moment);
+    return has;
+  }
+
+  /** Between which moments every date would be judged as it was; null while none was. */
+  judged(): JudgedDates | null {
+    const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
+    if (since == null && until == null) return null;
+    return { since: since ?? null, until: until ?? null };
+  }
+}
+
 /** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */
-export interface Prices {
+interface Prices {
   readonly price: number;
   readonly onSale: boolean;
   readonly regularPrice: number;

@@ -1,7 +1,7 @@
-import type { OptionsSpec } from '../../config/mapping/mapping-product.ts';
 import type { Family } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 

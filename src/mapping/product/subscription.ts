@@ -1,7 +1,7 @@
-import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
+import type { ProductSpec } from '../spec/product-spec.ts';
 import { type Read, refuse, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
@@ -10,10 +10,7 @@ type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
 type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
 
 /** Reads the billing of a product from its head row, or else from the rows it is bought as; undefined where there is none. */
-export type SubscriptionOf = (
-  rows: RecordRows,
-  variantRows: readonly SourceRow[],
-) => Subscription | undefined;
+type SubscriptionOf = (rows: RecordRows, variantRows: readonly SourceRow[]) => Subscription | undefined;
 
 /**
  * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a

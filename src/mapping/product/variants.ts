@@ -1,19 +1,18 @@
-import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { ProductOption, Variant } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { Clock } from '../clock.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/condition.ts';
 import { compileRowField, type RowField } from '../values/field.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
-import { compilePricing, type Pricing } from './pricing.ts';
+import { type Clock, compilePricing, type Pricing } from './pricing.ts';
 import { childOptionReader, compileOptionReader, noOptions, type OptionReader } from './read-options.ts';
 import { compileWeight, type WeightUnit } from './weight.ts';
 
 /** What a product is bought as. */
-export interface ProductVariants {
+interface ProductVariants {
   readonly options: readonly ProductOption[];
   readonly variants: readonly Variant[];
   /** The rows they come from, for what the product as a whole takes from them. */
@@ -21,7 +20,7 @@ export interface ProductVariants {
 }
 
 /** Reads the options and variants of a product, or says why it is left out. Throws Unreadable. */
-export type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
+type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
 
 /** Why a product is left out: nothing of it has a price. */
 export interface NotForSale {

@@ -1,5 +1,5 @@
-import type { VariantsSpec } from '../../config/mapping/mapping-product.ts';
 import type { Path, Scope } from '../scope.ts';
+import type { VariantsSpec } from '../spec/product-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
 import { type Read, refuse } from '../values/cell.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';

@@ -70,7 +70,7 @@ export const html = defineTransform({
 });
 
 /** Removes from texts what is, or may become, HTML. */
-export interface HtmlCleaner {
+interface HtmlCleaner {
   /** The text alone. HTML that shows only after decoding is removed as well, however often it was encoded. */
   plain(text: string): string;
   /** HTML of the allow-list, and nothing else. */

@@ -4,7 +4,7 @@ import { decimalsOf, isCurrency } from './currencies.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
 /** How numbers are written. */
-export interface NumberFormat {
+interface NumberFormat {
   readonly decimal: '.' | ',' | 'auto' | 'either';
   readonly thousands: string | undefined;
   /** `strip`: any known currency; or the only currency code that is accepted. */

@@ -39,7 +39,7 @@ export function textOrBlank(text: string): string | undefined {
 }
 
 /** Where a part of a transform stands within it: keys and indexes. */
-export type PathWithin = readonly (string | number)[];
+type PathWithin = readonly (string | number)[];
 
 /** What a transform may use of the mapping that it stands in. */
 export interface TransformContext {

@@ -3,7 +3,7 @@ import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import { cleanCell } from './cell.ts';
 
 /** A text with values filled in; blank when any of them is. `value` is what a pipeline has come to. */
-export type Template = (row: SourceRow, n: number, value: string) => string | undefined;
+type Template = (row: SourceRow, n: number, value: string) => string | undefined;
 
 /** Compiles `text {column} text {param}`; `{value}` only where a pipeline gives one. */
 export function compileTemplate(scope: Scope, path: Path, written: string, hasValue: boolean): Template {

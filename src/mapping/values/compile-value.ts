@@ -1,5 +1,5 @@
-import type { Value, ValueObject } from '../../config/mapping/mapping-value.ts';
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { Value, ValueObject } from '../spec/value-spec.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
 import { compileTemplate } from './compile-template.ts';

@@ -1,7 +1,7 @@
-import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/mapping-condition.ts';
 import { booleanWord } from '../../model/spreadsheet-words.ts';
 import type { SourceRow } from '../rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { CellTest, Condition, Matcher, Word } from '../spec/value-spec.ts';
 import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/pattern.ts';
 import { cleanCell } from './cell.ts';

@@ -1,7 +1,6 @@
-import type { Condition } from '../../config/mapping/mapping-condition.ts';
-import type { BlankRule, Flag, Value, ValueObject } from '../../config/mapping/mapping-value.ts';
 import type { RecordRows, SourceRow } from '../rows.ts';
 import { type Path, resolveName, type Scope } from '../scope.ts';
+import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value-spec.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import {

@@ -19,7 +19,7 @@ import {
 import { compileTemplate } from './compile-template.ts';
 
 /** Transforms as a mapping has them, each with its path. */
-export type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
+type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
 
 /** Compiles the transforms of a pipeline, and checks that each can work on what the one before gives. */
 export function compileSteps(

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { conditionSchema } from './mapping-condition.ts';
-import { flagSchema, valueSchema } from './mapping-value.ts';
+import { conditionSchema, flagSchema, valueSchema } from './value-spec.ts';
 
 const categoriesSchema = z.strictObject({
   value: valueSchema.describe('A list of category names or paths.'),

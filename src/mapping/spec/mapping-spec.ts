@@ -1,14 +1,80 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
-import { delimiterSchema, encodingSchema } from '../job/csv-dialect.ts';
-import { workspacePathSchema } from '../workspace-path.ts';
-import { conditionSchema } from './mapping-condition.ts';
-import { contactSchema } from './mapping-contact.ts';
-import { type GroupSpec, groupSchema } from './mapping-group.ts';
-import { optionsSchema, productSchema, variantsSchema } from './mapping-product.ts';
-import { mappingTestSchema } from './mapping-test.ts';
+import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import type { Place } from '../../model/errors.ts';
+import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { contactSchema } from './contact-spec.ts';
+import { groupSchema } from './group-spec.ts';
+import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
+import { conditionSchema } from './value-spec.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+const refusal = z.strictObject({
+  key: z.string().nullable().exactOptional(),
+  code: z.string().exactOptional(),
+  field: z.string().exactOptional(),
+  line: z.int().min(1).exactOptional(),
+  column: z.string().exactOptional(),
+  message: z.string().exactOptional().describe('A part of the message.'),
+});
+
+const expectation = z
+  .strictObject({
+    sends: z.record(z.string(), z.unknown()).exactOptional().describe('The request body, exactly.'),
+    includes: z
+      .record(z.string(), z.unknown())
+      .exactOptional()
+      .describe('A part of the request body: lists in full, maps by the keys named.'),
+    key: z
+      .string()
+      .nullable()
+      .exactOptional()
+      .describe('The key of the record; null when it cannot be read.'),
+    rejects: z
+      .union([z.string(), refusal])
+      .exactOptional()
+      .describe('The code of the reason, or more of it.'),
+    skips: z.union([z.string(), refusal]).exactOptional().describe('The reason for leaving it out, or more.'),
+    rows: z.int().min(0).exactOptional().describe('How many rows the record accounts for.'),
+    notes: z.array(z.string()).exactOptional().describe('What is counted beside it.'),
+  })
+  .superRefine((expected, context) => {
+    const mains = ['sends', 'includes', 'rejects', 'skips'].filter((key) => key in expected);
+    if (mains.length !== 1) {
+      context.addIssue({ code: 'custom', message: 'expected one of sends, includes, rejects, skips' });
+    }
+  });
+
+/** Rows in, and what must become of them. */
+const mappingTestSchema = z.strictObject({
+  name: z.string().min(1).describe('What the test shows.'),
+  rows: z
+    .union([z.string().min(1), z.array(z.array(scalar.nullable())).min(1)])
+    .describe('CSV text with its header line, or a list of rows, the header first.'),
+  delimiter: z.string().length(1).exactOptional().describe('Of the CSV text. Default: the comma.'),
+  params: z.record(z.string(), scalar).exactOptional().describe('As a job would set them.'),
+  lookups: z
+    .record(z.string(), z.array(z.record(z.string(), scalar)))
+    .exactOptional()
+    .describe('Rows of lookup tables, instead of their files.'),
+  crosswalk: z
+    .strictObject({
+      match: z.string().min(1).describe('The field that is matched.'),
+      ids: z.record(z.string(), z.int().min(0)).describe('The id for each value of it.'),
+    })
+    .exactOptional()
+    .describe('Of contacts: as a job would name one.'),
+  now: z.string().exactOptional().describe('The time of the import. Default: 2026-01-01T00:00:00Z.'),
+  weightUnit: z.enum(['g', 'kg', 'lb', 'oz']).exactOptional().describe("The store's unit. Default: kg."),
+  expect: z.array(expectation).describe('What becomes of the rows, in order.'),
+});
+
+/** A test that a mapping carries: rows in, records out. */
+export type MappingTest = DeepReadonly<z.infer<typeof mappingTestSchema>>;
+/** What a test expects of one record. */
+export type MappingExpectation = DeepReadonly<z.infer<typeof expectation>>;
+
 const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
 const columnSchema = z.union([
@@ -113,12 +179,23 @@ const contactMappingSchema = z.strictObject({
 /** A mapping file: how the rows of one source format become records. Words are checked apart, by `checkMapping`. */
 export const mappingSchema = z.discriminatedUnion('import', [productMappingSchema, contactMappingSchema]);
 
-type WithGroup<T> = Readonly<Omit<T, 'group'>> & { readonly group?: GroupSpec };
 /** A mapping of products, as its file says it. */
-export type ProductMappingSpec = WithGroup<z.infer<typeof productMappingSchema>>;
+export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;
 /** A mapping of contacts, as its file says it. */
-export type ContactMappingSpec = WithGroup<z.infer<typeof contactMappingSchema>>;
+export type ContactMappingSpec = Readonly<z.infer<typeof contactMappingSchema>>;
 /** A mapping, as its file says it: checked by the schema, its words not yet. */
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
 /** One of the `columns` of a mapping: its headers, and which of those that repeat. */
 export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;
+
+/** A mapping as it was read, and where it stands. */
+export interface MappingFile {
+  readonly name: string;
+  readonly spec: MappingSpec;
+  /** Whether it came with Storeferry, rather than from the workspace. */
+  readonly shipped: boolean;
+  /** The folder that the paths of its lookup files are relative to. */
+  readonly dir: string;
+  /** Where a part of the mapping stands in the file, for messages. */
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
+}

@@ -1,11 +1,10 @@
 import { crosswalkField } from '../../config/job/crosswalk-field.ts';
 import type { ImportJob } from '../../config/job/import-job.ts';
-import type { MappingFile } from '../../config/mapping/mapping-file.ts';
-import type { ContactMappingSpec, MappingSpec } from '../../config/mapping/mapping-spec.ts';
-import type { Value } from '../../config/mapping/mapping-value.ts';
 import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
 import { keyNames } from '../../mapping/key-names.ts';
 import { type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
+import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { Value } from '../../mapping/spec/value-spec.ts';
 import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { MappingError } from '../../model/errors.ts';

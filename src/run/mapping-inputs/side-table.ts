@@ -13,7 +13,7 @@ import { refuseTooMuch } from '../../source/source-limits.ts';
 import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 
 /** A CSV file beside the source: a lookup table or a crosswalk. */
-export interface SideTable {
+interface SideTable {
   readonly header: readonly string[];
   /** Over the file's bytes, in hexadecimal; known when the rows have been read. */
   digest(): string;
@@ -21,7 +21,7 @@ export interface SideTable {
 }
 
 /** What holds for a file beside the source. */
-export interface SideTableLimits {
+interface SideTableLimits {
   /** Where the file may be. */
   readonly access: FileAccess;
   readonly limits: InputLimits;

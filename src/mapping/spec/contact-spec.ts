@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flagSchema, valueSchema } from './mapping-value.ts';
+import { flagSchema, valueSchema } from './value-spec.ts';
 
 const propertiesSchema = z.strictObject({
   fields: z

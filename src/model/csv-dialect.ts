@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DELIMITERS } from '../../model/delimiters.ts';
+import { DELIMITERS } from './delimiters.ts';
 
 const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
 

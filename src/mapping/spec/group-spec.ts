@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type Condition, conditionSchema } from './mapping-condition.ts';
-import { type Value, valueSchema } from './mapping-value.ts';
+import { conditionSchema, valueSchema } from './value-spec.ts';
 
 /** How the children of a product are listed in a cell of its row: `sku=A,size=XS|sku=B,size=S`. */
 const childrenSchema = z.strictObject({
@@ -102,13 +101,4 @@ export const groupSchema = fields.superRefine((group, context) => {
 /** How a cell lists the children of a record. */
 export type ChildrenSpec = Readonly<z.infer<typeof childrenSchema>>;
 /** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, and what goes with it. */
-export interface GroupSpec {
-  readonly by?: Value;
-  readonly starts?: Condition;
-  readonly parent?: string;
-  readonly children?: ChildrenSpec;
-  readonly names?: readonly Value[];
-  readonly rows?: 'adjacent' | 'anywhere';
-  readonly head?: Condition;
-  readonly alone?: Condition;
-}
+export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;

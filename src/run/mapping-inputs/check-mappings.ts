@@ -1,11 +1,13 @@
+import { Readable } from 'node:stream';
 import type { Job } from '../../config/job/job.ts';
-import type { MappingFile } from '../../config/mapping/mapping-file.ts';
+import { readCsv } from '../../csv/read-csv.ts';
 import { checkMapping } from '../../mapping/compile-mapping.ts';
-import { runMappingTests } from '../../mapping/run-mapping-tests.ts';
+import { type ParseCsv, runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import type { MappingLimits } from '../../mapping/scope.ts';
+import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
 import { DEFAULT_LIMITS } from '../../model/input-limits.ts';
-import { parseCsvText } from './parse-csv-text.ts';
+import type { Row } from '../../model/row.ts';
 
 /** The limits that a mapping is held to by the jobs that use it: the highest of each, so that no run is told of here in vain. */
 function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
@@ -45,3 +47,11 @@ export async function checkMappings(
   }
   return { problems, passed };
 }
+
+/** Reads the CSV that a mapping's test holds, as an import reads a file. */
+const parseCsvText: ParseCsv = async (text, delimiter) => {
+  const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'rows', delimiter });
+  const rows: Row[] = [];
+  for await (const batch of table.batches()) rows.push(...batch);
+  return { header: table.header, rows };
+};
