@@ -15,7 +15,7 @@ export interface DamageCheck {
   readonly check: (
     rows: RecordRows,
   ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
-  /** Whether the cell that names the record is damaged: its key is then that of nobody knows which. */
+  /** Whether the cell that names the record is damaged: its key is then unknown. */
   readonly keyIsDamaged: (row: SourceRow) => boolean;
 }
 
@@ -53,7 +53,7 @@ function treatment(field: string, damage: Damage): Treatment {
 /** Everything of the class Cc but tabs and line ends. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
-/** Nearly every cell is sound: one look tells. */
+/** Nearly every cell is sound: one test excludes it. */
 const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN)|[eE]\+/u;
 const EXPONENT = /^[-+]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{1,3}$/;
 function damagesOf(cell: string): readonly Damage[] {

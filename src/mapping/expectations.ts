@@ -63,7 +63,7 @@ export function compileShifted(scope: Scope, condition: Condition | undefined): 
   const slots = columnsOf(condition).map((name) => scope.columns.declared.get(name)?.slot ?? -1);
   return (cells, table, line, only) =>
     (only === undefined || slots.some((slot) => only.has(slot))) &&
-    test({ table, seq: 0, line, cells, misaligned: undefined, letters: 0 }, 0)
+    test({ table, seq: 0, line, cells, misaligned: undefined, chars: 0 }, 0)
       ? {
           code: 'row-shifted',
           message: 'the cells of this row do not fit together: has the row shifted?',

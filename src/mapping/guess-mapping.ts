@@ -84,7 +84,7 @@ interface MappingCandidate {
 export interface MappingFit extends HeaderFit {
   readonly name: string;
   readonly imports: MappingSpec['import'];
-  /** The headers it uses that no other format's mapping knows: what tells the formats apart. */
+  /** The headers it uses that no other format's mapping knows: what distinguishes the formats. */
   readonly telling: readonly string[];
 }
 

@@ -1,8 +1,8 @@
+import { isUsed } from './check-use.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import { newScope, Problems, paramsOf } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Value } from './spec/value-spec.ts';
-import { isUsed } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';
 

@@ -23,7 +23,7 @@ export interface RecordMapper {
   readonly damage: DamageCheck;
   /** Emptied before each record; what is noted while it is built goes with it. */
   readonly notes: string[];
-  /** Told before each record that nobody has asked it yet. */
+  /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
   /** Throws Unreadable where the rows make no record. */
   readonly build: (rows: RecordRows, key: string) => Built;
@@ -31,7 +31,7 @@ export interface RecordMapper {
 
 /**
  * Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. The
- * record carries the memo on where it holds: where nothing was noted, and nobody has looked at the clock.
+ * record keeps the memo where it is valid: nothing was noted, and no date was judged.
  */
 export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
   const { head, fault, spans, counted, torn } = rows;
@@ -93,7 +93,7 @@ function orUnreadable<Result>(read: () => Result): Result | Unreadable {
 
 /**
  * Puts the mapping of the rows off until it is known whether it is needed. What shows at once that they are no record,
- * or perhaps only a part of one, is mapped at once. `context` is a digest of everything beside the rows.
+ * or perhaps only a part of one, is mapped at once. `context` is a digest of everything besides the rows.
  */
 export function deferRecord(
   mapper: RecordMapper,
@@ -117,7 +117,7 @@ export function deferRecord(
     spans,
     rows: counted,
     memo,
-    chars: rows.rows.reduce((sum, row) => sum + row.letters, 0),
+    chars: rows.rows.reduce((sum, row) => sum + row.chars, 0),
     map: () => mapRecord(mapper, rows, memo),
   };
 }

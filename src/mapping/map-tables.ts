@@ -20,9 +20,9 @@ export interface Table {
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
-/** Who is told of the files, and where rows are kept that may stand anywhere. */
+/** What to call for each file, and where rows are kept that may stand anywhere. */
 interface MapTablesOptions {
-  /** Told of each file as it is opened: which columns are used, and which are not. */
+  /** Called for each file as it is opened, with the columns that are used and those that are not. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
   /** Where rows are kept that may stand anywhere. Default: SQLite, in memory while small, else in a temporary file. */
   readonly openScratch?: (kind: LinkKind) => RowScratch;
@@ -43,7 +43,7 @@ export function mapTables(
 
 /**
  * The same, with the mapping of records put off where their memo may make it needless. `context` is a digest of
- * everything beside the rows that decides what becomes of them.
+ * everything besides the rows that decides the records.
  */
 export function deferTables(
   mapping: CompiledMapping,
@@ -132,13 +132,13 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   const cells = cellsBySlot(row, binding);
   const { table } = binding;
   const misaligned = misalignment(mapping, binding, row, cells);
-  return { table, seq, line: row.line, cells, misaligned, letters: lettersOf(row) };
+  return { table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
 }
 
-function lettersOf({ cells }: Row): number {
-  let letters = 0;
-  for (let index = 0; index < cells.length; index++) letters += cells[index]?.length ?? 0;
-  return letters;
+function charsOf({ cells }: Row): number {
+  let chars = 0;
+  for (let index = 0; index < cells.length; index++) chars += cells[index]?.length ?? 0;
+  return chars;
 }
 
 function misalignment(

@@ -4,7 +4,7 @@ import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
 import type { BoundTable, RecordRows } from './rows.ts';
 
-/** 22 letters of base64url hold 132 bits: no two records will ever share them by chance. */
+/** 22 characters of base64url hold 132 bits: no two records will ever share them by chance. */
 const LENGTH = 22;
 
 /** The digest of a text, as memos and what they are made of use it. */
@@ -13,7 +13,7 @@ export function memoDigest(text: string): string {
 }
 
 /**
- * A digest of all that the mapping can read of a record: `context` (everything beside the rows), how the columns of its
+ * A digest of all that the mapping can read of a record: `context` (everything besides the rows), how the columns of its
  * files are bound, and the cells that the mapping uses. Of equal memos the mapping makes the same, unless it looks at
  * the clock.
  *
@@ -44,8 +44,8 @@ const PACKAGES = ['entities', 're2js', 'sanitize-html'];
 
 /**
  * A digest of all code that maps: this folder, the packages it uses and the runtime, whose Unicode and time zones
- * transforms go by. The version of Storeferry would not do: whoever runs it from a checkout gets corrections of the
- * mapping between two versions, and they must reach records whose rows stay as they were. Takes about 5 ms.
+ * transforms go by. The version of Storeferry is not enough: a checkout gets corrections of the mapping between
+ * two versions, and they must reach records whose rows have not changed. Takes about 5 ms.
  */
 export function mappingCode(): string {
   const digest = createHash('sha256');

@@ -31,7 +31,7 @@ export interface SourceRow {
   readonly cells: readonly (string | undefined)[];
   readonly misaligned: Misalignment | undefined;
   /** Of all its cells: they are parts of one text, which is kept as long as any of them. */
-  readonly letters: number;
+  readonly chars: number;
 }
 
 /** The rows of one record. */

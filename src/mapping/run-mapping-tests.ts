@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StoreferryError } from '../model/errors.ts';
+import type { MappingLimits } from '../model/input-limits.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import { compileMapping } from './compile-mapping.ts';
@@ -7,7 +8,6 @@ import type { Crosswalk } from './contact/crosswalk.ts';
 import { differences } from './differences.ts';
 import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
-import type { MappingLimits } from './scope.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
 import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
+import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
@@ -29,18 +29,15 @@ export class Problems {
 /** A value that a job sets, or its default. */
 export type Param = string | number | boolean;
 
-/** The limits that a mapping holds to. */
-export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | 'combinations'>;
-
 /** What the expressions of a mapping are compiled against. */
 export interface Scope {
   readonly problems: Problems;
   readonly limits: MappingLimits;
   readonly columns: Columns;
   readonly params: ReadonlyMap<string, Param>;
-  /** Absent tables are undefined: `check` has none, and complains of none. */
+  /** Undefined in `check`, which reads no tables. */
   readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
-  /** Columns, params and lookups that something uses, to tell those that nothing does. */
+  /** Columns, params and lookups that something uses; what is declared and not used is a problem. */
   readonly used: Set<string>;
   /** Which fields take something from a column, by the first word of their path (`sku`, `title`). */
   readonly reads: Map<string, Set<string>>;

@@ -16,7 +16,7 @@ export const LIST_COLUMNS: readonly string[] = ['id', 'name'];
 const NAMES_SHOWN = 20;
 
 /**
- * The store's subscriber lists as a lookup table. Two lists of one name are none: nobody knows which is meant. `notes`
+ * The store's subscriber lists as a lookup table. Two lists of one name are ambiguous. `notes`
  * say what a person who misses one should know of how they were read.
  */
 export function storeListsTable(
@@ -89,5 +89,5 @@ const NO_ROW = {
   line: 0,
   cells: [],
   misaligned: undefined,
-  letters: 0,
+  chars: 0,
 };

@@ -12,7 +12,7 @@ const ROW = {
   line: 2,
   cells: [],
   misaligned: undefined,
-  letters: 0,
+  chars: 0,
 };
 
 const CONTEXT: TransformContext = {

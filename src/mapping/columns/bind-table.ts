@@ -48,7 +48,7 @@ export function bindTable(
   file: number,
   options: {
     readonly required: readonly string[];
-    /** Columns that only tell whether a row has shifted: nothing of them is sent. */
+    /** Columns that only show whether a row has shifted: nothing of them is sent. */
     readonly watched?: ReadonlySet<string>;
     readonly rest: boolean;
     readonly except: readonly string[];
@@ -195,7 +195,7 @@ export function requiredColumns(spec: MappingSpec): readonly string[] {
   return [...new Set([...(spec.required ?? []), ...requiredByGroup(spec)])];
 }
 
-/** The column that groups rows must be there; of several alternatives, nobody knows which. */
+/** The column that groups rows must be there; of several alternatives, any may be the one. */
 function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
   const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
   return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];

@@ -31,8 +31,8 @@ export class AdjacentGrouper implements Grouper {
   #out: RecordRows[] = [];
 
   /**
-   * @param trusted tells whether the key of a misaligned row can be trusted
-   * @param head tells the row that describes a record; a block without one is only a part
+   * @param trusted whether the key of a misaligned row can be trusted
+   * @param head whether a row describes a record; a block without one is only a part
    */
   constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined, mostRows: number) {
     this.#key = key;

@@ -32,7 +32,7 @@ export function byParent(outer: Scope, parent: string, names: readonly Value[]):
   };
 }
 
-/** A row that lists children is a record with them; so is a row that nobody lists, or that is sold alone as well. */
+/** A row that lists children is a record with them; so is a row that no other lists, or that is sold alone as well. */
 export function byChildren(
   scope: Scope,
   spec: GroupSpec & { readonly children: NonNullable<GroupSpec['children']> },

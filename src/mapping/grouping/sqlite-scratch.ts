@@ -38,7 +38,7 @@ const BY_KEY = `
   INSERT INTO members SELECT seq, 1, seq FROM rows WHERE belongs IS NULL AND alone;
 `;
 
-/** A child belongs to the row that bears the name it gives; without one, to a record that cannot be read. */
+/** A child belongs to the row with the name it gives; without one, to a record that cannot be read. */
 const BY_PARENT = `
   ${AMBIGUOUS}
   INSERT INTO members SELECT seq, 0, seq FROM rows WHERE belongs IS NULL AND NOT stray;
@@ -56,7 +56,7 @@ const BY_PARENT = `
     FROM rows c WHERE belongs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = c.belongs);
 `;
 
-/** A row that lists others is a record with them; so is one that nobody lists, and one that is sold alone as well. */
+/** A row that lists others is a record with them; so is one that no row lists, and one that is sold alone as well. */
 const BY_CHILDREN = `
   CREATE INDEX wants_by_name ON wants (name);
   ${AMBIGUOUS}
@@ -71,7 +71,7 @@ const BY_CHILDREN = `
     FROM wants w JOIN rows r ON r.seq = w.seq WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
   INSERT OR IGNORE INTO charges
     SELECT w.seq, json_object('code', 'child-ambiguous', 'line', r.line,
-      'message', 'several rows bear the name ' || json_quote(w.name)), 1
+      'message', 'several rows have the name ' || json_quote(w.name)), 1
     FROM wants w JOIN shared s ON s.name = w.name JOIN rows r ON r.seq = w.seq;
   INSERT OR IGNORE INTO members
     SELECT m.record, 1000000, r.seq FROM rows r JOIN names n ON n.name = r.belongs
@@ -228,14 +228,14 @@ class SqliteScratch implements RowScratch {
       line: Number(line),
       cells: cellsOf(cells),
       misaligned: read,
-      letters: String(cells).length,
+      chars: String(cells).length,
     };
     const role =
       read !== undefined || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';
     return { record, row, role, counted: first === record };
   }
 
-  /** Puts each row that nobody can place under the records its cells name, or doubts both its neighbours. */
+  /** Puts each row whose record is unknown under the records its cells name, or doubts both its neighbours. */
   #placeStrays(): void {
     const database = this.#database;
     const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');

@@ -15,7 +15,7 @@ export type Beginning = 'starts' | 'continues' | 'unknown';
 
 /**
  * A row that meets the condition begins a record, and those after it that do not, continue it. After a row that
- * cannot be read, nobody knows whose the next ones are, until one begins a record again.
+ * cannot be read, the next ones belong to an unknown record, until one begins a record again.
  */
 export class StartsGrouper implements Grouper {
   readonly #starts: Test;

@@ -157,7 +157,7 @@ function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
     const first = seen.get(key);
     if (first !== undefined) {
       const what =
-        values.length === 0 ? 'without any option that tells them apart' : `of ${values.join(', ')}`;
+        values.length === 0 ? 'without any option that distinguishes them' : `of ${values.join(', ')}`;
       refuse(
         'repeated-combination',
         `two variants ${what}, in lines ${table.rows[first]?.line} and ${table.rows[row]?.line}`,

@@ -84,7 +84,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     if (reduced !== undefined) return duringSale(price, reduced);
     return discounted(price, numberOf(percent?.(row, 0)), numberOf(amount?.(row, 0)));
   };
-  // Of a file without the column, nobody can say that its products have no price.
+  // A file without the column does not show that its products have no price.
   const isThere = ({ table }: SourceRow) =>
     [...(base?.sources ?? [])].some(
       (name) => table.headers[scope.columns.declared.get(name)?.slot ?? -1] !== undefined,

@@ -174,7 +174,7 @@ function firstName(
 
 /**
  * Every row names its own options, under whatever number; the head row gives their order. A variant has none that
- * the head row, naming some, does not: nobody could choose it there.
+ * the head row, naming some, does not: no buyer could choose it.
  */
 function nameReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
   return ({ head }, variants) => {

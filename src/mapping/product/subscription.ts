@@ -44,7 +44,7 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
   };
 }
 
-/** The billing that one row tells; undefined where it tells none. */
+/** The billing data of one row; undefined where it has none. */
 function compileBilling(
   scope: Scope,
   path: readonly string[],

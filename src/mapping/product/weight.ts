@@ -1,9 +1,10 @@
 import type { Path, Scope } from '../scope.ts';
 import type { VariantsSpec } from '../spec/product-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
-import { type Read, refuse } from '../values/cell.ts';
+import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
 import type { RowField } from '../values/field.ts';
+import { coerce } from '../values/pipeline.ts';
 import { roundTo } from './decimal.ts';
 
 /** The units a store may weigh in. */
@@ -72,20 +73,26 @@ function weightInCell(
   value: NonNullable<VariantsSpec['weight']>['value'],
   storeUnit: WeightUnit,
 ): RowField {
-  const { read, kind } = compileValue(scope, [...path, 'value'], value);
-  if (kind !== 'text') {
-    scope.problems.add([...path, 'value'], 'with unit: cell, expected the text with number and unit');
+  const valuePath = [...path, 'value'];
+  const written = compileValue(scope, valuePath, value);
+  if (written.kind !== 'text') {
+    scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
   }
-  return (row, n) => {
-    const cell = read(row, n);
-    if (typeof cell !== 'string') return cell;
-    const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
-    const amount = cell.slice(0, cell.length - unit.length);
-    const weight = readNumber(amount.trim(), AMOUNT, scope.quote);
-    return typeof weight === 'number'
-      ? inStoreUnit(weight, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
-      : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
+  const weight: Expression = {
+    ...written,
+    kind: 'number',
+    certain: false,
+    read: (row, n) => {
+      const cell = written.read(row, n);
+      if (typeof cell !== 'string') return cell;
+      const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+      const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
+      return typeof amount === 'number'
+        ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
+        : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
+    },
   };
+  return coerce(scope, valuePath, weight, 'number').read;
 }
 
 function inStoreUnit(

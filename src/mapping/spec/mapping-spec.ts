@@ -37,7 +37,7 @@ const expectation = z
       .describe('The code of the reason, or more of it.'),
     skips: z.union([z.string(), refusal]).exactOptional().describe('The reason for leaving it out, or more.'),
     rows: z.int().min(0).exactOptional().describe('How many rows the record accounts for.'),
-    notes: z.array(z.string()).exactOptional().describe('What is counted beside it.'),
+    notes: z.array(z.string()).exactOptional().describe('What is counted with it.'),
   })
   .superRefine((expected, context) => {
     const mains = ['sends', 'includes', 'rejects', 'skips'].filter((key) => key in expected);
@@ -46,7 +46,7 @@ const expectation = z
     }
   });
 
-/** Rows in, and what must become of them. */
+/** Rows, and the records or rejections they must become. */
 const mappingTestSchema = z.strictObject({
   name: z.string().min(1).describe('What the test shows.'),
   rows: z

@@ -67,7 +67,7 @@ export const productSchema = z.strictObject({
         ),
       when: conditionSchema
         .exactOptional()
-        .describe('Only rows that meet this are subscriptions; one that tells no billing is rejected.'),
+        .describe('Only rows that meet this are subscriptions; one without billing data is rejected.'),
     })
     .exactOptional()
     .describe('Recurring billing, where any of these has a value, on the head row or all variants.'),

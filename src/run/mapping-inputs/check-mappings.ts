@@ -3,13 +3,12 @@ import type { Job } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { checkMapping } from '../../mapping/compile-mapping.ts';
 import { type ParseCsv, runMappingTests } from '../../mapping/run-mapping-tests.ts';
-import type { MappingLimits } from '../../mapping/scope.ts';
 import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
-import { DEFAULT_LIMITS } from '../../model/input-limits.ts';
+import { DEFAULT_LIMITS, type MappingLimits } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
 
-/** The limits that a mapping is held to by the jobs that use it: the highest of each, so that no run is told of here in vain. */
+/** The limits that a mapping is held to by the jobs that use it: the highest of each, so that `check` finds no problem that no run has. */
 function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
   const users = jobs.flatMap((job) =>
     job.kind === 'import' && job.mapping === mapping.name ? [job.limits] : [],

@@ -4,7 +4,6 @@ import type { Crosswalk } from '../../mapping/contact/crosswalk.ts';
 import { keyNames } from '../../mapping/key-names.ts';
 import { type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import type { Value } from '../../mapping/spec/value-spec.ts';
 import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { MappingError } from '../../model/errors.ts';
@@ -72,7 +71,10 @@ function withField(crosswalk: NonNullable<ImportJob['crosswalk']>, spec: Mapping
 }
 
 /** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
-function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob): Value | undefined {
+function contactKey(
+  { contact }: ContactMappingSpec,
+  { crosswalk }: ImportJob,
+): ContactMappingSpec['contact']['id'] {
   if (crosswalk === undefined) return contact.id;
   const field = crosswalkField(crosswalk, contact) ?? crosswalk.match;
   const sent = CONTACT_TEXT_FIELDS.find((name) => name === field);

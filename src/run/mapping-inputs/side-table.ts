@@ -12,7 +12,7 @@ import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise
 import { refuseTooMuch } from '../../source/source-limits.ts';
 import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 
-/** A CSV file beside the source: a lookup table or a crosswalk. */
+/** A CSV file besides the source: a lookup table or a crosswalk. */
 interface SideTable {
   readonly header: readonly string[];
   /** Over the file's bytes, in hexadecimal; known when the rows have been read. */
@@ -20,7 +20,7 @@ interface SideTable {
   rows(): AsyncIterable<readonly Row[]>;
 }
 
-/** What holds for a file beside the source. */
+/** What holds for a file besides the source. */
 interface SideTableLimits {
   /** Where the file may be. */
   readonly access: FileAccess;
@@ -30,7 +30,7 @@ interface SideTableLimits {
 }
 
 /**
- * Opens a CSV file, perhaps packed with gzip, that is read beside the source; `name` is its path as it is written. SourceError when it is not there or is
+ * Opens a CSV file, perhaps packed with gzip, that is read besides the source; `name` is its path as it is written. SourceError when it is not there or is
  * something else, CsvError when it is broken; either where it is beyond a limit.
  */
 export async function readSideTable(

@@ -90,14 +90,14 @@ export function unnamedColumns(scope: Scope): ReadonlySet<string> {
   return new Set(unnamed.map(({ name }) => name));
 }
 
-/** Rows that stand apart are told by their key: so the key must be what groups them. */
+/** A record whose rows stand apart is recognised by its key: so the key must be what groups the rows. */
 function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
   if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') return;
   const key = spec.import === 'products' ? spec.product.url : spec.contact.id;
   if (JSON.stringify(key) !== JSON.stringify(spec.group.by)) {
     problems.add(
       ['group', 'rows'],
-      `with adjacent rows the ${spec.import === 'products' ? 'url' : 'id'} must be the value of by, so that torn records can be told; use rows: anywhere`,
+      `with adjacent rows the ${spec.import === 'products' ? 'url' : 'id'} must be the value of by, so that torn records are recognised; use rows: anywhere`,
     );
   }
 }
