@@ -12,7 +12,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   state: ['remote'],
   storefront: [],
   remote: [],
-  config: [],
+  // The schema of mapping files.
+  config: ['mapping'],
   source: ['state', 'remote'],
   csv: [],
   mapping: [],
@@ -36,7 +37,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
-const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'mapping', 'plan', 'source'];
+const MAY_IMPORT_TYPES_OF_CONFIG: readonly string[] = ['export', 'plan', 'source'];
 
 /** The folders that import a package: each is a part that could be replaced whole, or that only the edge may hold. */
 const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
@@ -73,7 +74,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
   yauzl: ['source'],
   zod: [
-    ...['config', 'dashboard', 'export', 'mapping', 'plan', 'queue'],
+    ...['config', 'dashboard', 'export', 'mapping', 'model', 'plan', 'queue'],
     ...['report', 'run', 'sandbox', 'source', 'state'],
   ],
   'node:child_process': ['cli'],

@@ -1,6 +1,6 @@
+import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { loadEnvironment } from './environment.ts';
 import { inspectFiles } from './inspection.ts';
-import type { MappingFile } from './mapping/mapping-file.ts';
 import { filesOf, SHIPPED_MAPPINGS } from './workspace-files.ts';
 
 /** The mappings that a job in this folder could name: its own and the shipped ones, those that can be read as they are. */

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
+import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import type { Interpretation } from './interpret.ts';
 import type { Job } from './job/job.ts';
-import type { MappingFile } from './mapping/mapping-file.ts';
 import type { StoreConfig } from './stores.ts';
 import { type Workspace, whyUnset } from './workspace.ts';
 

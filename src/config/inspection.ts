@@ -1,3 +1,4 @@
+import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
 import type { Environment } from './environment.ts';
 import { pathKey } from './fill-values.ts';
@@ -12,8 +13,6 @@ import {
   type Quote,
   type RelationProblem,
 } from './job/job-relations.ts';
-import type { MappingFile } from './mapping/mapping-file.ts';
-import { mappingSchema } from './mapping/mapping-spec.ts';
 import { once } from './once.ts';
 import { completePlace, placeSecrets } from './place/complete-place.ts';
 import type { SecretField } from './secrets.ts';

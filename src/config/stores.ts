@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../model/deep-readonly.ts';
 import { baseUrlSchema } from './base-url.ts';
-import type { DeepReadonly } from './deep-readonly.ts';
 import { placeholder } from './placeholders.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
+import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { ConfigurationError, UsageError } from '../model/errors.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import type { Interpretation, UnsetVariable } from './interpret.ts';
 import type { Job } from './job/job.ts';
-import type { MappingFile } from './mapping/mapping-file.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './stores.ts';
 import { openFiles, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';

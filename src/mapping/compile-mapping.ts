@@ -1,10 +1,8 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { MappingError } from '../model/errors.ts';
-import { DEFAULT_LIMITS } from '../model/input-limits.ts';
+import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import type { Resource } from '../model/record.ts';
-import { Clock } from './clock.ts';
-import { type Binding, bindTable, type ColumnReport } from './columns/bind-table.ts';
-import { requiredColumns } from './columns/required-columns.ts';
+import { checkUse, unnamedColumns } from './check-use.ts';
+import { type Binding, bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
 import { compileContact } from './contact/build-contact.ts';
 import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
 import { compileDamageCheck } from './damage.ts';
@@ -14,18 +12,17 @@ import type { Grouping } from './grouping/grouping.ts';
 import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { Built, RecordMapper } from './map-record.ts';
-import { paramsOf } from './params.ts';
-import { type MappingProblem, Problems } from './problems.ts';
 import { compileProduct } from './product/build-product.ts';
+import { Clock } from './product/pricing.ts';
 import type { WeightUnit } from './product/weight.ts';
-import { type MappingLimits, newScope, type Param, type Scope } from './scope.ts';
+import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
-import { checkUse, unnamedColumns } from './unused.ts';
 import { compileAs } from './values/compile-value.ts';
 import { compileCondition } from './values/condition.ts';
 import { compileField } from './values/field.ts';
 
-/** What a mapping needs to know beside its file. */
+/** What a mapping needs to know besides its file. */
 export interface MappingContext {
   /** As the job sets them; the mapping's defaults fill in. */
   readonly params: Readonly<Record<string, Param>>;
@@ -45,7 +42,7 @@ export interface MappingContext {
 
 /**
  * A mapping ready to run. Compiled for one source: families of columns grow as its files are opened, so a further
- * source wants a mapping compiled anew.
+ * source needs another compiled mapping.
  */
 export interface CompiledMapping {
   readonly resource: Resource;
@@ -79,22 +76,20 @@ export function compileMapping(spec: MappingSpec, context: MappingContext): Comp
     }),
   );
   for (const [name, table] of lookups) {
-    if (table === undefined) {
-      problems.add(['lookups', name], 'the table was not read');
-    }
+    if (table === undefined) problems.add(['lookups', name], 'the table was not read');
   }
   const compiled = compile(spec, { ...context, params: missing, lookups, problems });
   const [first] = problems.found;
   if (first !== undefined) {
     const all = problems.found.map(({ path, message }) => `${path.join('.')}: ${message}`);
     throw new MappingError(`The mapping cannot be used: ${all.join('; ')}`, {
-      hint: 'storeferry check tells line and column.',
+      hint: 'storeferry check prints line and column.',
     });
   }
   return compiled;
 }
 
-/** Everything wrong in a mapping that its schema cannot tell, with the path to each. */
+/** Everything wrong in a mapping that its schema cannot find, with the path to each. */
 export function checkMapping(
   spec: MappingSpec,
   limits: MappingLimits = DEFAULT_LIMITS,
@@ -169,8 +164,7 @@ function productParts(
     keyField: 'url',
     build: (rows, key): Built => {
       const built = build(rows, key);
-      if ('skipped' in built) return built;
-      return 'code' in built ? { rejected: built } : { body: built };
+      return 'skipped' in built ? built : { body: built };
     },
   };
 }

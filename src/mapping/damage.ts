@@ -1,8 +1,7 @@
 import type { Reason } from '../model/reason.ts';
 import { isErrorValue } from '../model/spreadsheet-words.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { RecordRows, SourceRow } from './rows.ts';
 import type { Scope } from './scope.ts';
-import type { SourceRow } from './source-row.ts';
 
 /** What programs leave in a cell instead of its value. */
 type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | 'digits-lost';
@@ -16,7 +15,7 @@ export interface DamageCheck {
   readonly check: (
     rows: RecordRows,
   ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
-  /** Whether the cell that names the record is damaged: its key is then that of nobody knows which. */
+  /** Whether the cell that names the record is damaged: its key is then unknown. */
   readonly keyIsDamaged: (row: SourceRow) => boolean;
 }
 
@@ -54,7 +53,7 @@ function treatment(field: string, damage: Damage): Treatment {
 /** Everything of the class Cc but tabs and line ends. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
-/** Nearly every cell is sound: one look tells. */
+/** Nearly every cell is sound: one test excludes it. */
 const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN)|[eE]\+/u;
 const EXPONENT = /^[-+]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{1,3}$/;
 function damagesOf(cell: string): readonly Damage[] {
@@ -106,9 +105,7 @@ export function compileDamageCheck(scope: Scope): DamageCheck {
       const cleaned = new Map<SourceRow, SourceRow>();
       for (const row of rows.rows) {
         for (const [slot, cell] of row.cells.entries()) {
-          if (cell === undefined || !SUSPECT.test(cell)) {
-            continue;
-          }
+          if (cell === undefined || !SUSPECT.test(cell)) continue;
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
             const spoilt = fields.find((field) => treatment(field, damage) === 'refuse');

@@ -1,8 +1,79 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import { fitHeader, type HeaderFit } from './columns/header-fit.ts';
+import { MappingError } from '../model/errors.ts';
+import { loosened } from '../model/loosened.ts';
+import { bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
+import { Columns } from './columns/columns.ts';
+import type { ColumnSpec, MappingSpec } from './spec/mapping-spec.ts';
+
+/** How a mapping and a header line go together. */
+interface HeaderFit {
+  /** What stops a run at this header: required columns that are not there, or one that repeats; null when nothing does. */
+  readonly obstacle: string | null;
+  /** The headers that the mapping's columns take, in the order of the file. */
+  readonly used: readonly string[];
+  /** How many headers there are, blank ones not counted. */
+  readonly headers: number;
+  /** How many of the mapping's columns the header has, and how many the mapping has. */
+  readonly columnsFound: number;
+  readonly columns: number;
+}
+
+/** Tries a mapping against a header line, without rows, params or lookups. */
+export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
+  const { report, repeated } = bind(spec, header);
+  const taken = new Set(report.used.flatMap(({ headers }) => headers));
+  const lacking = requiredColumns(spec).filter((name) => report.missing.includes(name));
+  return {
+    obstacle:
+      lacking.length === 0 ? repeated : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+    used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
+    headers: header.filter((text) => text.trim() !== '').length,
+    columnsFound: report.used.length,
+    columns: Object.keys(spec.columns).length,
+  };
+}
+
+function bind(
+  spec: MappingSpec,
+  header: readonly string[],
+): { readonly report: ColumnReport; readonly repeated: string | null } {
+  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
+  const options = {
+    required: [],
+    rest: rest !== false,
+    except: typeof rest === 'object' ? rest.except : [],
+  };
+  try {
+    return { report: bindTable(new Columns(spec.columns), header, 0, options).report, repeated: null };
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    const { report } = bindTable(new Columns(spec.columns), withoutRepeats(header), 0, options);
+    return { report, repeated: lowerFirst(error.message.replace(/\.$/, '')) };
+  }
+}
+
+/** What the file would be known by if nothing in it repeated. */
+function withoutRepeats(header: readonly string[]): readonly string[] {
+  const known = new Set<string>();
+  return header.map((text) => {
+    const isNew = !known.has(loosened(text));
+    known.add(loosened(text));
+    return isNew ? text : '';
+  });
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** A column as the format itself calls it: by the first of its headers. */
+function headerOf({ columns }: MappingSpec, name: string): string {
+  const spec = columns[name];
+  const written = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? name);
+  return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;
+}
 
 /** A mapping that might read a file. */
-export interface MappingCandidate {
+interface MappingCandidate {
   readonly name: string;
   readonly spec: MappingSpec;
   /** Comes with Storeferry; else the workspace's own. */
@@ -13,7 +84,7 @@ export interface MappingCandidate {
 export interface MappingFit extends HeaderFit {
   readonly name: string;
   readonly imports: MappingSpec['import'];
-  /** The headers it uses that no other format's mapping knows: what tells the formats apart. */
+  /** The headers it uses that no other format's mapping knows: what distinguishes the formats. */
   readonly telling: readonly string[];
 }
 
@@ -70,4 +141,71 @@ export function guessMapping(
     fitting: best === undefined ? fitting : [best, ...fitting.filter(({ name }) => name !== best.name)],
     near,
   };
+}
+
+/** A field that a mapping of one's own begins with, and the column of the file that likely holds it. */
+export interface SuggestedColumn {
+  readonly field: string;
+  readonly header: string | undefined;
+}
+
+const FIELDS = {
+  products: ['title', 'price', 'sku', 'description', 'quantity'],
+  contacts: ['email', 'name', 'phone', 'city', 'zip', 'country', 'companyName'],
+} as const;
+
+/** Looks for the columns of a file by what the formats that are known call theirs, in whatever language. */
+export function suggestColumns(
+  header: readonly string[],
+  imports: MappingSpec['import'],
+  known: readonly MappingSpec[],
+): SuggestedColumn[] {
+  const taken = new Set<string>();
+  return FIELDS[imports].map((field) => {
+    const words = new Set(known.flatMap((spec) => headersOf(spec, field)).map(loosened));
+    words.add(loosened(field));
+    const found = header.find(
+      (text) =>
+        words.has(loosened(text)) && !taken.has(text) && header.indexOf(text) === header.lastIndexOf(text),
+    );
+    if (found !== undefined) taken.add(found);
+    return { field, header: found };
+  });
+}
+
+/** What a format calls the column that fills a field. */
+function headersOf(spec: MappingSpec, field: string): readonly string[] {
+  const column = columnOf(fieldValue(spec, field));
+  return column === undefined || !Object.hasOwn(spec.columns, column) ? [] : written(spec.columns[column]);
+}
+
+function fieldValue(spec: MappingSpec, field: string): unknown {
+  if (spec.import === 'contacts') return member(spec.contact, field);
+  switch (field) {
+    case 'price':
+      return spec.variants.pricing === undefined ? undefined : member(spec.variants.pricing, 'price');
+    case 'sku':
+    case 'quantity':
+      return member(spec.variants, field);
+    default:
+      return member(spec.product, field);
+  }
+}
+
+function member(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).find(([name]) => name === key)?.[1];
+}
+
+/** The column that a value begins with, where it begins with one. */
+function columnOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return columnOf(value[0]);
+  const within = member(value, 'value') ?? member(value, 'first');
+  return within === undefined ? undefined : columnOf(within);
+}
+
+function written(spec: ColumnSpec | undefined): readonly string[] {
+  const headers = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? []);
+  return (typeof headers === 'string' ? [headers] : headers).filter((text) => !text.includes('{'));
 }

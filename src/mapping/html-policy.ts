@@ -1,11 +1,13 @@
-import type { ImportJob } from '../config/job/import-job.ts';
 import { CONTACT_TEXT_FIELDS, type Contact } from '../model/contact.ts';
 import type { Product } from '../model/product.ts';
-import type { Built, RecordMapper } from './map-record.ts';
+import type { RecordMapper } from './map-record.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';
+import { Unreadable } from './values/cell.ts';
 
-/** What a job lets through of HTML, whatever its mapping makes of it. */
-export type HtmlPolicy = ImportJob['html'];
+/** What a job does about HTML, whatever its mapping makes of it. */
+export const HTML_POLICIES = ['keep', 'strip', 'sanitize'] as const;
+/** One of `HTML_POLICIES`. */
+export type HtmlPolicy = (typeof HTML_POLICIES)[number];
 
 /**
  * Holds finished records to the job's policy, so that no mapping can let through what the job does not. Only a
@@ -31,14 +33,13 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
       if (!('body' in built) || !anyHtml(built.body)) return built;
       const { body } = built;
       const field = fieldThatTellsApart(body);
-      if (field !== undefined) return rejected(field, 'html-not-let-through', policy, rows.head?.line);
+      if (field !== undefined) refuseHtml(field, 'html-not-let-through', policy);
       if (!isProduct(body)) {
         const cleaned = cleanContact(body, clean);
         return Object.keys(cleaned).length > 0 ? { body: cleaned } : { skipped: NOTHING_LEFT };
       }
       const cleaned = cleanProduct(body, clean, formatted);
-      if (cleaned.title !== '') return { body: cleaned };
-      return rejected('title', 'title-missing', policy, rows.head?.line);
+      return cleaned.title === '' ? refuseHtml('title', 'title-missing', policy) : { body: cleaned };
     },
   };
 }
@@ -54,9 +55,9 @@ function isProduct(body: Product | Contact): body is Product {
   return 'variants' in body;
 }
 
-function rejected(field: string, code: string, policy: HtmlPolicy, line: number | undefined): Built {
+function refuseHtml(field: string, code: string, policy: HtmlPolicy): never {
   const message = `${code === 'title-missing' ? 'it is nothing but HTML' : 'it contains HTML'}, which \`html: ${policy}\` of the job does not let through; correct it in the source, or let the mapping take it out (\`html: strip\`)`;
-  return { rejected: { code, field, message, ...(line === undefined ? {} : { line }) } };
+  throw new Unreadable(code, message).in(field);
 }
 
 function anyHtml(value: unknown): boolean {

@@ -1,10 +1,8 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import type { Value } from '../config/mapping/mapping-value.ts';
+import { isUsed } from './check-use.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
-import { paramsOf } from './params.ts';
-import { Problems } from './problems.ts';
-import { newScope } from './scope.ts';
-import { isUsed } from './unused.ts';
+import { newScope, Problems, paramsOf } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
+import type { Value } from './spec/value-spec.ts';
 import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';
 

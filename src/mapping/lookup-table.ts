@@ -29,9 +29,7 @@ export function lookupTable(
 ): LookupTable | undefined {
   const columns = header.map((text) => text.trim());
   const at = columns.findIndex((text) => text.toLowerCase() === match.trim().toLowerCase());
-  if (at < 0) {
-    return undefined;
-  }
+  if (at < 0) return undefined;
   const byKey = new Map<string, ReadonlyMap<string, string>>();
   for (const cells of rows) {
     const key = lookupKey(cells[at] ?? '');

@@ -1,18 +1,17 @@
 import type { Reason } from '../model/reason.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
-import type { Clock } from './clock.ts';
 import type { DamageCheck } from './damage.ts';
 import { memoOf } from './memo.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { Clock } from './product/pricing.ts';
+import type { RecordRows } from './rows.ts';
 import { slugify } from './transforms/slug.ts';
-import { Unreadable } from './values/cell.ts';
+import { type Cell, Unreadable } from './values/cell.ts';
 import type { Test } from './values/condition.ts';
 import type { Field } from './values/field.ts';
 
-/** A body that can be sent, with the key it is sent under, or why there is none. */
+/** A body that can be sent, or why the record is left out on purpose. */
 export type Built =
   | { readonly body: Extract<Mapped, { kind: 'record' }>['body'] }
-  | { readonly rejected: Reason }
   | { readonly skipped: Reason };
 
 /** What makes a record of its rows. */
@@ -24,26 +23,25 @@ export interface RecordMapper {
   readonly damage: DamageCheck;
   /** Emptied before each record; what is noted while it is built goes with it. */
   readonly notes: string[];
-  /** Told before each record that nobody has asked it yet. */
+  /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
+  /** Throws Unreadable where the rows make no record. */
   readonly build: (rows: RecordRows, key: string) => Built;
 }
 
 /**
  * Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. The
- * record carries the memo on where it holds: where nothing was noted, and nobody has looked at the clock.
+ * record keeps the memo where it is valid: nothing was noted, and no date was judged.
  */
 export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
   const { head, fault, spans, counted, torn } = rows;
   mapper.notes.length = 0;
   mapper.clock.asked = false;
-  const read = head === undefined ? undefined : mapper.key(rows);
+  const read = head === undefined ? undefined : keyOf(mapper, rows);
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
-  if (fault !== undefined) {
-    return reject(fault);
-  }
+  if (fault !== undefined) return reject(fault);
   if (head !== undefined) {
     for (const { test, reason } of mapper.skips) {
       if (test(head, 0)) {
@@ -62,15 +60,11 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   }
   if (key === null || typeof read !== 'string') {
     const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
-    return reject(why.reason(mapper.keyField, head?.line));
+    return reject(why.in(mapper.keyField).reason(head?.line));
   }
-  const built = mapper.build(sound, key);
-  if ('rejected' in built) {
-    return reject(built.rejected);
-  }
-  if ('skipped' in built) {
-    return { kind: 'skipped', key, reason: built.skipped, ...from };
-  }
+  const built = orUnreadable(() => mapper.build(sound, key));
+  if (built instanceof Unreadable) return reject(built.reason(head?.line));
+  if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
   return {
     kind: 'record',
     key,
@@ -82,9 +76,24 @@ export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string)
   };
 }
 
+/** The key of a record, or why it cannot be read. */
+export function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
+  return orUnreadable(() => key(rows));
+}
+
+/** The one place that catches what cannot be read. */
+function orUnreadable<Result>(read: () => Result): Result | Unreadable {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
+    throw error;
+  }
+}
+
 /**
  * Puts the mapping of the rows off until it is known whether it is needed. What shows at once that they are no record,
- * or perhaps only a part of one, is mapped at once. `context` is a digest of everything beside the rows.
+ * or perhaps only a part of one, is mapped at once. `context` is a digest of everything besides the rows.
  */
 export function deferRecord(
   mapper: RecordMapper,
@@ -92,7 +101,7 @@ export function deferRecord(
   context: string,
 ): Mapped | DeferredRecord {
   const { head, fault, spans, counted, torn } = rows;
-  const key = head === undefined || fault !== undefined || torn ? undefined : mapper.key(rows);
+  const key = head === undefined || fault !== undefined || torn ? undefined : keyOf(mapper, rows);
   if (
     head === undefined ||
     typeof key !== 'string' ||
@@ -108,7 +117,7 @@ export function deferRecord(
     spans,
     rows: counted,
     memo,
-    chars: rows.rows.reduce((sum, row) => sum + row.letters, 0),
+    chars: rows.rows.reduce((sum, row) => sum + row.chars, 0),
     map: () => mapRecord(mapper, rows, memo),
   };
 }

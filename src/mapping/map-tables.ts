@@ -3,13 +3,12 @@ import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { strayRecord } from './grouping/record.ts';
+import { strayRecord } from './grouping/grouping.ts';
 import type { LinkKind, RowScratch } from './grouping/row-scratch.ts';
 import { openSqliteScratch } from './grouping/sqlite-scratch.ts';
-import { deferRecord, mapRecord } from './map-record.ts';
+import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import { alignmentOf, blankCellsBeyond, cellsBySlot } from './read-row.ts';
-import type { RecordRows } from './record-rows.ts';
-import type { Misalignment, SourceRow } from './source-row.ts';
+import type { Misalignment, RecordRows, SourceRow } from './rows.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -21,9 +20,9 @@ export interface Table {
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
-/** Who is told of the files, and where rows are kept that may stand anywhere. */
-export interface MapTablesOptions {
-  /** Told of each file as it is opened: which columns are used, and which are not. */
+/** What to call for each file, and where rows are kept that may stand anywhere. */
+interface MapTablesOptions {
+  /** Called for each file as it is opened, with the columns that are used and those that are not. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
   /** Where rows are kept that may stand anywhere. Default: SQLite, in memory while small, else in a temporary file. */
   readonly openScratch?: (kind: LinkKind) => RowScratch;
@@ -44,7 +43,7 @@ export function mapTables(
 
 /**
  * The same, with the mapping of records put off where their memo may make it needless. `context` is a digest of
- * everything beside the rows that decides what becomes of them.
+ * everything besides the rows that decides the records.
  */
 export function deferTables(
   mapping: CompiledMapping,
@@ -83,15 +82,11 @@ async function* readTables<Item>(
         const mapped = [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)].map(
           become,
         );
-        if (mapped.length > 0) {
-          yield mapped;
-        }
+        if (mapped.length > 0) yield mapped;
       }
     }
     for (const records of grouper.end()) {
-      if (records.length > 0) {
-        yield records.map(become);
-      }
+      if (records.length > 0) yield records.map(become);
     }
   } finally {
     scratch?.[Symbol.dispose]();
@@ -114,7 +109,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
     line: row.line,
   };
   const stray = strayRecord([row], reason);
-  const key = mapper.key({ ...stray, head: row, rows: [row] });
+  const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
   return typeof key === 'string' ? { ...stray, key } : stray;
 }
 
@@ -126,9 +121,7 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
   try {
     return mapping.bind(header, file);
   } catch (error) {
-    if (!(error instanceof MappingError) || name === undefined) {
-      throw error;
-    }
+    if (!(error instanceof MappingError) || name === undefined) throw error;
     const { message } = error;
     const hint = IN_ARCHIVE.test(name) ? `${error.hint ?? ''} ${LEAVE_IT_OUT}`.trim() : error.hint;
     throw new MappingError(message, { place: { file: name }, hint, cause: error });
@@ -139,15 +132,13 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   const cells = cellsBySlot(row, binding);
   const { table } = binding;
   const misaligned = misalignment(mapping, binding, row, cells);
-  return { table, seq, line: row.line, cells, misaligned, letters: lettersOf(row) };
+  return { table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
 }
 
-function lettersOf({ cells }: Row): number {
-  let letters = 0;
-  for (let index = 0; index < cells.length; index++) {
-    letters += cells[index]?.length ?? 0;
-  }
-  return letters;
+function charsOf({ cells }: Row): number {
+  let chars = 0;
+  for (let index = 0; index < cells.length; index++) chars += cells[index]?.length ?? 0;
+  return chars;
 }
 
 function misalignment(
@@ -162,9 +153,7 @@ function misalignment(
     ? undefined
     : (mapping.expectations(cells, binding.table, row.line) ??
       mapping.shifted(cells, binding.table, row.line));
-  if (!ragged && unexpected === undefined) {
-    return undefined;
-  }
+  if (!ragged && unexpected === undefined) return undefined;
   return {
     reason: unexpected ?? {
       code: alignment === 'long' ? 'row-too-long' : 'row-too-short',

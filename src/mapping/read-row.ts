@@ -2,7 +2,7 @@ import type { Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 
 /** Whether a cell holds nothing but white space. */
-export function isBlank(cell: string | undefined): boolean {
+function isBlank(cell: string | undefined): boolean {
   return cell === undefined || cell === '' || cell.trim() === '';
 }
 
@@ -12,13 +12,9 @@ export function isBlank(cell: string | undefined): boolean {
  */
 export function alignmentOf(row: Row, binding: Binding): 'whole' | 'short' | 'long' {
   const { cells } = row;
-  if (cells.length > binding.width) {
-    return 'long';
-  }
+  if (cells.length > binding.width) return 'long';
   for (const index of binding.surplus) {
-    if (!isBlank(cells[index])) {
-      return 'long';
-    }
+    if (!isBlank(cells[index])) return 'long';
   }
   return cells.length < binding.width ? 'short' : 'whole';
 }
@@ -34,12 +30,8 @@ const FEWEST_ALIKE = 2;
 export function blankCellsBeyond(header: readonly string[], rows: readonly Row[]): number {
   const [first] = rows;
   const more = (first?.cells.length ?? header.length) - header.length;
-  if (more === 0 || rows.some(({ cells }) => cells.length !== header.length + more)) {
-    return 0;
-  }
-  if (more < 0) {
-    return header.slice(more).every(isBlank) ? more : 0;
-  }
+  if (more === 0 || rows.some(({ cells }) => cells.length !== header.length + more)) return 0;
+  if (more < 0) return header.slice(more).every(isBlank) ? more : 0;
   const blank = rows.every(({ cells }) => cells.slice(header.length).every(isBlank));
   return blank && rows.length >= FEWEST_ALIKE && !mayHaveShifted(header, rows) ? more : 0;
 }
@@ -63,8 +55,6 @@ export function cellsBySlot(row: Row, binding: Binding): readonly (string | unde
     const index = indexes[slot] ?? -1;
     cells[slot] = index < 0 ? undefined : (row.cells[index] ?? '');
   }
-  for (const { slot, text } of constants) {
-    cells[slot] = text;
-  }
+  for (const { slot, text } of constants) cells[slot] = text;
   return cells;
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import type { MappingExpectation, MappingTest } from '../config/mapping/mapping-test.ts';
 import { StoreferryError } from '../model/errors.ts';
+import type { MappingLimits } from '../model/input-limits.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import { compileMapping } from './compile-mapping.ts';
@@ -9,12 +8,12 @@ import type { Crosswalk } from './contact/crosswalk.ts';
 import { differences } from './differences.ts';
 import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
-import type { MappingLimits } from './scope.ts';
+import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
 import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
 
 /** What became of one of a mapping's own tests; no problems means that it passed. */
-export interface MappingTestResult {
+interface MappingTestResult {
   readonly name: string;
   /** What differs, with the path to the expectation within the mapping file. */
   readonly problems: readonly {
@@ -73,9 +72,7 @@ async function runTest(
     }
     return compare(mapped, test.expect, [...path, 'expect']);
   } catch (error) {
-    if (error instanceof StoreferryError) {
-      return [{ path, message: error.message }];
-    }
+    if (error instanceof StoreferryError) return [{ path, message: error.message }];
     throw error;
   }
 }
@@ -85,9 +82,7 @@ async function* once(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
 }
 
 async function rowsOf(test: MappingTest, parseCsv: ParseCsv) {
-  if (typeof test.rows === 'string') {
-    return parseCsv(test.rows, test.delimiter ?? ',');
-  }
+  if (typeof test.rows === 'string') return parseCsv(test.rows, test.delimiter ?? ',');
   const [header = [], ...rows] = test.rows.map((cells) => cells.map((cell) => String(cell ?? '')));
   return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
 }
@@ -154,12 +149,8 @@ function difference(found: Mapped, wanted: MappingExpectation): string | undefin
   if (skips !== undefined && !refuses(found, 'skipped', skips)) {
     return `expected to be left out: ${JSON.stringify(skips)}, found ${shown(found)}`;
   }
-  if (key !== undefined && found.key !== key) {
-    return `expected the key ${key}, found ${found.key}`;
-  }
-  if (rows !== undefined && found.rows !== rows) {
-    return `expected ${rows} rows, found ${found.rows}`;
-  }
+  if (key !== undefined && found.key !== key) return `expected the key ${key}, found ${found.key}`;
+  if (rows !== undefined && found.rows !== rows) return `expected ${rows} rows, found ${found.rows}`;
   const noted = found.kind === 'record' ? (found.notes ?? []) : [];
   return notes !== undefined && !isDeepStrictEqual(noted, notes)
     ? `expected the notes ${JSON.stringify(notes)}, found ${JSON.stringify(noted)}`
@@ -171,13 +162,9 @@ function refuses(
   kind: 'rejected' | 'skipped',
   wanted: NonNullable<MappingExpectation['rejects']>,
 ): boolean {
-  if (found.kind === 'record' || found.kind !== kind) {
-    return false;
-  }
+  if (found.kind === 'record' || found.kind !== kind) return false;
   const { reason } = found;
-  if (typeof wanted === 'string') {
-    return reason.code === wanted || reason.code === slugify(wanted);
-  }
+  if (typeof wanted === 'string') return reason.code === wanted || reason.code === slugify(wanted);
   const { key, message, ...rest } = wanted;
   return (
     (key === undefined || found.key === key) &&
@@ -187,9 +174,7 @@ function refuses(
 }
 
 function shown(found: Mapped | undefined): string {
-  if (found === undefined) {
-    return 'nothing';
-  }
+  if (found === undefined) return 'nothing';
   return found.kind === 'record'
     ? JSON.stringify(found.body)
     : `${found.kind} (key ${found.key}): ${JSON.stringify(found.reason)}`;

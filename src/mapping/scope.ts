@@ -1,15 +1,33 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
-import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
+import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
-import type { Path, Problems } from './problems.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
+
+/** Something wrong in a mapping, with the path to it in the file. */
+export interface MappingProblem {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** Keys and indexes that lead to a place in a mapping file. */
+export type Path = readonly (string | number)[];
+
+/** What a check finds on its way through a mapping. */
+export class Problems {
+  readonly #found: MappingProblem[] = [];
+
+  add(path: Path, message: string): void {
+    this.#found.push({ path, message });
+  }
+
+  get found(): readonly MappingProblem[] {
+    return this.#found;
+  }
+}
 
 /** A value that a job sets, or its default. */
 export type Param = string | number | boolean;
-
-/** The limits that a mapping holds to. */
-export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | 'combinations'>;
 
 /** What the expressions of a mapping are compiled against. */
 export interface Scope {
@@ -17,9 +35,9 @@ export interface Scope {
   readonly limits: MappingLimits;
   readonly columns: Columns;
   readonly params: ReadonlyMap<string, Param>;
-  /** Absent tables are undefined: `check` has none, and complains of none. */
+  /** Undefined in `check`, which reads no tables. */
   readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
-  /** Columns, params and lookups that something uses, to tell those that nothing does. */
+  /** Columns, params and lookups that something uses; what is declared and not used is a problem. */
   readonly used: Set<string>;
   /** Which fields take something from a column, by the first word of their path (`sku`, `title`). */
   readonly reads: Map<string, Set<string>>;
@@ -118,9 +136,7 @@ function near(names: readonly string[]): string {
 /** An argument of a transform: the text itself, or the value of the param that it names in braces. */
 export function argument(scope: Scope, path: Path, text: string): string {
   const name = /^\{(\w+)\}$/.exec(text)?.[1];
-  if (name === undefined) {
-    return text;
-  }
+  if (name === undefined) return text;
   const value = scope.params.get(name);
   if (value === undefined) {
     scope.problems.add(
@@ -131,4 +147,54 @@ export function argument(scope: Scope, path: Path, text: string): string {
   }
   scope.used.add(name);
   return String(value);
+}
+
+/** A lookup table of the mapping, marked as used; undefined where it is not declared, or in a check, which has none. */
+export function resolveLookup(scope: Scope, path: Path, name: string): LookupTable | undefined {
+  const { lookups, problems, used } = scope;
+  if (!lookups.has(name)) {
+    problems.add(path, `${name} is not declared under lookups${didYouMean(name, [...lookups.keys()])}`);
+  }
+  used.add(`lookup ${name}`);
+  return lookups.get(name);
+}
+
+/** The values of a mapping's params. `set` is what a job says; undefined in a check, where no job is known. */
+export function paramsOf(
+  spec: MappingSpec,
+  set: Readonly<Record<string, Param>> | undefined,
+  problems: Problems,
+): ReadonlyMap<string, Param> {
+  const declared = new Map(Object.entries(spec.params ?? {}));
+  for (const problem of checkParams(spec, set ?? {}, set !== undefined)) {
+    problems.add(problem.path, problem.message);
+  }
+  const given = new Map(Object.entries(set ?? {}));
+  return new Map(
+    [...declared].map(([name, param]) => {
+      const fallback = typeof param === 'object' ? param.default : param;
+      return [name, given.get(name) ?? fallback ?? ''];
+    }),
+  );
+}
+
+/** What is wrong with the params that a job sets, with paths under `params`. `complete`: the job sets all it will set. */
+export function checkParams(
+  spec: MappingSpec,
+  set: Readonly<Record<string, Param>>,
+  complete = true,
+): readonly MappingProblem[] {
+  const declared = new Map(Object.entries(spec.params ?? {}));
+  const unknown = Object.keys(set).filter((name) => !declared.has(name));
+  const given = new Set(Object.keys(set));
+  const unset = [...declared].flatMap(([name, param]) =>
+    complete && typeof param === 'object' && param.default === undefined && !given.has(name) ? [name] : [],
+  );
+  return [
+    ...unknown.map((name) => ({
+      path: ['params', name],
+      message: `the mapping has no param ${name}${didYouMean(name, [...declared.keys()])}`,
+    })),
+    ...unset.map((name) => ({ path: ['params', name], message: `the job must set the param ${name}` })),
+  ];
 }

@@ -1,10 +1,8 @@
-import type { MappingSpec } from '../config/mapping/mapping-spec.ts';
 import { DEFAULT_LIMITS } from '../model/input-limits.ts';
 import { Columns } from './columns/columns.ts';
 import { type LookupTable, lookupKey } from './lookup-table.ts';
-import { paramsOf } from './params.ts';
-import { Problems } from './problems.ts';
-import type { Param } from './scope.ts';
+import { type Param, Problems, paramsOf } from './scope.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 import { compileCondition } from './values/condition.ts';
 
 /** What a lookup of the store's subscriber lists knows of each. */
@@ -18,7 +16,7 @@ export const LIST_COLUMNS: readonly string[] = ['id', 'name'];
 const NAMES_SHOWN = 20;
 
 /**
- * The store's subscriber lists as a lookup table. Two lists of one name are none: nobody knows which is meant. `notes`
+ * The store's subscriber lists as a lookup table. Two lists of one name are ambiguous. `notes`
  * say what a person who misses one should know of how they were read.
  */
 export function storeListsTable(
@@ -91,5 +89,5 @@ const NO_ROW = {
   line: 0,
   cells: [],
   misaligned: undefined,
-  letters: 0,
+  chars: 0,
 };

@@ -25,6 +25,9 @@ export type LimitName = keyof typeof DEFAULT_LIMITS;
 /** A value for each limit. */
 export type InputLimits = Readonly<Record<LimitName, number>>;
 
+/** The limits that a mapping keeps to. */
+export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | 'combinations'>;
+
 /** How a limit is explained. */
 interface LimitWords {
   /** What is counted, for the reference. */

@@ -1,7 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/reference/json-schema.ts';
 import { type ReferenceName, referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
+import type { TransformExample } from '../../src/mapping/transforms/transform.ts';
+import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -30,6 +33,37 @@ export function withReference(document: string, name: ReferenceName): string {
   return `${document.slice(0, from + begin.length)}\n${referenceMarkdown(name).trim()}\n\n${document.slice(to)}`;
 }
 
+/** The document that shows the examples of the transforms, between `<!-- examples: transforms -->` and a blank line. */
+export const EXAMPLES_FILE = 'docs/mappings.md';
+
+/** The document with the table of examples made anew from the transforms. */
+export function withTransformExamples(document: string): string {
+  const begin = '<!-- examples: transforms -->\n';
+  const from = document.indexOf(begin);
+  const to = document.indexOf('\n\n', from);
+  if (from === -1 || to === -1) throw new Error('There is no place for the examples of the transforms.');
+  const rows = TRANSFORMS.flatMap(({ examples }) => examples).map(
+    (example) => `| ${code(example.cell)} | ${code(example.steps)} | ${shownResult(example.gives)} |`,
+  );
+  const table = ['| the cell holds | step | gives |', '|---|---|---|', ...rows].join('\n');
+  return `${document.slice(0, from + begin.length)}${table}${document.slice(to)}`;
+}
+
+function shownResult(gives: TransformExample['gives']): string {
+  if (gives === undefined) return 'nothing';
+  if (typeof gives !== 'object') return code(String(gives));
+  if ('rejects' in gives) return `rejected: ${code(gives.rejects)}`;
+  return code('moment' in gives ? gives.moment : flowList(gives));
+}
+
+function flowList(items: readonly unknown[]): string {
+  return stringify(items, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trim();
+}
+
+function code(text: string): string {
+  return text === '' ? '' : `\`${text}\``;
+}
+
 /** Where the JSON Schema of a kind of file is kept, for editors. */
 export function schemaFile(name: SchemaName): string {
   return `docs/schemas/${name}.schema.json`;
@@ -44,4 +78,5 @@ if (import.meta.main) {
   for (const { file, name } of REFERENCES) {
     writeFileSync(join(ROOT, file), withReference(readDocument(file), name));
   }
+  writeFileSync(join(ROOT, EXAMPLES_FILE), withTransformExamples(readDocument(EXAMPLES_FILE)));
 }

@@ -1,39 +1,46 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { PLAIN_TRANSFORMS } from '../../src/config/mapping/mapping-transform.ts';
 import { schemaFor } from '../../src/config/reference/json-schema.ts';
+import type { TransformExample } from '../../src/mapping/transforms/transform.ts';
+import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { readDocument } from './reference.ts';
+import { EXAMPLES_FILE, readDocument, withTransformExamples } from './reference.ts';
 
-/** A line of the table: what a cell holds, the steps it goes through, what comes out. */
-interface Example {
-  readonly cell: string;
-  readonly steps: string;
-  readonly gives: string;
-}
+const EXAMPLES = TRANSFORMS.flatMap(({ examples }) => examples);
 
-function examples(): Example[] {
-  const document = readDocument('docs/mappings.md');
-  const [, table = ''] = /<!-- examples: transforms -->\n([\s\S]*?)\n\n/.exec(document) ?? [];
-  const rows = table.split('\n').slice(2);
-  return rows.map((row) => {
-    const [cell = '', steps = '', gives = ''] = row.slice(2, -2).split(' | ').map(withoutTicks);
-    return { cell, steps, gives };
+it('docs/mappings.md shows the examples of all transforms (npm run docs)', () => {
+  const document = readDocument(EXAMPLES_FILE);
+  expect(document).toBe(withTransformExamples(document));
+});
+
+it('the examples of the transforms pass as tests of mappings', async () => {
+  const files = EXAMPLES.map((example, index) => [`mappings/example-${index + 1}.yaml`, mappingOf(example)]);
+  await using workspace = await makeWorkspace({
+    ...Object.fromEntries(files),
+    'colours.csv': 'id,name\n17,Teal\n',
+    'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
   });
-}
+  const { stdout, stderr } = await workspace.storeferry('check');
+  expect(stdout.match(/^error.*/gm) ?? []).toEqual([]);
+  const dates = EXAMPLES.filter(({ gives }) => isDate(gives)).length;
+  expect(stdout + stderr).toContain(`${EXAMPLES.length + dates} mapping tests passed`);
+});
 
-function withoutTicks(text: string): string {
-  return text.trim().replace(/^`(.*)`$/, '$1');
-}
+it('every transform, as a word and as a map, and every option of one has an example', () => {
+  const steps = EXAMPLES.flatMap(({ steps }) => z.array(z.unknown()).parse(parse(`[${steps}]`)));
+  const used = steps.flatMap((step) =>
+    typeof step === 'object' && step !== null ? Object.keys(step) : [step],
+  );
+  expect([...new Set(used)].toSorted()).toEqual(stepWords().toSorted());
+});
 
-/** A mapping of the table's line, with the line as its test. Lists are seen in tags, all else as text in a property. */
-function mappingOf({ cell, steps, gives }: Example): string {
+/** The mapping of an example, with the example as its test. Lists are seen in tags, all else as text in a property. */
+function mappingOf({ cell, steps, gives }: TransformExample): string {
   const value = z.array(z.unknown()).parse(parse(`[cell, ${steps}]`));
-  if (steps.includes('date')) return datedMapping(cell, value);
-  const list = gives.startsWith('[');
+  if (/\bdate\b/.test(steps)) return datedMapping(cell, value, gives);
+  const list = Array.isArray(gives);
   const result = { properties: { fields: { Result: value } } };
-  const sent = { properties: [{ name: 'Result', value: gives }] };
   return JSON.stringify({
     import: 'contacts',
     columns: { id: 'Id', name: 'Name', cell: 'Cell' },
@@ -47,56 +54,61 @@ function mappingOf({ cell, steps, gives }: Example): string {
           ['7', 'Ada', cell],
         ],
         ...(steps.includes('table:') ? { lookups: { colours: [{ id: '17', name: 'Teal' }] } } : {}),
-        expect: [expectation(gives, list ? { tags: parse(gives) } : sent)],
+        expect: [expectation(gives)],
       },
     ],
   });
 }
 
-/** Dates stand nowhere but in the time of a sale. */
-function datedMapping(cell: string, value: readonly unknown[]): string {
+/** Dates stand nowhere but in the time of a sale, which begins at that moment and not a second before. */
+function datedMapping(cell: string, value: readonly unknown[], gives: TransformExample['gives']): string {
   const rows = [
     ['Code', 'Name', 'Price', 'Cell'],
     ['a', 'Mug', '9', cell],
   ];
+  const at = (time: number, price: 5 | 9) => ({
+    name: `${cell} at ${time}`,
+    now: new Date(time).toISOString(),
+    rows,
+    expect: [{ includes: { variants: [sold(price)] } }],
+  });
+  const moment = isDate(gives) ? Date.parse(gives.moment) : undefined;
   return JSON.stringify({
     import: 'products',
     columns: { code: 'Code', name: 'Name', price: 'Price', cell: 'Cell' },
     product: { url: 'code', title: 'name' },
-    variants: { pricing: { regular: 'price', sale: 'price', from: value } },
-    tests: [{ name: cell, rows, expect: [{ includes: { url: 'a' } }] }],
+    variants: { pricing: { regular: 'price', sale: ['price', { max: 5 }], from: value } },
+    tests:
+      moment === undefined
+        ? [{ name: cell, rows, expect: [expectation(gives)] }]
+        : [at(moment, 5), at(moment - 1000, 9)],
   });
 }
 
-function expectation(gives: string, sent: Readonly<Record<string, unknown>>) {
-  if (gives === 'rejected') return { rejects: {} };
-  return { sends: { name: 'Ada', ...(gives === 'nothing' ? {} : sent) } };
+function sold(price: number) {
+  const sale = price === 5 ? { salePrice: 5 } : {};
+  return { options: [], price, onSale: price === 5, regularPrice: 9, ...sale };
 }
 
-it('docs/mappings.md shows every transform by an example that is so', async () => {
-  const shown = examples();
-  const files = shown.map((example, index) => [`mappings/line-${index + 1}.yaml`, mappingOf(example)]);
-  await using workspace = await makeWorkspace({
-    ...Object.fromEntries(files),
-    'colours.csv': 'id,name\n17,Teal\n',
-    'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
-  });
-  const { stdout, stderr } = await workspace.storeferry('check');
-  expect(stdout.match(/^error.*/gm) ?? []).toEqual([]);
-  expect(stdout + stderr).toContain(`${shown.length} mapping tests passed`);
+function isDate(gives: TransformExample['gives']): gives is { readonly moment: string } {
+  return typeof gives === 'object' && 'moment' in gives;
+}
 
-  const steps = shown.flatMap(({ steps }) => z.array(z.unknown()).parse(parse(`[${steps}]`)));
-  const used = steps.flatMap((step) =>
-    typeof step === 'object' && step !== null ? Object.keys(step) : [step],
-  );
-  expect([...new Set(used)].toSorted()).toEqual(stepWords().toSorted());
-});
+function expectation(gives: TransformExample['gives']) {
+  if (typeof gives === 'object' && 'rejects' in gives) return { rejects: gives.rejects };
+  if (gives === undefined) return { sends: { name: 'Ada' } };
+  const sent = Array.isArray(gives)
+    ? { tags: gives }
+    : { properties: [{ name: 'Result', value: String(gives) }] };
+  return { sends: { name: 'Ada', ...sent } };
+}
 
 /** Every word that a step may begin with or hold, by the schema. */
 function stepWords(): string[] {
   const { definitions } = transformDefinition.parse(schemaFor('mapping'));
   const options = definitions.Transform.anyOf.flatMap(({ properties }) => Object.keys(properties));
-  return [...new Set([...Object.keys(PLAIN_TRANSFORMS), ...options])];
+  const words = TRANSFORMS.flatMap(({ name, word }) => (word === undefined ? [] : [name]));
+  return [...new Set([...words, ...options])];
 }
 
 const transformDefinition = z.object({

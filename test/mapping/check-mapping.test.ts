@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping, compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { checkParams } from '../../src/mapping/params.ts';
+import { checkParams } from '../../src/mapping/scope.ts';
 import { MappingError } from '../../src/model/errors.ts';
 import { CONTEXT, mappingOf } from './mapping-setup.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type MappingSpec, mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
-import { suggestColumns } from '../../src/mapping/columns/suggest-columns.ts';
-import { guessMapping } from '../../src/mapping/guess-mapping.ts';
+import { guessMapping, suggestColumns } from '../../src/mapping/guess-mapping.ts';
+import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 
 function shop(
   columns: Readonly<Record<string, string | string[]>>,

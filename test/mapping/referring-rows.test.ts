@@ -110,7 +110,7 @@ variants: { rows: children, sku: sku, pricing: { price: price } }
     expect((await run([S, P])).mapped.map(brief)).toEqual(['rejected parent child-missing (2 rows)']);
   });
 
-  it('reject the product when two rows bear the name of one', async () => {
+  it('reject the product when two rows have the name of one', async () => {
     expect((await run([S, L, P, S])).mapped.map(brief)).toEqual(['rejected parent child-ambiguous (4 rows)']);
   });
 

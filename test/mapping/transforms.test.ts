@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mappingSchema } from '../../src/config/mapping/mapping-spec.ts';
-import type { Transform } from '../../src/config/mapping/mapping-transform.ts';
-import type { Value } from '../../src/config/mapping/mapping-value.ts';
+import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
+import type { Value } from '../../src/mapping/spec/value-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../../src/mapping/transforms/number.ts';
 import { slugify } from '../../src/mapping/transforms/slug.ts';
+import type { Transform } from '../../src/mapping/transforms/transforms.ts';
 import { mapAll, table } from './mapping-setup.ts';
 
 /** What a value gives for a cell: the text sent, a list, undefined for a blank, or the code of the rejection. */

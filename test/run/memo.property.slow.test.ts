@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MappingSpec } from '../../src/config/mapping/mapping-spec.ts';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables, mapTables } from '../../src/mapping/map-tables.ts';
+import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { CONTEXT, shippedMapping, table } from '../mapping/mapping-setup.ts';
 import { MemoryLedger } from '../plan/memory-ledger.ts';

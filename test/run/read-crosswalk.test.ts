@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
-import { readCrosswalk } from '../../src/run/mapping/read-crosswalk.ts';
+import { readCrosswalk } from '../../src/run/mapping-inputs/read-crosswalk.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {

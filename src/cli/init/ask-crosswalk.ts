@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import { matchableFields } from '../../config/job/crosswalk-field.ts';
-import type { ContactMappingSpec } from '../../config/mapping/mapping-spec.ts';
+import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
 import { loosened } from '../../model/loosened.ts';
 import { lookAtSource } from '../../run/look/look-at-source.ts';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { scheduleSchema } from '../../config/job/schedule.ts';
-import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { isName } from '../../config/stores.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/errors.ts';
 import { freeName } from './free-name.ts';
 import type { Asking } from './init-options.ts';

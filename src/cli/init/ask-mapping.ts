@@ -1,10 +1,14 @@
 import { availableMappings } from '../../config/available-mappings.ts';
-import type { MappingFile } from '../../config/mapping/mapping-file.ts';
-import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
 import { NEEDED_FIELDS } from '../../config/new-workspace/mapping-text.ts';
-import { fitHeader } from '../../mapping/columns/header-fit.ts';
-import { type SuggestedColumn, suggestColumns } from '../../mapping/columns/suggest-columns.ts';
-import { guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
+import {
+  fitHeader,
+  guessMapping,
+  type MappingFit,
+  type MappingGuess,
+  type SuggestedColumn,
+  suggestColumns,
+} from '../../mapping/guess-mapping.ts';
+import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { listed } from '../../report/wording/words.ts';

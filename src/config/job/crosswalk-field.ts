@@ -1,10 +1,10 @@
+import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { loosened } from '../../model/loosened.ts';
-import type { ContactSpec } from '../mapping/mapping-contact.ts';
 import type { ImportJob } from './import-job.ts';
 
 /** The fields of a contact by which a crosswalk may find it: those that the mapping fills, and its `match`. */
-export function matchableFields(contact: ContactSpec): readonly string[] {
+export function matchableFields(contact: ContactMappingSpec['contact']): readonly string[] {
   const filled = CONTACT_TEXT_FIELDS.filter((field) => contact[field] !== undefined);
   return [...filled, ...Object.keys(contact.match ?? {})];
 }
@@ -12,7 +12,7 @@ export function matchableFields(contact: ContactSpec): readonly string[] {
 /** The field that a crosswalk's column is compared with: the one it names, or the one called alike; undefined: none. */
 export function crosswalkField(
   { match, field = match }: NonNullable<ImportJob['crosswalk']>,
-  contact: ContactSpec,
+  contact: ContactMappingSpec['contact'],
 ): string | undefined {
   const fields = matchableFields(contact);
   return fields.find((name) => name === field) ?? fields.find((name) => loosened(name) === loosened(field));

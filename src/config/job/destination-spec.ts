@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import { workspacePathSchema } from '../../model/workspace-path.ts';
 import type { FilePlace } from '../place/file-place.ts';
 import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from '../place/remote-spec.ts';
-import { workspacePathSchema } from '../workspace-path.ts';
 
 /** Where an export goes: exactly one of `path`, `url`, `s3` and `sftp`. */
 export const destinationSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import type { DeepReadonly } from '../deep-readonly.ts';
 import { type DestinationSpec, destinationSchema } from './destination-spec.ts';
 import { type Notify, notifySchema } from './notify.ts';
 import { scheduleSchema } from './schedule.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { HTML_POLICIES } from '../../mapping/html-policy.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
-import type { DeepReadonly } from '../deep-readonly.ts';
-import { workspacePathSchema } from '../workspace-path.ts';
+import { workspacePathSchema } from '../../model/workspace-path.ts';
 import { limitsSchema } from './input-limits.ts';
 import { type Notify, notifySchema } from './notify.ts';
 import { safetySchema } from './safety.ts';
@@ -64,7 +65,7 @@ const fields = z.strictObject({
     ),
   safety: safetySchema.prefault({}).describe(`What stops a run before its first write. ${FLOOR_TEXT}`),
   html: z
-    .enum(['keep', 'strip', 'sanitize'])
+    .enum(HTML_POLICIES)
     .default('keep')
     .describe(
       'HTML in what is sent, whatever the mapping makes of it. `keep` leaves it to the mapping; `sanitize` lets harmless formatting through in descriptions and none elsewhere; `strip` lets none through.',

@@ -1,5 +1,5 @@
+import type { ContactMappingSpec, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import type { ContactMappingSpec, MappingSpec } from '../mapping/mapping-spec.ts';
 import type { Path } from '../yaml/yaml-place.ts';
 import { crosswalkField, matchableFields } from './crosswalk-field.ts';
 import type { ImportJob } from './import-job.ts';

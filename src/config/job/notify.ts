@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { isHttpUrl } from '../place/http-url.ts';
 import { placeholder } from '../placeholders.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
+import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import { workspacePathSchema } from '../../model/workspace-path.ts';
 import type { FilePlace } from '../place/file-place.ts';
 import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from '../place/remote-spec.ts';
-import { workspacePathSchema } from '../workspace-path.ts';
-import { delimiterSchema, encodingSchema } from './csv-dialect.ts';
 
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
 export const sourceSchema = z

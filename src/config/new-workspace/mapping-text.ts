@@ -1,4 +1,4 @@
-import type { MappingSpec } from '../mapping/mapping-spec.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
 /** What is to be said in a mapping that its user will complete. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { mappingSchema } from '../../mapping/spec/mapping-spec.ts';
 import { jobSchema } from '../job/job.ts';
-import { mappingSchema } from '../mapping/mapping-spec.ts';
 import { settingsSchema } from '../settings.ts';
 import { storesSchema } from '../stores.ts';
 

@@ -2,9 +2,9 @@ import { MappingError } from '../../model/errors.ts';
 import { loosened } from '../../model/loosened.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { memoDigest } from '../memo.ts';
-import type { BoundTable } from '../source-row.ts';
-import type { Column, Columns } from './columns.ts';
-import { type Captured, matchHeader } from './header-pattern.ts';
+import type { BoundTable } from '../rows.ts';
+import type { MappingSpec } from '../spec/mapping-spec.ts';
+import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';
 
 /** What a mapping makes of a header line. */
 export interface ColumnReport {
@@ -48,7 +48,7 @@ export function bindTable(
   file: number,
   options: {
     readonly required: readonly string[];
-    /** Columns that only tell whether a row has shifted: nothing of them is sent. */
+    /** Columns that only show whether a row has shifted: nothing of them is sent. */
     readonly watched?: ReadonlySet<string>;
     readonly rest: boolean;
     readonly except: readonly string[];
@@ -85,9 +85,7 @@ export function bindTable(
     }
   }
   for (const name of options.required) {
-    if (missing.includes(name)) {
-      throw missingColumn(columns.declared.get(name), name, trimmed);
-    }
+    if (missing.includes(name)) throw missingColumn(columns.declared.get(name), name, trimmed);
   }
   const unused: string[] = [];
   for (const [index, text] of trimmed.entries()) {
@@ -95,13 +93,9 @@ export function bindTable(
       unused.push(text);
       continue;
     }
-    if (usedIndexes.has(index) || OURS.test(text) || text === '') {
-      continue;
-    }
+    if (usedIndexes.has(index) || OURS.test(text) || text === '') continue;
     if (options.rest && !options.except.includes(text)) {
-      if (trimmed.indexOf(text) !== index) {
-        throw repeated(text, trimmed);
-      }
+      if (trimmed.indexOf(text) !== index) throw repeated(text, trimmed);
       bySlot.set(columns.restSlot(text), index);
     } else {
       unused.push(text);
@@ -130,17 +124,13 @@ export function bindTable(
 
 function findSingle(column: Column, headers: readonly string[]): Map<number, Found> {
   const [all] = candidates(column, headers);
-  if (all === undefined) {
-    return new Map();
-  }
+  if (all === undefined) return new Map();
   if (typeof column.occurrence === 'number') {
     const chosen = all[column.occurrence - 1];
     return new Map(chosen === undefined ? [] : [[1, chosen]]);
   }
   const [only] = all;
-  if (only === undefined || all.length > 1) {
-    throw repeated(headers[only?.index ?? 0] ?? '', headers);
-  }
+  if (only === undefined || all.length > 1) throw repeated(headers[only?.index ?? 0] ?? '', headers);
   return new Map([[1, only]]);
 }
 
@@ -154,16 +144,10 @@ function findMembers(column: Column, headers: readonly string[]): Map<number, Fo
     const added = new Map<number, Found>();
     for (const one of all) {
       const number = Number(one.captured.get('n'));
-      if (added.has(number)) {
-        throw repeated(headers[one.index] ?? '', headers);
-      }
-      if (!members.has(number)) {
-        added.set(number, one);
-      }
+      if (added.has(number)) throw repeated(headers[one.index] ?? '', headers);
+      if (!members.has(number)) added.set(number, one);
     }
-    for (const [number, one] of added) {
-      members.set(number, one);
-    }
+    for (const [number, one] of added) members.set(number, one);
   }
   return new Map([...members].sort(([a], [b]) => a - b));
 }
@@ -177,9 +161,7 @@ function candidates(column: Column, headers: readonly string[]): Found[][] {
         const captured = header === '' ? undefined : matchHeader(pattern, header, loose);
         return captured === undefined ? [] : [{ index, captured }];
       });
-      if (fitting.length > 0) {
-        found.push(fitting);
-      }
+      if (fitting.length > 0) found.push(fitting);
     }
   }
   return found;
@@ -206,4 +188,15 @@ function missingColumn(column: Column | undefined, name: string, headers: readon
     `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${shown.join(', ')}${more}.`,
     { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
   );
+}
+
+/** The columns, by the mapping's names, without which a file is not of its format. */
+export function requiredColumns(spec: MappingSpec): readonly string[] {
+  return [...new Set([...(spec.required ?? []), ...requiredByGroup(spec)])];
+}
+
+/** The column that groups rows must be there; of several alternatives, any may be the one. */
+function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
+  const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
+  return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];
 }

@@ -1,18 +1,15 @@
-import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
-import { CONTACT_TEXT_FIELDS, type Contact } from '../../model/contact.ts';
+import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../../model/contact.ts';
 import type { Built } from '../map-record.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import { type Cell, type Item, Unreadable } from '../values/cell.ts';
-import { compileField, type Field } from '../values/field.ts';
-import { compileFlag } from '../values/flag.ts';
-import { filledList, filledText } from './filled.ts';
-import { compileProperties } from './properties.ts';
+import type { RecordRows } from '../rows.ts';
+import { resolveName, type Scope, unknownName } from '../scope.ts';
+import type { ContactSpec, PropertiesSpec } from '../spec/contact-spec.ts';
+import { type Cell, cleanCell, type Item, isList, refuse, Unreadable } from '../values/cell.ts';
+import { compileField, compileFlag, type Field } from '../values/field.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 
-/** Adds a field to the draft, or says why it cannot be read; a blank adds nothing. */
-type Filler = (draft: Draft, rows: RecordRows) => Unreadable | undefined;
+/** Adds a field to the draft; a blank adds nothing. */
+type Filler = (draft: Draft, rows: RecordRows) => void;
 
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
@@ -39,17 +36,18 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
     },
   ];
   return (rows) => {
-    const line = rows.head?.line;
     const draft: Draft = {};
-    for (const { name, fill } of fillers) {
-      const unreadable = fill(draft, rows);
-      if (unreadable !== undefined) {
-        return { rejected: unreadable.reason(name, line) };
+    let field = '';
+    try {
+      for (const { name, fill } of fillers) {
+        field = name;
+        fill(draft, rows);
       }
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(field) : error;
     }
-    if (Object.keys(draft).length > 0) {
-      return { body: draft };
-    }
+    if (Object.keys(draft).length > 0) return { body: draft };
+    const line = rows.head?.line;
     const skipped = { code: 'nothing-to-send', message: 'all fields are blank' };
     return { skipped: line === undefined ? skipped : { ...skipped, line } };
   };
@@ -71,11 +69,8 @@ function checkMatch(scope: Scope, contact: ContactSpec): void {
 
 function textFiller(name: (typeof CONTACT_TEXT_FIELDS)[number], read: Field): Filler {
   return (draft, rows) => {
-    const value = read(rows);
-    if (value instanceof Unreadable) return value;
-    const text = filledText(value);
+    const text = filledText(read(rows));
     if (text !== undefined) draft[name] = text;
-    return undefined;
   };
 }
 
@@ -83,19 +78,14 @@ function propertiesFiller(scope: Scope, contact: ContactSpec): Filler {
   const read = compileProperties(scope, contact.properties);
   return (draft, rows) => {
     const properties = read(rows);
-    if (properties instanceof Unreadable) return properties;
     if (properties.length > 0) draft.properties = properties;
-    return undefined;
   };
 }
 
 function tagsFiller(read: Field | undefined): Filler {
   return (draft, rows) => {
-    const value = read?.(rows);
-    if (value instanceof Unreadable) return value;
-    const tags = filledList(value);
+    const tags = filledList(read?.(rows));
     if (tags !== undefined) draft.tags = tags.map(String);
-    return undefined;
   };
 }
 
@@ -104,30 +94,82 @@ function subscribedFiller(scope: Scope, { subscribed }: ContactSpec): Filler {
   const read = compileFlag(scope, ['contact', 'subscribed'], subscribed);
   return (draft, { head }) => {
     const value = head === undefined ? undefined : read(head, 0);
-    if (value instanceof Unreadable) return value;
     if (typeof value === 'boolean') draft.subscribed = value;
-    return undefined;
   };
 }
 
 function listsFiller(read: Field | undefined): Filler {
   return (draft, rows) => {
-    const value: Cell = read?.(rows);
-    if (value instanceof Unreadable) return value;
-    const ids = filledList(value);
-    if (ids === undefined) return undefined;
+    const ids = filledList(read?.(rows));
+    if (ids === undefined) return;
     if (!ids.every(isId)) {
-      return new Unreadable(
-        'not-an-id',
-        'a subscriber list is named by its id, a whole number',
-        rows.head?.line,
-      );
+      return refuse('not-an-id', 'a subscriber list is named by its id, a whole number', rows.head?.line);
     }
     draft.subscriberLists = ids;
-    return undefined;
   };
 }
 
 function isId(item: Item): item is number {
   return typeof item === 'number' && Number.isSafeInteger(item) && item >= 0;
+}
+
+/** A text that holds something besides white space; the API takes an empty one for none (section 4.2). */
+function filledText(cell: Cell): string | undefined {
+  return typeof cell === 'string' && cell.trim() !== '' ? cell : undefined;
+}
+
+/** A list without blank texts and repeats; undefined when nothing is left of it. */
+function filledList(cell: Cell): readonly Item[] | undefined {
+  if (!isList(cell)) return undefined;
+  const items = new Set(cell.filter((item) => typeof item !== 'string' || item.trim() !== ''));
+  return items.size === 0 ? undefined : [...items];
+}
+
+/**
+ * Compiles the custom properties of a contact: named ones, pairs of columns, and the columns used nowhere else. Blank
+ * ones are left out; of two with the same name, the second value follows the first.
+ */
+function compileProperties(
+  scope: Scope,
+  spec: PropertiesSpec | undefined,
+): (rows: RecordRows) => readonly ContactProperty[] {
+  const fields = Object.entries(spec?.fields ?? {}).map(([name, value]) => ({
+    name,
+    read: compileField(scope, ['contact', 'properties', 'fields', name], value, {
+      wanted: 'text',
+      blank: 'leave-out',
+    }),
+  }));
+  const names = compileFamily(scope, 'names', spec?.names);
+  const values = compileFamily(scope, 'values', spec?.values);
+  if ((names === undefined) !== (values === undefined)) {
+    scope.problems.add(['contact', 'properties'], 'names and values go together');
+  }
+  return (rows) => {
+    const found = new Map<string, string>();
+    const add = (name: string | undefined, value: string | undefined) => {
+      if (name === undefined || value === undefined) return;
+      const known = found.get(name);
+      found.set(name, known === undefined || known === value ? value : `${known}, ${value}`);
+    };
+    for (const { name, read } of fields) add(name, filledText(read(rows)));
+    const cells = rows.head?.cells ?? [];
+    for (const [number, slot] of names?.slots ?? []) {
+      add(cleanCell(cells[slot]), cleanCell(cells[values?.slots.get(number) ?? -1]));
+    }
+    for (const [header, slot] of scope.columns.rest) add(header, cleanCell(cells[slot]));
+    return Array.from(found, ([name, value]) => ({ name, value }));
+  };
+}
+
+function compileFamily(scope: Scope, key: 'names' | 'values', name: string | undefined) {
+  if (name === undefined) return undefined;
+  const named = resolveName(scope, name);
+  if (named?.kind === 'family') return named.family;
+  if (named === undefined) {
+    unknownName(scope, ['contact', 'properties', key], name);
+  } else {
+    scope.problems.add(['contact', 'properties', key], `${name} is not a family: expected {n} in its name`);
+  }
+  return undefined;
 }

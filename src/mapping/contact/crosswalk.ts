@@ -1,9 +1,9 @@
-import type { ContactSpec } from '../../config/mapping/mapping-contact.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { UnmatchedCode } from '../../model/unmatched-codes.ts';
 import type { Scope } from '../scope.ts';
-import { type Cell, Unreadable } from '../values/cell.ts';
+import type { ContactSpec } from '../spec/contact-spec.ts';
+import { type Cell, refuse } from '../values/cell.ts';
 import { compileField, type Field } from '../values/field.ts';
 
 /** Finds the store's id of a contact by a field of it. */
@@ -27,7 +27,7 @@ export function compileContactId(
 ): Field {
   if (crosswalk === undefined) {
     if (contact.id === undefined) {
-      return () => new Unreadable('id-missing', 'the mapping has no id, and the job no crosswalk');
+      return () => refuse('id-missing', 'the mapping has no id, and the job no crosswalk');
     }
     const id = compileField(scope, ['contact', 'id'], contact.id, { wanted: 'text', blank: 'reject' });
     return (rows) => asId(id(rows));
@@ -48,11 +48,8 @@ export function compileContactId(
   const { match, file } = crosswalk;
   return (rows) => {
     const found = matched(rows);
-    if (found instanceof Unreadable) {
-      return found;
-    }
     if (typeof found !== 'string' || found.trim() === '') {
-      return new Unreadable(
+      return refuse(
         NOTHING_TO_MATCH,
         `the ${match} is blank, and the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
         rows.head?.line,
@@ -60,22 +57,20 @@ export function compileContactId(
     }
     const id = crosswalk.find(found);
     if (id === undefined) {
-      return new Unreadable(
+      return refuse(
         NO_MATCH,
         `no contact in ${file} has this ${match}; create it in the store, or add it to the crosswalk, then retry`,
         rows.head?.line,
       );
     }
     return Number.isNaN(id)
-      ? new Unreadable('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`)
+      ? refuse('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`)
       : String(id);
   };
 }
 
 function asId(cell: Cell): Cell {
-  if (typeof cell !== 'string') {
-    return cell;
-  }
+  if (typeof cell !== 'string') return cell;
   const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(cell)?.[1];
-  return digits ?? new Unreadable('id-not-a-number', "the contact's id is not a whole number");
+  return digits ?? refuse('id-not-a-number', "the contact's id is not a whole number");
 }

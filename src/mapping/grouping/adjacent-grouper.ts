@@ -1,11 +1,15 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import type { Read } from '../values/cell.ts';
 import type { Test } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
-import type { Grouper } from './grouper.ts';
-import { keyMissing, neighbourMisaligned, tooManyRows } from './reasons.ts';
-import { spansOf, strayRecord } from './record.ts';
+import {
+  type Grouper,
+  keyMissing,
+  neighbourMisaligned,
+  spansOf,
+  strayRecord,
+  tooManyRows,
+} from './grouping.ts';
 
 /** More rows than this that cannot be placed are not kept until the next that can. */
 const MOST_UNPLACED = 1000;
@@ -27,8 +31,8 @@ export class AdjacentGrouper implements Grouper {
   #out: RecordRows[] = [];
 
   /**
-   * @param trusted tells whether the key of a misaligned row can be trusted
-   * @param head tells the row that describes a record; a block without one is only a part
+   * @param trusted whether the key of a misaligned row can be trusted
+   * @param head whether a row describes a record; a block without one is only a part
    */
   constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined, mostRows: number) {
     this.#key = key;
@@ -42,9 +46,7 @@ export class AdjacentGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      this.#add(row);
-    }
+    for (const row of rows) this.#add(row);
     return this.#take();
   }
 
@@ -67,27 +69,19 @@ export class AdjacentGrouper implements Grouper {
     const certain = misaligned === undefined || this.#trusted(row) || key === this.#current?.key;
     if (key === undefined || !certain) {
       this.#unplaced.push(row);
-      if (this.#unplaced.length > MOST_UNPLACED) {
-        this.#giveUp();
-      }
+      if (this.#unplaced.length > MOST_UNPLACED) this.#giveUp();
       return;
     }
-    if (this.#unplaced.length > 0) {
-      this.#place(key);
-    }
+    if (this.#unplaced.length > 0) this.#place(key);
     this.#blockOf(key).add(row, misaligned?.reason);
   }
 
   /** The block of the key: the current one, or a new one. */
   #blockOf(key: string): Block {
     const current = this.#current;
-    if (current?.key === key && current.size < this.#mostRows) {
-      return current;
-    }
+    if (current?.key === key && current.size < this.#mostRows) return current;
     const tooMany = current?.key === key ? tooManyRows(current.firstLine, this.#mostRows) : undefined;
-    if (tooMany !== undefined) {
-      current?.charge(tooMany);
-    }
+    if (tooMany !== undefined) current?.charge(tooMany);
     this.#flush();
     const block = new Block(key, tooMany ?? this.#nextFault);
     this.#nextFault = undefined;
@@ -123,13 +117,9 @@ export class AdjacentGrouper implements Grouper {
 
   /** A whole row that describes a record lacks only its own key; any other may be a part of a neighbour. */
   #chargeNeighbours(row: SourceRow, current: Block | undefined, nextKey: string | undefined): void {
-    if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) {
-      return;
-    }
+    if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) return;
     current?.charge(neighbourMisaligned(row.line));
-    if (nextKey !== undefined) {
-      this.#nextFault = neighbourMisaligned(row.line);
-    }
+    if (nextKey !== undefined) this.#nextFault = neighbourMisaligned(row.line);
   }
 
   #giveUp(): void {
@@ -163,11 +153,8 @@ class Block {
   /** @param reason why its cells cannot be trusted; undefined where they can. */
   add(row: SourceRow, reason: Reason | undefined): void {
     this.#all.push(row);
-    if (reason === undefined) {
-      this.#rows.push(row);
-    } else {
-      this.#fault ??= reason;
-    }
+    if (reason === undefined) this.#rows.push(row);
+    else this.#fault ??= reason;
   }
 
   get size(): number {

@@ -1,10 +1,21 @@
+import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { RowSpan } from '../../model/row.ts';
 import type { Columns } from '../columns/columns.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { Unreadable } from '../values/cell.ts';
-import type { Expression } from '../values/expression.ts';
-import type { Grouper } from './grouper.ts';
+import { blankIfUnreadable, type Expression } from '../values/cell.ts';
 import type { OpenScratch } from './row-scratch.ts';
+
+/** Gathers the rows of records. */
+export interface Grouper {
+  /** A new file begins. */
+  startTable(): void;
+  /** Takes rows in source order; gives the records that are complete. */
+  add(rows: readonly SourceRow[]): readonly RecordRows[];
+  /** The source has ended: gives the rest, in batches. */
+  end(): Iterable<readonly RecordRows[]>;
+}
 
 /** How the rows of a source become records. */
 export interface Grouping {
@@ -20,9 +31,7 @@ export interface Grouping {
 export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: SourceRow) => boolean {
   const slots = [...names].map((name) => columns.declared.get(name)?.slot ?? -1);
   return ({ table, misaligned }) => {
-    if (misaligned?.firstFits === false) {
-      return false;
-    }
+    if (misaligned?.firstFits === false) return false;
     const found = slots.filter((slot) => table.headers[slot] !== undefined);
     return found.length > 0 && found.every((slot) => table.firstSlots.has(slot));
   };
@@ -31,8 +40,91 @@ export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: 
 /** Reads the key of a misaligned row, where it can be trusted; null otherwise. */
 export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow) => string | null {
   const trusted = inFirstColumn(columns, key.sources);
+  const readKey = blankIfUnreadable(key.read);
   return (row) => {
-    const read = trusted(row) ? key.read(row, 0) : undefined;
-    return read === undefined || read instanceof Unreadable ? null : String(read);
+    const read = trusted(row) ? readKey(row, 0) : undefined;
+    return read === undefined ? null : String(read);
+  };
+}
+
+/** Runs of rows that follow each other in one file, as spans. The rows are in source order. */
+export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
+  const [only, second] = rows;
+  if (only !== undefined && second === undefined) {
+    return [{ file: only.table.file, from: only.line, to: only.line }];
+  }
+  const spans: RowSpan[] = [];
+  let first: SourceRow | undefined;
+  let last: SourceRow | undefined;
+  for (const row of rows) {
+    if (first !== undefined && last !== undefined) {
+      if (row.seq === last.seq + 1 && row.table.file === last.table.file) {
+        last = row;
+        continue;
+      }
+      spans.push({ file: first.table.file, from: first.line, to: last.line });
+    }
+    first = row;
+    last = row;
+  }
+  if (first !== undefined && last !== undefined) {
+    spans.push({ file: first.table.file, from: first.line, to: last.line });
+  }
+  return spans;
+}
+
+/** A record of its own that cannot be read: a row that belongs to nothing. */
+export function strayRecord(
+  rows: readonly SourceRow[],
+  reason: Reason,
+  key: string | null = null,
+): RecordRows {
+  return {
+    head: undefined,
+    rows: [],
+    children: [],
+    childOptions: undefined,
+    fault: reason,
+    key,
+    spans: spansOf(rows),
+    counted: rows.length,
+    torn: false,
+  };
+}
+
+/** Why a record is rejected that has more rows than fit. */
+export function tooManyRows(line: number, most: number): Reason {
+  return {
+    code: TOO_MANY_ROWS,
+    message: `${beyondLimit('recordRows', most)} ${raiseLimit('recordRows')}`,
+    line,
+  };
+}
+
+/** Why a record is rejected whose neighbour in the file cannot be placed. */
+export function neighbourMisaligned(line: number): Reason {
+  return {
+    code: 'neighbour-misaligned',
+    message: `line ${line} cannot be placed, and may belong to this product: correct that line first`,
+    line,
+  };
+}
+
+/** Why a row is rejected whose key is blank. */
+export function keyMissing(line: number, column: string | undefined): Reason {
+  return {
+    code: 'key-missing',
+    message: 'the row does not say which product it belongs to: the cell that names it is blank',
+    line,
+    ...(column === undefined ? {} : { column }),
+  };
+}
+
+/** Why a row is rejected that continues a record, where none has begun. */
+export function nothingToContinue(line: number): Reason {
+  return {
+    code: 'nothing-to-continue',
+    message: 'the row continues the product above it, but none stands there',
+    line,
   };
 }

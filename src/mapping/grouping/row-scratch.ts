@@ -1,9 +1,9 @@
 import type { Reason } from '../../model/reason.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { SourceRow } from '../rows.ts';
 
 /** What a row says of the record it belongs to. */
 export interface RowLinks {
-  /** The name of the record it belongs to; null when it begins one, or when nobody can tell. */
+  /** The name of the record it belongs to; null when it begins one, or when that is unknown. */
   readonly belongs: string | null;
   /** The names by which other rows refer to it. */
   readonly names: readonly string[];
@@ -13,7 +13,7 @@ export interface RowLinks {
   readonly silent: boolean;
   /** It is a record of its own even when others refer to it. */
   readonly alone: boolean;
-  /** Nobody can tell where it belongs: its cells may name it, or its neighbours are in doubt. */
+  /** The record is unknown: its cells may name it, or its neighbours are in doubt. */
   readonly stray: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Member {
   readonly counted: boolean;
 }
 
-/** Why a whole record is in doubt. `keyKnown` false: nobody can tell which record it is. */
+/** Why a whole record is in doubt. `keyKnown` false: its key is unknown. */
 export interface Charge {
   readonly reason: Reason;
   readonly keyKnown: boolean;

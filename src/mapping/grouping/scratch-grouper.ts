@@ -1,10 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Test } from '../values/condition.ts';
-import type { Grouper } from './grouper.ts';
-import { tooManyRows } from './reasons.ts';
-import { spansOf } from './record.ts';
+import { type Grouper, spansOf, tooManyRows } from './grouping.ts';
 import type { Member, RowLinks, RowScratch } from './row-scratch.ts';
 
 const BATCH = 200;
@@ -33,9 +30,7 @@ export class ScratchGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      this.#scratch.add(row, this.#linksOf(row));
-    }
+    for (const row of rows) this.#scratch.add(row, this.#linksOf(row));
     return [];
   }
 
@@ -66,9 +61,7 @@ export class ScratchGrouper implements Grouper {
       }
       members.push(member);
     }
-    if (members.length > 0) {
-      yield { members, tooMany };
-    }
+    if (members.length > 0) yield { members, tooMany };
   }
 
   #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {
@@ -92,7 +85,7 @@ function distinct(members: readonly Member[]): readonly SourceRow[] {
 }
 
 /** The rows of a record as the scratch gives them back. */
-export interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'> {
+interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'> {
   readonly head: SourceRow | undefined;
   readonly members: readonly SourceRow[];
   /** Rows of the record whose cells cannot be trusted. */

@@ -2,10 +2,94 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { z } from 'zod';
 import { StateError } from '../../model/errors.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { BoundTable, SourceRow } from '../source-row.ts';
-import { keyMissing, neighbourMisaligned } from './reasons.ts';
+import type { BoundTable, SourceRow } from '../rows.ts';
+import { keyMissing, neighbourMisaligned } from './grouping.ts';
 import type { Charge, LinkKind, Member, RowLinks, RowScratch } from './row-scratch.ts';
-import { RESOLVE, SCHEMA } from './scratch-schema.ts';
+
+/** Rows as they come, and what they say of each other. `members` is filled once all are there. */
+const SCHEMA = `
+  PRAGMA journal_mode = OFF;
+  PRAGMA synchronous = OFF;
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA cache_size = -32768;
+  CREATE TABLE rows (
+    seq INTEGER PRIMARY KEY, source INTEGER, line INTEGER, cells TEXT, belongs TEXT, misaligned TEXT,
+    wanting INTEGER DEFAULT 0, silent INTEGER DEFAULT 0, alone INTEGER DEFAULT 0, stray INTEGER DEFAULT 0
+  );
+  CREATE TABLE names (name TEXT, seq INTEGER);
+  CREATE TABLE wants (seq INTEGER, pos INTEGER, name TEXT);
+  CREATE TABLE members (record INTEGER, pos INTEGER, seq INTEGER, PRIMARY KEY (record, pos, seq)) WITHOUT ROWID;
+  CREATE TABLE charges (record INTEGER PRIMARY KEY, reason TEXT, key_known INTEGER);
+`;
+
+const AMBIGUOUS = `
+  CREATE INDEX names_by_name ON names (name, seq);
+  CREATE INDEX names_by_seq ON names (seq);
+  CREATE TABLE shared AS SELECT name FROM names GROUP BY name HAVING count(DISTINCT seq) > 1;
+  CREATE INDEX shared_by_name ON shared (name);
+`;
+
+/** Rows with the same key are a record, which begins with the first of them; those that stand alone are one each. */
+const BY_KEY = `
+  CREATE TABLE firsts (belongs TEXT PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
+  INSERT INTO firsts SELECT belongs, min(seq) FROM rows WHERE belongs IS NOT NULL GROUP BY belongs;
+  INSERT INTO members SELECT f.seq, 1, r.seq FROM rows r JOIN firsts f ON f.belongs = r.belongs;
+  DROP TABLE firsts;
+  INSERT INTO members SELECT seq, 1, seq FROM rows WHERE belongs IS NULL AND alone;
+`;
+
+/** A child belongs to the row with the name it gives; without one, to a record that cannot be read. */
+const BY_PARENT = `
+  ${AMBIGUOUS}
+  INSERT INTO members SELECT seq, 0, seq FROM rows WHERE belongs IS NULL AND NOT stray;
+  INSERT OR IGNORE INTO charges
+    SELECT n.seq, json_object('code', 'parent-ambiguous', 'line', h.line,
+      'message', 'another product has the same name ' || json_quote(c.belongs) || ', to which the row in line ' || c.line || ' refers'), 1
+    FROM rows c JOIN shared s ON s.name = c.belongs JOIN names n ON n.name = s.name JOIN rows h ON h.seq = n.seq;
+  INSERT INTO members
+    SELECT coalesce((SELECT min(n.seq) FROM names n WHERE n.name = c.belongs),
+      min(seq) OVER (PARTITION BY belongs)), 1, seq
+    FROM rows c WHERE belongs IS NOT NULL;
+  INSERT OR IGNORE INTO charges
+    SELECT seq, json_object('code', 'parent-missing', 'line', line,
+      'message', 'the parent ' || json_quote(belongs) || ' is not in the source'), 0
+    FROM rows c WHERE belongs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = c.belongs);
+`;
+
+/** A row that lists others is a record with them; so is one that no row lists, and one that is sold alone as well. */
+const BY_CHILDREN = `
+  CREATE INDEX wants_by_name ON wants (name);
+  ${AMBIGUOUS}
+  INSERT INTO members SELECT seq, 0, seq FROM rows r
+    WHERE NOT stray AND NOT silent AND (wanting OR alone OR NOT EXISTS (
+      SELECT 1 FROM names n JOIN wants w ON w.name = n.name WHERE n.seq = r.seq AND w.seq <> r.seq));
+  INSERT OR IGNORE INTO members
+    SELECT w.seq, w.pos + 1, n.seq FROM wants w JOIN names n ON n.name = w.name WHERE n.seq <> w.seq;
+  INSERT OR IGNORE INTO charges
+    SELECT w.seq, json_object('code', 'child-missing', 'line', r.line,
+      'message', 'the child ' || json_quote(w.name) || ' is not in the source'), 1
+    FROM wants w JOIN rows r ON r.seq = w.seq WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
+  INSERT OR IGNORE INTO charges
+    SELECT w.seq, json_object('code', 'child-ambiguous', 'line', r.line,
+      'message', 'several rows have the name ' || json_quote(w.name)), 1
+    FROM wants w JOIN shared s ON s.name = w.name JOIN rows r ON r.seq = w.seq;
+  INSERT OR IGNORE INTO members
+    SELECT m.record, 1000000, r.seq FROM rows r JOIN names n ON n.name = r.belongs
+    JOIN members m ON m.seq = n.seq WHERE r.silent;
+  INSERT OR IGNORE INTO members SELECT min(seq) OVER (PARTITION BY belongs), 1000000, seq FROM rows r
+    WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs);
+  INSERT OR IGNORE INTO charges
+    SELECT min(seq), json_object('code', 'parent-missing', 'line', min(line),
+      'message', 'no row describes ' || json_quote(belongs) || ', which this one adds to'), 0
+    FROM rows r WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs) GROUP BY belongs;
+`;
+
+/** What fills `members` and `charges`, by how rows refer to each other. */
+const RESOLVE: Readonly<Record<LinkKind, string>> = {
+  key: BY_KEY,
+  parent: BY_PARENT,
+  children: BY_CHILDREN,
+};
 
 const reasonSchema = z.object({
   code: z.string(),
@@ -80,12 +164,8 @@ class SqliteScratch implements RowScratch {
     if (wants.length > 0 || silent || alone || stray) {
       this.#flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), Number(stray), row.seq);
     }
-    for (const name of new Set(names)) {
-      this.#insertName.run(name, row.seq);
-    }
-    for (const [pos, name] of wants.entries()) {
-      this.#insertWant.run(row.seq, pos, name);
-    }
+    for (const name of new Set(names)) this.#insertName.run(name, row.seq);
+    for (const [pos, name] of wants.entries()) this.#insertWant.run(row.seq, pos, name);
     this.#strays ||= stray;
   }
 
@@ -100,9 +180,7 @@ class SqliteScratch implements RowScratch {
   *#resolved(): Iterable<Member> {
     this.#database.exec(RESOLVE[this.#kind]);
     this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
-    if (this.#strays) {
-      this.#placeStrays();
-    }
+    if (this.#strays) this.#placeStrays();
     const charged = this.#database.prepare('SELECT 1 FROM charges LIMIT 1').get();
     if (charged !== undefined) {
       this.#chargeStatement = this.#database.prepare(
@@ -116,16 +194,12 @@ class SqliteScratch implements RowScratch {
       SELECT m.record, m.pos, ${first}, r.seq, r.source, r.line, r.cells, r.silent, r.stray, r.misaligned
       FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
     statement.setReturnArrays(true);
-    for (const found of statement.iterate()) {
-      yield this.#member(Object.values(found));
-    }
+    for (const found of statement.iterate()) yield this.#member(Object.values(found));
   }
 
   chargeOf(record: number): Charge | undefined {
     const found = this.#chargeStatement?.get(record);
-    if (found === undefined) {
-      return undefined;
-    }
+    if (found === undefined) return undefined;
     const { reason, key_known: keyKnown } = z
       .object({ reason: z.string(), key_known: z.number() })
       .parse(found);
@@ -154,14 +228,14 @@ class SqliteScratch implements RowScratch {
       line: Number(line),
       cells: cellsOf(cells),
       misaligned: read,
-      letters: String(cells).length,
+      chars: String(cells).length,
     };
     const role =
       read !== undefined || stray === 1 ? 'extra' : silent === 1 ? 'silent' : pos === 0 ? 'head' : 'member';
     return { record, row, role, counted: first === record };
   }
 
-  /** Puts each row that nobody can place under the records its cells name, or doubts both its neighbours. */
+  /** Puts each row whose record is unknown under the records its cells name, or doubts both its neighbours. */
   #placeStrays(): void {
     const database = this.#database;
     const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
@@ -195,9 +269,7 @@ class SqliteScratch implements RowScratch {
       );
       const near = [previous, next].filter((one) => one !== undefined);
       const home = inside ? previous : near.find((one) => records.has(one));
-      for (const record of records) {
-        explain.run(record, JSON.stringify(reason), 1);
-      }
+      for (const record of records) explain.run(record, JSON.stringify(reason), 1);
       if (home !== undefined) {
         explain.run(home, JSON.stringify(reason), 1);
         join.run(home, seq);
@@ -206,9 +278,7 @@ class SqliteScratch implements RowScratch {
       join.run(seq, seq);
       charge.run(seq, JSON.stringify(reason), 0);
       if (read !== undefined && records.size === 0) {
-        for (const record of near) {
-          charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
-        }
+        for (const record of near) charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
       }
     }
   }

@@ -1,17 +1,21 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Test } from '../values/condition.ts';
-import type { Grouper } from './grouper.ts';
-import { neighbourMisaligned, nothingToContinue, tooManyRows } from './reasons.ts';
-import { spansOf, strayRecord } from './record.ts';
+import {
+  type Grouper,
+  neighbourMisaligned,
+  nothingToContinue,
+  spansOf,
+  strayRecord,
+  tooManyRows,
+} from './grouping.ts';
 
 /** What is known of a misaligned row: whether it begins a record. */
 export type Beginning = 'starts' | 'continues' | 'unknown';
 
 /**
  * A row that meets the condition begins a record, and those after it that do not, continue it. After a row that
- * cannot be read, nobody knows whose the next ones are, until one begins a record again.
+ * cannot be read, the next ones belong to an unknown record, until one begins a record again.
  */
 export class StartsGrouper implements Grouper {
   readonly #starts: Test;
@@ -33,9 +37,7 @@ export class StartsGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      this.#add(row);
-    }
+    for (const row of rows) this.#add(row);
     const taken = this.#out;
     this.#out = [];
     return taken;
@@ -60,9 +62,7 @@ export class StartsGrouper implements Grouper {
     } else {
       this.#splitWhenFull();
       this.#all.push(row);
-      if (this.#rows.length > 0) {
-        this.#rows.push(row);
-      }
+      if (this.#rows.length > 0) this.#rows.push(row);
     }
   }
 
@@ -83,9 +83,7 @@ export class StartsGrouper implements Grouper {
       this.#fault ??= reason;
       return;
     }
-    if (beginning === 'unknown' && this.#all.length > 0) {
-      this.#fault ??= neighbourMisaligned(row.line);
-    }
+    if (beginning === 'unknown' && this.#all.length > 0) this.#fault ??= neighbourMisaligned(row.line);
     this.#flush();
     this.#all.push(row);
     this.#fault = reason;

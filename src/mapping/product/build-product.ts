@@ -1,22 +1,21 @@
-import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
-import type { Product } from '../../model/product.ts';
-import type { Reason } from '../../model/reason.ts';
-import type { Clock } from '../clock.ts';
-import type { RecordRows } from '../record-rows.ts';
+import { PRODUCT_TYPES, type Product, type ProductType } from '../../model/product.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import { type Cell, isList, Unreadable } from '../values/cell.ts';
-import { compileField } from '../values/field.ts';
-import { compileFlag } from '../values/flag.ts';
+import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import type { ProductSpec } from '../spec/product-spec.ts';
+import { isList, refuse, Unreadable } from '../values/cell.ts';
+import { compileCondition, type Test } from '../values/condition.ts';
+import { compileField, compileFlag, type Field } from '../values/field.ts';
 import { compileCategories } from './categories.ts';
+import type { Clock } from './pricing.ts';
 import { compileSubscription } from './subscription.ts';
-import { compileType } from './type.ts';
 import { compileVariants, type NotForSale } from './variants.ts';
 import type { WeightUnit } from './weight.ts';
 
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 
-/** Makes the body of a product of its rows, or says why not. The key is given: `url` is read before anything else. */
-export type BuildProduct = (rows: RecordRows, url: string) => Product | NotForSale | Reason;
+/** Makes the body of a product of its rows. The key is given: `url` is read before anything else. Throws Unreadable. */
+type BuildProduct = (rows: RecordRows, url: string) => Product | NotForSale;
 
 /** Compiles the fields of a product (storefront-api.md, section 4.1), in the order in which they are sent. */
 export function compileProduct(
@@ -51,81 +50,51 @@ export function compileProduct(
   const typeOf = compileType(scope, spec);
 
   return (rows, url) => {
-    const draft: Draft = {};
-    const line = rows.head?.line;
-    const named = title?.(rows);
-    if (typeof named !== 'string') {
-      return reasonOf(named, 'title', line);
-    }
-    draft.type = 'physical';
-    draft.title = named;
-    const described = description?.(rows);
-    if (described instanceof Unreadable) {
-      return described.reason('description', line);
-    }
-    if (typeof described === 'string') {
-      draft.description = described;
-    }
-    draft.url = url;
-    const isHidden = rows.head === undefined ? undefined : hidden?.(rows.head, 0);
-    if (isHidden instanceof Unreadable) {
-      return isHidden.reason('hidden', line);
-    }
-    if (typeof isHidden === 'boolean') {
-      draft.hidden = isHidden;
-    }
-    const pictures = images?.(rows);
-    if (pictures instanceof Unreadable) {
-      return pictures.reason('images', line);
-    }
-    if (isList(pictures)) {
-      const usable = addresses(pictures.map(String), scope.notes, advice);
-      // an empty list would take away what the store has, on the ground of images that only cannot be read
-      if (usable.length > 0 || pictures.length === 0) {
-        draft.images = usable;
+    const { head } = rows;
+    let field = 'title';
+    try {
+      const named = title?.(rows);
+      if (typeof named !== 'string') return refuse('title-missing', 'title is blank');
+      const draft: Draft = { type: 'physical', title: named };
+      field = 'description';
+      const described = description?.(rows);
+      if (typeof described === 'string') draft.description = described;
+      draft.url = url;
+      field = 'hidden';
+      const isHidden = head === undefined ? undefined : hidden?.(head, 0);
+      if (typeof isHidden === 'boolean') draft.hidden = isHidden;
+      field = 'images';
+      const pictures = images?.(rows);
+      if (isList(pictures)) {
+        const usable = addresses(pictures.map(String), scope.notes, advice);
+        // An empty list would remove what the store has, only because no image can be read.
+        if (usable.length > 0 || pictures.length === 0) draft.images = usable;
       }
+      field = 'categories';
+      const belongsTo = categories?.(rows);
+      if (belongsTo !== undefined) draft.categories = belongsTo;
+      field = 'options';
+      const bought = variantsOf(rows);
+      if ('skipped' in bought) return bought;
+      const { options, variants } = bought;
+      draft.options = options;
+      draft.variants = variants;
+      field = 'subscription';
+      const recurring = subscription(rows, bought.rows);
+      if (recurring !== undefined) draft.subscription = recurring;
+      field = 'file';
+      const sold = file?.(rows);
+      if (typeof sold === 'string') {
+        if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
+        draft.file = sold;
+      }
+      field = 'type';
+      const type = typeOf(rows, bought.rows, draft.file !== undefined);
+      return { ...draft, type, title: named, url, options, variants };
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(field) : error;
     }
-    const belongsTo = categories?.(rows);
-    if (belongsTo instanceof Unreadable) {
-      return belongsTo.reason('categories', line);
-    }
-    if (belongsTo !== undefined) {
-      draft.categories = belongsTo;
-    }
-    const bought = variantsOf(rows);
-    if ('code' in bought || 'skipped' in bought) {
-      return bought;
-    }
-    draft.options = bought.options;
-    draft.variants = bought.variants;
-    const recurring = subscription(rows, bought.rows);
-    if (recurring !== undefined && 'code' in recurring) {
-      return recurring;
-    }
-    if (recurring !== undefined) {
-      draft.subscription = recurring;
-    }
-    const sold = file?.(rows);
-    if (sold instanceof Unreadable || (typeof sold === 'string' && !isAddress(sold))) {
-      return sold instanceof Unreadable
-        ? sold.reason('file', line)
-        : new Unreadable('file-not-an-address', 'the file is not an http address').reason('file', line);
-    }
-    if (typeof sold === 'string') {
-      draft.file = sold;
-    }
-    const type = typeOf(rows, bought.rows, draft.file !== undefined);
-    if (typeof type !== 'string') {
-      return type;
-    }
-    draft.type = type;
-    return { ...draft, type, title: named, url, options: bought.options, variants: bought.variants };
   };
-}
-
-function reasonOf(cell: Cell, field: string, line: number | undefined): Reason {
-  const why = cell instanceof Unreadable ? cell : new Unreadable(`${field}-missing`, `${field} is blank`);
-  return why.reason(field, line);
 }
 
 function isAddress(text: string): boolean {
@@ -150,11 +119,59 @@ function addresses(written: readonly string[], notes: string[], advice: string):
   if (apart.length > written.length) notes.push('images: several addresses in one cell, taken apart');
   for (const text of apart) {
     const address = text.startsWith('//') ? `https:${text}` : text;
-    if (isAddress(address)) {
-      kept.add(address);
-    } else {
-      notes.push(`images: not an http address, left out${advice}`);
-    }
+    if (isAddress(address)) kept.add(address);
+    else notes.push(`images: not an http address, left out${advice}`);
   }
   return [...kept];
+}
+
+type TypeOf = (rows: RecordRows, variantRows: readonly SourceRow[], hasFile: boolean) => ProductType;
+
+/** As the mapping says; else digital with a file, service when nothing of it is shipped, else physical. */
+function compileType(scope: Scope, { product }: ProductMappingSpec): TypeOf {
+  const unshipped =
+    product.unshipped === undefined
+      ? undefined
+      : compileCondition(scope, ['product', 'unshipped'], product.unshipped);
+  const said = compileSaidType(scope, product.type);
+  return (rows, variantRows, hasFile) => {
+    const named = said(rows, variantRows);
+    if (named !== undefined) return named;
+    if (hasFile) return 'digital';
+    return unshipped !== undefined && variantRows.every((row) => unshipped(row, 0)) ? 'service' : 'physical';
+  };
+}
+
+function compileSaidType(
+  scope: Scope,
+  type: ProductSpec['type'],
+): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | undefined {
+  if (type === undefined) return () => undefined;
+  if (isByCondition(type)) {
+    const tests: { readonly name: ProductType; readonly test: Test }[] = [];
+    for (const name of PRODUCT_TYPES) {
+      const condition = type.is[name];
+      if (condition !== undefined) {
+        tests.push({ name, test: compileCondition(scope, ['product', 'type', 'is', name], condition) });
+      }
+    }
+    const met = (rows: readonly SourceRow[]) =>
+      tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
+    return ({ head }, variantRows) => met(head === undefined ? [] : [head]) ?? met(variantRows);
+  }
+  const field: Field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
+  return (rows) => {
+    const found = field(rows);
+    if (found === undefined) return undefined;
+    return (
+      PRODUCT_TYPES.find((name) => name === found) ??
+      refuse('type-unknown', `expected one of ${PRODUCT_TYPES.join(', ')}`)
+    );
+  };
+}
+
+type TypeSpec = NonNullable<ProductSpec['type']>;
+
+function isByCondition(type: TypeSpec): type is Extract<TypeSpec, { readonly is: unknown }> {
+  return typeof type === 'object' && !Array.isArray(type) && 'is' in type;
 }

@@ -1,17 +1,15 @@
-import type { CategoriesSpec, ProductSpec } from '../../config/mapping/mapping-product.ts';
-import { didYouMean } from '../../model/nearest.ts';
 import type { Category } from '../../model/product.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
-import type { Path } from '../problems.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import { splitText } from '../transforms/list.ts';
+import type { RecordRows } from '../rows.ts';
+import { type Path, resolveLookup, type Scope } from '../scope.ts';
+import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { slugify } from '../transforms/slug.ts';
-import { isList, Unreadable } from '../values/cell.ts';
+import { splitText } from '../transforms/split.ts';
+import { isList } from '../values/cell.ts';
 import { compileField } from '../values/field.ts';
 
 /** Reads the categories of a product; undefined where it has none. */
-export type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined | Unreadable;
+type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
 
 /**
  * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read
@@ -27,12 +25,10 @@ export function compileCategories(
   const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
-  const table = spec.table === undefined ? undefined : namedTable(scope, [...path, 'table'], spec.table);
+  const table = spec.table === undefined ? undefined : resolveLookup(scope, [...path, 'table'], spec.table);
   return (rows) => {
     const paths = field(rows);
-    if (!isList(paths)) {
-      return paths instanceof Unreadable ? paths : undefined;
-    }
+    if (!isList(paths)) return undefined;
     const byUrl = new Map<string, Category>();
     for (const item of paths) {
       const levels =
@@ -46,9 +42,7 @@ export function compileCategories(
         continue;
       }
       const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
-      if (category.url !== '' && !byUrl.has(category.url)) {
-        byUrl.set(category.url, category);
-      }
+      if (category.url !== '' && !byUrl.has(category.url)) byUrl.set(category.url, category);
     }
     return byUrl.size === 0 && paths.length > 0 ? undefined : [...byUrl.values()];
   };
@@ -62,17 +56,6 @@ function isCategories(written: NonNullable<ProductSpec['categories']>): written 
   );
 }
 
-function namedTable(scope: Scope, path: Path, name: string): LookupTable | undefined {
-  if (!scope.lookups.has(name)) {
-    scope.problems.add(
-      path,
-      `${name} is not declared under lookups${didYouMean(name, [...scope.lookups.keys()])}`,
-    );
-  }
-  scope.used.add(`lookup ${name}`);
-  return scope.lookups.get(name);
-}
-
 /** The category as a lookup table has it, by its whole path (levels joined by ' > ') or by its name. */
 function known(
   table: LookupTable | undefined,
@@ -80,9 +63,7 @@ function known(
   name: string,
 ): Category | undefined {
   const row = table?.rows.get(lookupKey(levels.join(' > '))) ?? table?.rows.get(lookupKey(name));
-  if (row === undefined) {
-    return undefined;
-  }
+  if (row === undefined) return undefined;
   const id = Number(row.get('id') || Number.NaN);
   const parent = Number(row.get('parentCategory') ?? 0);
   return {

@@ -8,9 +8,7 @@ function fractionDigits(value: number): number {
 /** Rounds half up to so many digits, as the decimal number reads (1.005 is 1.01, though its binary form is less). */
 export function roundTo(value: number, digits: number): number {
   const scaled = Number(`${Math.abs(value)}e${digits}`);
-  if (!Number.isFinite(scaled)) {
-    return value;
-  }
+  if (!Number.isFinite(scaled)) return value;
   // Products of decimals end in binary noise (2.675 * 100 is 267.49999999999997): a billionth takes it off.
   const rounded = Number(`${Math.floor(scaled + 0.5 + 1e-9)}e-${digits}`);
   return value < 0 ? -rounded : rounded;

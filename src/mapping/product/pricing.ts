@@ -1,16 +1,44 @@
-import type { PricingSpec } from '../../config/mapping/mapping-product.ts';
-import type { Clock } from '../clock.ts';
-import type { Path } from '../problems.ts';
-import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { type Cell, isList, Moment, Unreadable } from '../values/cell.ts';
+import type { JudgedDates } from '../../model/plan.ts';
+import type { SourceRow } from '../rows.ts';
+import type { Path, Scope } from '../scope.ts';
+import type { PricingSpec } from '../spec/product-spec.ts';
+import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
 import { addDecimals, roundDecimal } from './decimal.ts';
 
+/** The moment at which a source was staged. It remembers what was judged by it. */
+export class Clock {
+  /** Whether a date was judged since this was last set to false. */
+  asked = false;
+  readonly #now: number;
+  #since = Number.NEGATIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
+
+  /** In milliseconds since the epoch. */
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** Whether that moment has come, in milliseconds since the epoch. */
+  hasCome(moment: number): boolean {
+    this.asked = true;
+    const has = moment <= this.#now;
+    if (has) this.#since = Math.max(this.#since, moment);
+    else this.#until = Math.min(this.#until, moment);
+    return has;
+  }
+
+  /** Between which moments every date would be judged as it was; null while none was. */
+  judged(): JudgedDates | null {
+    const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
+    if (since == null && until == null) return null;
+    return { since: since ?? null, until: until ?? null };
+  }
+}
+
 /** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */
-export interface Prices {
+interface Prices {
   readonly price: number;
   readonly onSale: boolean;
   readonly regularPrice: number;
@@ -19,7 +47,7 @@ export interface Prices {
 
 /** The prices of a variant row. */
 export interface Pricing {
-  readonly read: (row: SourceRow) => Prices | Unreadable;
+  readonly read: (row: SourceRow) => Prices;
   /** Whether the file has the column of the price, and the row has no price of any kind: compare-at and sale neither. */
   readonly isBlank: (row: SourceRow) => boolean;
 }
@@ -44,48 +72,31 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const amount = money('amount');
   const sale = money('sale');
   const onSale = compileSale(scope, path, spec, sale, clock);
-  const pricesOf = (row: SourceRow): Prices | Unreadable => {
+  const pricesOf = (row: SourceRow): Prices => {
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
-    if (basePrice instanceof Unreadable) {
-      return basePrice.at(row.line, undefined);
-    }
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
-    if (surcharge instanceof Unreadable) {
-      return surcharge.at(row.line, undefined);
-    }
     const price = surcharge === 0 ? basePrice : addDecimals(basePrice, surcharge);
-    if (price < 0) {
-      return new Unreadable('price-negative', 'the price with its surcharge is below 0', row.line);
-    }
+    if (price < 0) refuse('price-negative', 'the price with its surcharge is below 0');
     const before = was?.(row, 0);
-    if (before !== undefined) {
-      return compareAt(price, amountOf(before, 'compare-at price'), row);
-    }
-    const reduced = onSale === undefined ? undefined : onSale(row);
-    if (reduced !== undefined) {
-      return reduced instanceof Unreadable ? reduced.at(row.line, undefined) : duringSale(price, reduced);
-    }
-    return discounted(price, percent?.(row, 0), amount?.(row, 0), row);
+    if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'));
+    const reduced = onSale?.(row);
+    if (reduced !== undefined) return duringSale(price, reduced);
+    return discounted(price, numberOf(percent?.(row, 0)), numberOf(amount?.(row, 0)));
   };
-  // Of a file without the column, nobody can say that its products have no price.
+  // A file without the column does not show that its products have no price.
   const isThere = ({ table }: SourceRow) =>
     [...(base?.sources ?? [])].some(
       (name) => table.headers[scope.columns.declared.get(name)?.slot ?? -1] !== undefined,
     );
+  const others = [base?.read, sale, was, plus].filter((read) => read !== undefined);
   return {
     read: pricesOf,
-    isBlank: (row) =>
-      base?.read(row, 0) === undefined &&
-      [sale, was, plus].every((read) => read?.(row, 0) === undefined) &&
-      isThere(row),
+    isBlank: (row) => !others.some((read) => isPresent(read, row, 0)) && isThere(row),
   };
 }
 
-function compareAt(price: number, was: number | Unreadable, row: SourceRow): Prices | Unreadable {
-  if (was instanceof Unreadable) {
-    return was.at(row.line, undefined);
-  }
+function compareAt(price: number, was: number): Prices {
   return was > price ? { price, onSale: true, regularPrice: was, salePrice: price } : regular(price);
 }
 
@@ -96,26 +107,12 @@ function duringSale(price: number, sale: number): Prices {
     : regular(price);
 }
 
-function discounted(price: number, percent: Cell, amount: Cell, row: SourceRow): Prices | Unreadable {
-  const share = numberOf(percent);
-  const money = numberOf(amount);
-  if (share instanceof Unreadable) {
-    return share.at(row.line, undefined);
+function discounted(price: number, percent: number, amount: number): Prices {
+  if (percent === 0 && amount === 0) return regular(price);
+  if (percent < 0 || percent > 100 || amount < 0 || amount > price) {
+    refuse('discount-out-of-range', 'the discount is below 0 or greater than the price');
   }
-  if (money instanceof Unreadable) {
-    return money.at(row.line, undefined);
-  }
-  if (share === 0 && money === 0) {
-    return regular(price);
-  }
-  if (share < 0 || share > 100 || money < 0 || money > price) {
-    return new Unreadable(
-      'discount-out-of-range',
-      'the discount is below 0 or greater than the price',
-      row.line,
-    );
-  }
-  const sale = roundDecimal(price * (1 - share / 100) - money, price);
+  const sale = roundDecimal(price * (1 - percent / 100) - amount, price);
   return sale < price ? { price: sale, onSale: true, regularPrice: price, salePrice: sale } : regular(price);
 }
 
@@ -123,7 +120,7 @@ function regular(price: number): Prices {
   return { price, onSale: false, regularPrice: price };
 }
 
-type Sale = (row: SourceRow) => number | undefined | Unreadable;
+type Sale = (row: SourceRow) => number | undefined;
 
 function compileSale(
   scope: Scope,
@@ -132,9 +129,7 @@ function compileSale(
   sale: Read | undefined,
   clock: Clock,
 ): Sale | undefined {
-  if (sale === undefined) {
-    return undefined;
-  }
+  if (sale === undefined) return undefined;
   const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
   const moment = (key: 'from' | 'to'): Read | undefined => {
     const value = spec[key];
@@ -146,28 +141,11 @@ function compileSale(
     spec.during === undefined ? undefined : compileAs(scope, [...path, 'during'], spec.during, 'date[]').read;
   return (row) => {
     const price = sale(row, 0);
-    if (price === undefined) {
-      return undefined;
-    }
-    if (!(price instanceof Unreadable) && when !== undefined && !when(row, 0)) {
-      return undefined;
-    }
+    if (price === undefined || when?.(row, 0) === false) return undefined;
     const amount = amountOf(price, 'sale price');
-    if (amount instanceof Unreadable) {
-      return amount;
-    }
     const both = during?.(row, 0);
-    if (both instanceof Unreadable) {
-      return both;
-    }
     const begins = isList(both) ? both[0] : from?.(row, 0);
     const ends = isList(both) ? both[1] : to?.(row, 0);
-    if (begins instanceof Unreadable) {
-      return begins;
-    }
-    if (ends instanceof Unreadable) {
-      return ends;
-    }
     const begun = !(begins instanceof Moment) || clock.hasCome(begins.at);
     const over = ends instanceof Moment && clock.hasCome(ends.at + (ends.wholeDay ? DAY_MS : 0));
     return begun && !over ? amount : undefined;
@@ -175,21 +153,19 @@ function compileSale(
 }
 
 /** Blank is 0. */
-function numberOf(cell: Cell): number | Unreadable {
-  return cell instanceof Unreadable ? cell : typeof cell === 'number' ? cell : 0;
+function numberOf(cell: Cell): number {
+  return typeof cell === 'number' ? cell : 0;
 }
 
-function amountOf(cell: Cell, what: string): number | Unreadable {
+function amountOf(cell: Cell, what: string): number {
   const read = numberOf(cell);
-  return typeof read === 'number' && read < 0
-    ? new Unreadable('price-negative', `the ${what} is below 0`)
-    : read;
+  return read < 0 ? refuse('price-negative', `the ${what} is below 0`) : read;
 }
 
-function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): Unreadable {
+function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
   const value = spec.price ?? spec.regular;
   const name = typeof value === 'string' ? value : Array.isArray(value) ? value[0] : undefined;
   const slot = typeof name === 'string' ? scope.columns.declared.get(name)?.slot : undefined;
   const header = slot === undefined ? undefined : row.table.headers[slot];
-  return new Unreadable('price-missing', 'the price is blank', row.line, header);
+  return refuse('price-missing', 'the price is blank', row.line, header);
 }

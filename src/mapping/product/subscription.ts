@@ -1,31 +1,23 @@
-import type { ProductSpec } from '../../config/mapping/mapping-product.ts';
 import type { Subscription } from '../../model/product.ts';
-import type { Reason } from '../../model/reason.ts';
-import type { RecordRows } from '../record-rows.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
 import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { Unreadable } from '../values/cell.ts';
+import type { ProductSpec } from '../spec/product-spec.ts';
+import { type Read, refuse, Unreadable } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { compileCondition } from '../values/condition.ts';
-import type { Read } from '../values/expression.ts';
 
 type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
 type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
 
 /** Reads the billing of a product from its head row, or else from the rows it is bought as; undefined where there is none. */
-export type SubscriptionOf = (
-  rows: RecordRows,
-  variantRows: readonly SourceRow[],
-) => Subscription | Reason | undefined;
+type SubscriptionOf = (rows: RecordRows, variantRows: readonly SourceRow[]) => Subscription | undefined;
 
 /**
  * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a
  * subscription is rejected where its billing is not known: it would be charged once.
  */
 export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
-  if (spec === undefined) {
-    return () => undefined;
-  }
+  if (spec === undefined) return () => undefined;
   const path = ['product', 'subscription'];
   const scope = { ...outer, field: 'subscription' };
   const billingOf = compileBilling(scope, path, spec);
@@ -34,39 +26,30 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
     const rows = head === undefined ? variantRows : [head, ...variantRows.filter((row) => row !== head)];
     const meant = isOne === undefined ? rows : rows.filter((row) => isOne(row, 0));
     const [first] = meant;
-    if (first === undefined) {
-      return undefined;
-    }
+    if (first === undefined) return undefined;
     let found: Subscription | undefined;
     for (const row of meant) {
       const billing = billingOf(row);
-      if (billing === undefined) {
-        continue;
-      }
-      if ('code' in billing) {
-        return billing;
-      }
+      if (billing === undefined) continue;
       if (found !== undefined && JSON.stringify(billing) !== JSON.stringify(found)) {
         const message = 'its variants are billed in different ways, and the store bills a product in one';
-        return new Unreadable('subscription-differs', message, row.line).reason('subscription');
+        refuse('subscription-differs', message, row.line);
       }
       found = billing;
     }
-    if (found !== undefined || isOne === undefined) {
-      return found;
-    }
+    if (found !== undefined || isOne === undefined) return found;
     const message =
       'it is a subscription, but the file does not say how often it is billed: export it with these columns';
-    return new Unreadable('subscription-unknown', message, first.line).reason('subscription');
+    return refuse('subscription-unknown', message, first.line);
   };
 }
 
-/** The billing that one row tells; undefined where it tells none. */
+/** The billing data of one row; undefined where it has none. */
 function compileBilling(
   scope: Scope,
   path: readonly string[],
   spec: SubscriptionSpec,
-): (row: SourceRow) => Subscription | Reason | undefined {
+): (row: SourceRow) => Subscription | undefined {
   const read = (key: 'cycles' | 'length' | 'period' | 'periodUnit'): Read | undefined => {
     const value = spec[key];
     const wanted = key === 'periodUnit' ? 'text' : 'number';
@@ -75,43 +58,34 @@ function compileBilling(
   const unit = read('periodUnit');
   const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));
   return (row) => {
-    const found: Draft = {};
-    let length: number | undefined;
-    for (const { key, read: readNumber } of numbers) {
-      const value = readNumber?.(row, 0);
-      if (value instanceof Unreadable) {
-        return value.reason(`subscription.${key}`, row.line);
+    let part: keyof SubscriptionSpec = 'cycles';
+    try {
+      const found: Draft = {};
+      let length: number | undefined;
+      for (const { key, read: readNumber } of numbers) {
+        part = key;
+        const value = readNumber?.(row, 0);
+        if (typeof value !== 'number') continue;
+        if (!Number.isSafeInteger(value) || value < 0)
+          refuse('not-an-integer', `${key} must be a whole number`);
+        if (key === 'length') length = value;
+        else found[key] = value;
       }
-      if (typeof value !== 'number') {
-        continue;
+      part = 'periodUnit';
+      const named = unit?.(row, 0);
+      if (typeof named === 'string') found.periodUnit = named;
+      if (Object.keys(found).length === 0) return undefined;
+      // A length of 0 has no end, and so no number of cycles.
+      if (length !== undefined && length > 0) {
+        part = 'length';
+        found.cycles = length / (found.period ?? 1);
+        if (!Number.isSafeInteger(found.cycles)) {
+          refuse('not-an-integer', 'the length must be a whole number of periods');
+        }
       }
-      if (!Number.isSafeInteger(value) || value < 0) {
-        return whole(key, `${key} must be a whole number`, row);
-      }
-      if (key === 'length') length = value;
-      else found[key] = value;
+      return found;
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(`subscription.${part}`).at(row.line) : error;
     }
-    const named = unit?.(row, 0);
-    if (named instanceof Unreadable) {
-      return named.reason('subscription.periodUnit', row.line);
-    }
-    if (typeof named === 'string') {
-      found.periodUnit = named;
-    }
-    if (Object.keys(found).length === 0) {
-      return undefined;
-    }
-    // A length of 0 has no end, and so no number of cycles.
-    if (length !== undefined && length > 0) {
-      found.cycles = length / (found.period ?? 1);
-      if (!Number.isSafeInteger(found.cycles)) {
-        return whole('length', 'the length must be a whole number of periods', row);
-      }
-    }
-    return found;
   };
-}
-
-function whole(key: string, message: string, row: SourceRow): Reason {
-  return new Unreadable('not-an-integer', message, row.line).reason(`subscription.${key}`);
 }

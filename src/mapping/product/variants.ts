@@ -1,34 +1,26 @@
-import type { ProductMappingSpec } from '../../config/mapping/mapping-spec.ts';
 import type { ProductOption, Variant } from '../../model/product.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { Clock } from '../clock.ts';
-import { chooseVariants, combine, type OptionRules } from '../options/choose-variants.ts';
-import {
-  childOptionReader,
-  compileOptionReader,
-  noOptions,
-  type OptionReader,
-} from '../options/read-options.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
-import { Unreadable } from '../values/cell.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import { cleanCell, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/condition.ts';
 import { compileRowField, type RowField } from '../values/field.ts';
-import { inheriting } from './inherit.ts';
-import { compilePricing, type Pricing } from './pricing.ts';
+import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
+import { type Clock, compilePricing, type Pricing } from './pricing.ts';
+import { childOptionReader, compileOptionReader, noOptions, type OptionReader } from './read-options.ts';
 import { compileWeight, type WeightUnit } from './weight.ts';
 
 /** What a product is bought as. */
-export interface ProductVariants {
+interface ProductVariants {
   readonly options: readonly ProductOption[];
   readonly variants: readonly Variant[];
   /** The rows they come from, for what the product as a whole takes from them. */
   readonly rows: readonly SourceRow[];
 }
 
-/** Reads the options and variants of a product, or says why it cannot, or why there are none on purpose. */
-export type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale | Reason;
+/** Reads the options and variants of a product, or says why it is left out. Throws Unreadable. */
+type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
 
 /** Why a product is left out: nothing of it has a price. */
 export interface NotForSale {
@@ -105,94 +97,55 @@ function readVariants(
     readonly rules: OptionRules;
     readonly combines: boolean;
   },
-): ProductVariants | NotForSale | Reason {
+): ProductVariants | NotForSale {
   const { fields, reader, rules, combines } = compiled;
   if (variantRows.length > 0 && variantRows.every((row) => fields.pricing.isBlank(row))) {
     const line = rows.head?.line ?? variantRows[0]?.line;
     return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
   }
-  const read = alone && !combines ? noOptions : reader;
-  const table = read(rows, variantRows);
-  if (table instanceof Unreadable) {
-    return table.reason('options', rows.head?.line);
-  }
-  const chosen = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
-  if (chosen instanceof Unreadable) {
-    return chosen.reason('options', rows.head?.line);
-  }
-  const parts: VariantParts[] = [];
-  for (const row of variantRows) {
-    const part = readParts(fields, row);
-    if ('code' in part) {
-      return part;
-    }
-    parts.push(part);
-  }
+  const table = alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows);
+  const { options, choices } = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
+  const parts = variantRows.map((row) => readParts(fields, row));
   const variants: Variant[] = [];
-  for (const { row, values } of chosen.choices) {
+  for (const { row, values } of choices) {
     const part = parts[row];
-    if (part !== undefined) {
-      variants.push(withOptions(values, part));
-    }
+    if (part !== undefined) variants.push(withOptions(values, part));
   }
-  return { options: chosen.options, variants, rows: variantRows };
+  return { options, variants, rows: variantRows };
 }
 
 /** Field by field, in the order in which they are sent: spreading took a tenth of all the time of mapping. */
 function withOptions(options: Variant['options'], part: VariantParts): Variant {
   const { price, onSale, regularPrice, salePrice, quantity, sku, weight } = part;
   const variant: { -readonly [K in keyof Variant]: Variant[K] } = { options, price, onSale, regularPrice };
-  if (salePrice !== undefined) {
-    variant.salePrice = salePrice;
-  }
-  if (quantity !== undefined) {
-    variant.quantity = quantity;
-  }
-  if (sku !== undefined) {
-    variant.sku = sku;
-  }
-  if (weight !== undefined) {
-    variant.weight = weight;
-  }
+  if (salePrice !== undefined) variant.salePrice = salePrice;
+  if (quantity !== undefined) variant.quantity = quantity;
+  if (sku !== undefined) variant.sku = sku;
+  if (weight !== undefined) variant.weight = weight;
   return variant;
 }
 
 type VariantParts = Omit<Variant, 'options'>;
 
-function readParts(
-  { pricing, quantity, sku, weight, notes }: VariantFields,
-  row: SourceRow,
-): VariantParts | Reason {
-  const prices = pricing.read(row);
-  if (prices instanceof Unreadable) {
-    return prices.reason('variants.price', row.line);
+function readParts({ pricing, quantity, sku, weight, notes }: VariantFields, row: SourceRow): VariantParts {
+  let field = 'variants.price';
+  try {
+    const prices = pricing.read(row);
+    if (prices.price === 0) notes.push('variants.price: 0, sent as a price');
+    const part: { -readonly [K in keyof VariantParts]: VariantParts[K] } = { ...prices };
+    field = 'variants.quantity';
+    const stock = quantity?.(row, 0);
+    if (typeof stock === 'number') part.quantity = stock;
+    field = 'variants.sku';
+    const code = sku?.(row, 0);
+    if (typeof code === 'string') part.sku = code;
+    field = 'variants.weight';
+    const weighs = weight?.(row, 0);
+    if (typeof weighs === 'number') part.weight = weighs;
+    return part;
+  } catch (error) {
+    throw error instanceof Unreadable ? error.in(field).at(row.line) : error;
   }
-  if (prices.price === 0) {
-    notes.push('variants.price: 0, sent as a price');
-  }
-  const stock = quantity?.(row, 0);
-  if (stock instanceof Unreadable) {
-    return stock.reason('variants.quantity', row.line);
-  }
-  const code = sku?.(row, 0);
-  if (code instanceof Unreadable) {
-    return code.reason('variants.sku', row.line);
-  }
-  const weighs = weight?.(row, 0);
-  if (weighs instanceof Unreadable) {
-    return weighs.reason('variants.weight', row.line);
-  }
-  const part: { -readonly [K in keyof VariantParts]: VariantParts[K] } = { ...prices };
-  if (typeof stock === 'number') {
-    part.quantity = stock;
-  }
-  if (typeof code === 'string') {
-    part.sku = code;
-  }
-  if (typeof weighs === 'number') {
-    part.weight = weighs;
-  }
-  return part;
 }
 
 function compileVariantRows(
@@ -201,9 +154,7 @@ function compileVariantRows(
 ): (rows: RecordRows) => readonly SourceRow[] {
   const { rows } = spec.variants;
   const kept = compileExcept(scope, spec);
-  if (rows === 'all') {
-    return (record) => kept(record.rows);
-  }
+  if (rows === 'all') return (record) => kept(record.rows);
   if (rows === 'children') {
     if (spec.group?.parent === undefined && spec.group?.children === undefined) {
       scope.problems.add(['variants', 'rows'], 'children needs a group by parent or by children');
@@ -219,9 +170,7 @@ function compileExcept(
   scope: Scope,
   spec: ProductMappingSpec,
 ): (rows: readonly SourceRow[]) => readonly SourceRow[] {
-  if (spec.variants.except === undefined) {
-    return (rows) => rows;
-  }
+  if (spec.variants.except === undefined) return (rows) => rows;
   const test = compileCondition(scope, ['variants', 'except'], spec.variants.except);
   return (rows) => {
     const kept = rows.filter((row) => !test(row, 0));
@@ -244,4 +193,49 @@ function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
     none: pair === undefined ? undefined : { name: pair[0].toLowerCase(), value: pair[1].toLowerCase() },
     mostCombinations: scope.limits.combinations,
   };
+}
+
+/** Variant rows with the head row's cells where their own are blank, or hold a word that means so. */
+type Inherit = (rows: readonly SourceRow[], head: SourceRow) => readonly SourceRow[];
+
+interface Inherited {
+  readonly named: Exclude<Named, { readonly kind: 'param' }>;
+  /** The words that mean "as the head row has it"; undefined for a blank cell. */
+  readonly words: ReadonlySet<string> | undefined;
+}
+
+type InheritSpec = readonly (string | Readonly<Record<string, string | readonly string[]>>)[];
+
+/** Compiles which columns a variant takes from the head row. */
+function inheriting(scope: Scope, path: Path, spec: InheritSpec): Inherit {
+  const inherited = spec.flatMap((one, index): Inherited[] => {
+    const entries: [string, ReadonlySet<string> | undefined][] =
+      typeof one === 'string'
+        ? [[one, undefined]]
+        : Object.entries(one).map(([name, words]) => [
+            name,
+            new Set((typeof words === 'string' ? [words] : words).map((word) => word.toLowerCase())),
+          ]);
+    return entries.flatMap(([name, words]) => {
+      const named = resolveName(scope, name);
+      if (named === undefined) unknownName(scope, [...path, index], name);
+      return named === undefined || named.kind === 'param' ? [] : [{ named, words }];
+    });
+  });
+  if (inherited.length === 0) return (rows) => rows;
+  return (rows, head) => rows.map((row) => (row === head ? row : withInherited(row, head, inherited)));
+}
+
+function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inherited[]): SourceRow {
+  const cells = [...row.cells];
+  for (const { named, words } of inherited) {
+    const slots = named.kind === 'column' ? [named.slot] : named.family.slots.values();
+    for (const slot of slots) {
+      const own = cleanCell(cells[slot]);
+      if (words === undefined ? own === undefined : own !== undefined && words.has(own.toLowerCase())) {
+        cells[slot] = head.cells[slot];
+      }
+    }
+  }
+  return { ...row, cells };
 }

@@ -1,11 +1,10 @@
-import type { VariantsSpec } from '../../config/mapping/mapping-product.ts';
-import type { Path } from '../problems.ts';
-import type { Scope } from '../scope.ts';
+import type { Path, Scope } from '../scope.ts';
+import type { VariantsSpec } from '../spec/product-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
-import { Unreadable } from '../values/cell.ts';
+import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
-import type { Read } from '../values/expression.ts';
 import type { RowField } from '../values/field.ts';
+import { coerce } from '../values/pipeline.ts';
 import { roundTo } from './decimal.ts';
 
 /** The units a store may weigh in. */
@@ -35,6 +34,9 @@ const UNIT_GRAMS = new Map(Object.entries(GRAMS));
 /** No name of a unit is longer. */
 const LONGEST_UNIT = 12;
 
+/** How the number in a cell with a unit is read. */
+const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
+
 /** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
 const DIGITS = 6;
 
@@ -46,30 +48,22 @@ export function compileWeight(
   storeUnit: WeightUnit,
 ): RowField {
   const scope = { ...outer, field: 'variants.weight' };
-  if (spec.unit === 'cell') {
-    return weightInCell(scope, path, spec.value, storeUnit);
-  }
+  if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
   const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
   const unit = compileUnit(scope, [...path, 'unit'], spec.unit, storeUnit);
   return (row, n) => {
     const value = read(row, n);
-    if (typeof value !== 'number') {
-      return value;
-    }
+    if (typeof value !== 'number') return value;
     const named = unit(row, n);
     return typeof named === 'string'
       ? inStoreUnit(value, named, storeUnit, scope.quote)
-      : new Unreadable('weight-unit-missing', 'the weight has no unit', row.line);
+      : refuse('weight-unit-missing', 'the weight has no unit');
   };
 }
 
 function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Read {
-  if (written === 'store') {
-    return () => storeUnit;
-  }
-  if (UNIT_GRAMS.has(written.toLowerCase())) {
-    return () => written;
-  }
+  if (written === 'store') return () => storeUnit;
+  if (UNIT_GRAMS.has(written.toLowerCase())) return () => written;
   return compileAs(scope, path, written, 'text').read;
 }
 
@@ -79,22 +73,26 @@ function weightInCell(
   value: NonNullable<VariantsSpec['weight']>['value'],
   storeUnit: WeightUnit,
 ): RowField {
-  const { read, kind } = compileValue(scope, [...path, 'value'], value);
-  if (kind !== 'text') {
-    scope.problems.add([...path, 'value'], 'with unit: cell, expected the text with number and unit');
+  const valuePath = [...path, 'value'];
+  const written = compileValue(scope, valuePath, value);
+  if (written.kind !== 'text') {
+    scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
   }
-  return (row, n) => {
-    const cell = read(row, n);
-    if (typeof cell !== 'string') {
-      return cell;
-    }
-    const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
-    const amount = cell.slice(0, cell.length - unit.length);
-    const weight = readNumber(amount.trim(), PLAIN_NUMBER, () => scope.quote(cell));
-    return typeof weight === 'number'
-      ? inStoreUnit(weight, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
-      : new Unreadable('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`, row.line);
+  const weight: Expression = {
+    ...written,
+    kind: 'number',
+    certain: false,
+    read: (row, n) => {
+      const cell = written.read(row, n);
+      if (typeof cell !== 'string') return cell;
+      const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+      const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
+      return typeof amount === 'number'
+        ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
+        : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
+    },
   };
+  return coerce(scope, valuePath, weight, 'number').read;
 }
 
 function inStoreUnit(
@@ -102,17 +100,13 @@ function inStoreUnit(
   unit: string,
   storeUnit: WeightUnit,
   quote: (text: string) => string,
-): number | Unreadable {
-  if (weight < 0) {
-    return new Unreadable('weight-negative', 'the weight is below 0');
-  }
+): number {
+  if (weight < 0) refuse('weight-negative', 'the weight is below 0');
   const name = unit.trim().toLowerCase();
-  if (name === storeUnit) {
-    return weight;
-  }
+  if (name === storeUnit) return weight;
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit) ?? 1;
   return from === undefined
-    ? new Unreadable('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
+    ? refuse('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
     : roundTo((weight * from) / to, DIGITS);
 }

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
-import { Unreadable } from '../values/cell.ts';
-import { readingStep, type Step } from './transform.ts';
+import { refuse } from '../values/cell.ts';
+import { defineTransform, readingStep, type Step } from './transform.ts';
 
 /**
- * The words that say yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
+ * The words for yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
  * and the plain word of each language whose headers a shipped mapping knows.
  */
 export const YES_WORDS: ReadonlySet<string> = new Set([
@@ -12,38 +13,57 @@ export const YES_WORDS: ReadonlySet<string> = new Set([
   ...'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是'.split(' '),
 ]);
 
-/** The words that say no, likewise. */
+/** The words for no, likewise. */
 export const NO_WORDS: ReadonlySet<string> = new Set([
   ...'false no n 0 0.0 off f'.split(' '),
   ...FALSE_WORDS,
   ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否'.split(' '),
 ]);
 
-/** Reads yes and no; any other word rejects the record, since a guess could publish what is hidden. */
-export function boolean(
-  words: {
-    readonly yes?: readonly (string | number | boolean)[];
-    readonly no?: readonly (string | number | boolean)[];
-  },
+/** A step that reads yes and no; any other word rejects the record, since a guess could publish a hidden product. */
+export function booleanStep(
   quote: (text: string) => string,
+  yes: ReadonlySet<string> = YES_WORDS,
+  no: ReadonlySet<string> = NO_WORDS,
 ): Step {
-  const yes = words.yes === undefined ? YES_WORDS : lowered(words.yes);
-  const no = words.no === undefined ? NO_WORDS : lowered(words.no);
   const expected = [...[...yes].slice(0, 4), ...[...no].slice(0, 4)].join(', ');
   return readingStep('boolean', (text) => {
     const word = booleanWord(text);
-    if (yes.has(word)) {
-      return true;
-    }
+    if (yes.has(word)) return true;
     return no.has(word)
       ? false
-      : new Unreadable(
-          'not-a-boolean',
-          `${quote(text)} says neither yes nor no; expected one of ${expected}`,
-        );
+      : refuse('not-a-boolean', `${quote(text)} says neither yes nor no; expected one of ${expected}`);
   });
 }
 
-function lowered(words: readonly (string | number | boolean)[]): ReadonlySet<string> {
-  return new Set(words.map((word) => booleanWord(String(word))));
+const words = z.array(z.union([z.string(), z.number(), z.boolean()])).min(1);
+
+/** `boolean`: reads yes and no. */
+export const boolean = defineTransform({
+  name: 'boolean',
+  word: {
+    description:
+      'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off), also as spreadsheets and shops write them in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
+    compile: ({ quote }) => booleanStep(quote),
+  },
+  map: {
+    shape: {
+      boolean: z
+        .strictObject({
+          yes: words.exactOptional().describe('The words for yes.'),
+          no: words.exactOptional().describe('The words for no.'),
+        })
+        .describe('As `boolean`, with other words.'),
+    },
+    compile: ({ boolean: { yes, no } }, { quote }) => booleanStep(quote, wordSet(yes), wordSet(no)),
+  },
+  examples: [
+    { cell: 'Y', steps: 'boolean', gives: true },
+    { cell: 'si', steps: '{ boolean: { yes: [si], no: [no] } }', gives: true },
+    { cell: 'maybe', steps: 'boolean', gives: { rejects: 'not-a-boolean' } },
+  ],
+});
+
+function wordSet(written: z.infer<typeof words> | undefined): ReadonlySet<string> | undefined {
+  return written === undefined ? undefined : new Set(written.map((word) => booleanWord(String(word))));
 }

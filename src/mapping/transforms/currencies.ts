@@ -32,13 +32,9 @@ export function isCurrency(text: string): boolean {
 /** How many digits the smallest unit of a currency stands behind the decimal sign; 2 where nothing says otherwise. */
 export function decimalsOf(currency: string): number {
   const code = codeOf(currency);
-  if (code === undefined) {
-    return THOUSANDTHS.has(loosely(currency)) ? 3 : 2;
-  }
+  if (code === undefined) return THOUSANDTHS.has(loosely(currency)) ? 3 : 2;
   const known = decimals.get(code);
-  if (known !== undefined) {
-    return known;
-  }
+  if (known !== undefined) return known;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: code });
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
   decimals.set(code, digits);

@@ -1,6 +1,7 @@
-import { type Cell, Moment, Unreadable } from '../values/cell.ts';
-import { readingStep, type Step } from './transform.ts';
-import { zonedTime } from './zoned-time.ts';
+import { z } from 'zod';
+import { isTimezone } from '../../model/timezone.ts';
+import { Moment, refuse } from '../values/cell.ts';
+import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
 /** The parts of a date as the text has them. */
 interface DateParts {
@@ -11,7 +12,7 @@ interface DateParts {
   readonly minute: number;
   readonly second: number;
   readonly hasTime: boolean;
-  /** Minutes east of Greenwich, where the text says so. */
+  /** Minutes east of Greenwich, where the text has them. */
   readonly offset: number | undefined;
 }
 
@@ -38,11 +39,9 @@ const ISO =
 
 type Reader = (text: string) => DateParts | undefined;
 
-/** Reads a date format of the mapping; undefined when it has no year, month and day. */
-export function dateReader(format: string): Reader | undefined {
-  if (format === 'iso') {
-    return readIso;
-  }
+/** A reader of a date format of the mapping; undefined when it lacks a year, a month or a day. */
+function dateReader(format: string): Reader | undefined {
+  if (format === 'iso') return readIso;
   const fields: Field[] = [];
   const source = format.replaceAll(/yyyy|yy|MM|M|dd|d|HH|H|hh|h|mm|ss|a|[^a-zA-Z]+|[a-zA-Z]/g, (token) => {
     const known = TOKENS[token];
@@ -52,9 +51,7 @@ export function dateReader(format: string): Reader | undefined {
     fields.push(known.field);
     return known.digits;
   });
-  if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) {
-    return undefined;
-  }
+  if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) return undefined;
   const pattern = new RegExp(`^${source}$`);
   return (text) => {
     const found = pattern.exec(text);
@@ -82,9 +79,7 @@ function partsOf(fields: readonly Field[], texts: readonly string[]): DateParts 
 
 function readIso(text: string): DateParts | undefined {
   const found = ISO.exec(text);
-  if (found === null) {
-    return undefined;
-  }
+  if (found === null) return undefined;
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0));
   return {
     year: year ?? 0,
@@ -99,12 +94,8 @@ function readIso(text: string): DateParts | undefined {
 }
 
 function offsetMinutes(zone: string | undefined): number | undefined {
-  if (zone === undefined) {
-    return undefined;
-  }
-  if (zone.toUpperCase() === 'Z') {
-    return 0;
-  }
+  if (zone === undefined) return undefined;
+  if (zone.toUpperCase() === 'Z') return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
   return zone.startsWith('-') ? -minutes : minutes;
 }
@@ -120,27 +111,120 @@ function momentOf(parts: DateParts, timezone: string): Moment | undefined {
     hour < 24 &&
     minute < 60 &&
     second < 60;
-  if (!exists) {
-    return undefined;
-  }
+  if (!exists) return undefined;
   return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
 }
 
+/** Milliseconds since the epoch at which clocks in the time zone show what UTC clocks show at `wallTime`. */
+function zonedTime(wallTime: number, timezone: string): number {
+  if (timezone === 'UTC') return wallTime;
+  // The offset at a moment some hours away is wrong only around a change of the clock: the second one is right there, too.
+  const first = wallTime - offsetAt(wallTime, timezone);
+  return wallTime - offsetAt(first, timezone);
+}
+
+const zoneFormats = new Map<string, Intl.DateTimeFormat>();
+
+function offsetAt(time: number, timezone: string): number {
+  let format = zoneFormats.get(timezone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    zoneFormats.set(timezone, format);
+  }
+  const parts = new Map(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
+  const read = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const shown = Date.UTC(
+    read('year'),
+    read('month') - 1,
+    read('day'),
+    read('hour'),
+    read('minute'),
+    read('second'),
+  );
+  return shown - Math.floor(time / 1000) * 1000;
+}
+
 /** Reads a date in the first format that fits; days that do not exist (31 February) fit none. */
-export function date(
+function dateStep(
   readers: readonly Reader[],
   expected: string,
   timezone: string,
   quote: (text: string) => string,
 ): Step {
-  return readingStep('date', (text): Cell => {
+  return readingStep('date', (text) => {
     for (const reader of readers) {
       const parts = reader(text);
       const moment = parts === undefined ? undefined : momentOf(parts, timezone);
-      if (moment !== undefined) {
-        return moment;
-      }
+      if (moment !== undefined) return moment;
     }
-    return new Unreadable('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
+    return refuse('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
   });
+}
+
+/** A step that reads dates in ISO form, in UTC where they name no zone. */
+export function isoDateStep(expected: string, quote: (text: string) => string): Step {
+  return dateStep([readIso], expected, 'UTC', quote);
+}
+
+const options = z.strictObject({
+  formats: z
+    .array(z.string().min(1))
+    .min(1)
+    .exactOptional()
+    .describe('Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with what stands between.'),
+  timezone: z
+    .string()
+    .exactOptional()
+    .describe('Of dates that name no zone, such as Europe/Rome. Default: UTC.'),
+});
+
+/** `date`: reads a date, or a date with a time. */
+export const date = defineTransform({
+  name: 'date',
+  word: {
+    description: 'Reads a date or a date with a time in ISO form, in UTC where it names no zone.',
+    compile: ({ quote }) => isoDateStep('iso', quote),
+  },
+  map: {
+    shape: { date: options.describe('As `date`, with options.') },
+    compile: ({ date: written }, context) => compileDate(written, context),
+  },
+  examples: [
+    { cell: '2024-05-01', steps: 'date', gives: { moment: '2024-05-01T00:00:00Z' } },
+    {
+      cell: '1/5/2024',
+      steps: '{ date: { formats: [d/M/yyyy], timezone: Europe/Rome } }',
+      gives: { moment: '2024-04-30T22:00:00Z' },
+    },
+    { cell: '2024-02-31', steps: 'date', gives: { rejects: 'not-a-date' } },
+  ],
+});
+
+function compileDate(
+  written: z.infer<typeof options>,
+  { argument, complain, quote }: TransformContext,
+): Step {
+  const formats = (written.formats ?? ['iso']).map((format, index) =>
+    argument(['date', 'formats', index], format),
+  );
+  const readers = formats.flatMap((format, index) => {
+    const reader = dateReader(format);
+    if (reader !== undefined) return [reader];
+    complain(['date', 'formats', index], `'${format}' lacks a year, a month or a day`);
+    return [];
+  });
+  const timezone = argument(['date', 'timezone'], written.timezone ?? 'UTC');
+  if (!isTimezone(timezone)) {
+    complain(['date', 'timezone'], `'${timezone}' is no time zone; expected one such as Europe/Rome`);
+  }
+  return dateStep(readers, formats.join(' or '), timezone, quote);
 }

@@ -1,13 +1,12 @@
 import { createRequire } from 'node:module';
-import { decodeHTML } from 'entities';
+import type * as Entities from 'entities';
 import type sanitizeHtml from 'sanitize-html';
-import { textOrBlank } from './text.ts';
-import { type Step, textStep } from './transform.ts';
+import { z } from 'zod';
+import { defineTransform, type Step, textOrBlank, textStep } from './transform.ts';
 
-/** What becomes of HTML in a text, as a mapping says it. */
-export type HtmlTreatment = 'keep' | 'strip' | 'sanitize' | 'decode' | 'escape';
+const treatments = z.enum(['keep', 'strip', 'sanitize', 'decode', 'escape']);
 
-/** What `sanitize` lets through: text formatting, lists, tables, links and pictures; no scripts, styles or frames. */
+/** What `sanitize` keeps: text formatting, lists, tables, links and pictures; no scripts, styles or frames. */
 const HARMLESS: sanitizeHtml.IOptions = {
   allowedTags: [
     ...['p', 'br', 'hr', 'div', 'span', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'pre', 'code'],
@@ -23,8 +22,7 @@ const HARMLESS: sanitizeHtml.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
 };
 
-/** What becomes of the HTML in a text. */
-export function html(treatment: HtmlTreatment): Step {
+function htmlStep(treatment: z.infer<typeof treatments>): Step {
   switch (treatment) {
     case 'keep':
       return textStep((text) => text);
@@ -36,8 +34,10 @@ export function html(treatment: HtmlTreatment): Step {
       const { harmless } = htmlCleaner();
       return textStep((text) => textOrBlank(harmless(text)));
     }
-    case 'decode':
+    case 'decode': {
+      const { decodeHTML } = loadEntities();
       return textStep((text) => textOrBlank(decodeHTML(text).trim()));
+    }
     case 'escape':
       return textStep(paragraphs);
     default:
@@ -45,9 +45,33 @@ export function html(treatment: HtmlTreatment): Step {
   }
 }
 
-/** Takes from texts what is, or may become, HTML. */
-export interface HtmlCleaner {
-  /** The text alone. What is HTML only once it is decoded is taken out as well, however often it was encoded. */
+/** `html`: what becomes of the HTML in a text. */
+export const html = defineTransform({
+  name: 'html',
+  map: {
+    shape: {
+      html: treatments.describe(
+        '`keep` sends HTML as it is, `strip` leaves the text, `sanitize` keeps an allow-list of harmless tags, `decode` turns `&amp;` and the like into characters, `escape` makes HTML of plain text, with line breaks.',
+      ),
+    },
+    compile: ({ html: treatment }) => htmlStep(treatment),
+  },
+  examples: [
+    { cell: '<p>Hand <b>thrown</b></p>', steps: '{ html: strip }', gives: 'Hand thrown' },
+    {
+      cell: '<p onclick="x()">Hand <b>thrown</b></p>',
+      steps: '{ html: sanitize }',
+      gives: '<p>Hand <b>thrown</b></p>',
+    },
+    { cell: '<p>Hand thrown</p>', steps: '{ html: keep }', gives: '<p>Hand thrown</p>' },
+    { cell: 'Salt &amp; pepper', steps: '{ html: decode }', gives: 'Salt & pepper' },
+    { cell: '5 < 6 cm', steps: '{ html: escape }', gives: '<p>5 &lt; 6 cm</p>' },
+  ],
+});
+
+/** Removes from texts what is, or may become, HTML. */
+interface HtmlCleaner {
+  /** The text alone. HTML that shows only after decoding is removed as well, however often it was encoded. */
   plain(text: string): string;
   /** HTML of the allow-list, and nothing else. */
   harmless(text: string): string;
@@ -64,11 +88,13 @@ export function hasHtml(text: string): boolean {
 /** Loads the sanitizer. */
 export function htmlCleaner(): HtmlCleaner {
   const sanitize = loadSanitizer();
+  const { decodeHTML } = loadEntities();
+  const stripped = (text: string) => stripTags(text, sanitize, decodeHTML);
   return {
     plain(text) {
-      let bare = stripped(text, sanitize);
+      let bare = stripped(text);
       while (hasHtml(bare)) {
-        const barer = stripped(bare, sanitize);
+        const barer = stripped(bare);
         // Should the sanitizer ever see text where a browser sees a tag, the tag is broken.
         bare = barer === bare ? barer.replaceAll(/<(?=[a-z/!?])/gi, '') : barer;
       }
@@ -78,12 +104,21 @@ export function htmlCleaner(): HtmlCleaner {
   };
 }
 
-/** Loaded where it is wanted: it would double the time that a small import takes to start. */
+/** Loaded where it is needed: it would double the time that a small import takes to start. */
 function loadSanitizer(): typeof sanitizeHtml {
   return createRequire(import.meta.url)('sanitize-html');
 }
 
-function stripped(text: string, sanitize: typeof sanitizeHtml): string {
+/** Loaded where it is needed, too: 20 ms for every command. */
+function loadEntities(): typeof Entities {
+  return createRequire(import.meta.url)('entities');
+}
+
+function stripTags(
+  text: string,
+  sanitize: typeof sanitizeHtml,
+  decodeHTML: typeof Entities.decodeHTML,
+): string {
   const spaced = text.replaceAll(/<(?:br|\/p|\/div|\/li|\/h[1-6]|\/tr)\b/gi, '\n$&');
   const bare = decodeHTML(sanitize(spaced, { allowedTags: [], allowedAttributes: {} }));
   return bare

@@ -1,54 +1,71 @@
-import { type LookupTable, lookupKey } from '../lookup-table.ts';
-import { type Cell, type ItemKind, Unreadable } from '../values/cell.ts';
-import { readingStep, type Step } from './transform.ts';
+import { z } from 'zod';
+import { lookupKey } from '../lookup-table.ts';
+import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
+import { defineTransform, readingStep } from './transform.ts';
 
-/** What becomes of a word that a lookup does not have. */
-export type Otherwise = 'keep' | 'blank' | 'reject';
+/** `otherwise`, which `lookup` and `table` share: what becomes of a word that is not there. */
+export const otherwise = z
+  .enum(['keep', 'blank', 'reject'])
+  .exactOptional()
+  .describe(
+    'With `lookup` and `table`: what becomes of words that are not there: `blank` (default), `keep`, `reject` (default for the lists of the store).',
+  );
 
-/** What words become; null is a blank. All that come out are of one kind. */
-export function lookup(
-  words: Readonly<Record<string, string | number | boolean | null>>,
-  gives: ItemKind,
-  otherwise: Otherwise,
+/** What becomes of a word that is not there. */
+export function unknownWord(
+  text: string,
+  rule: 'keep' | 'blank' | 'reject',
   quote: (text: string) => string,
-): Step {
-  const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
-  return readingStep(gives, (text) => {
-    const becomes = found.get(lookupKey(text));
-    return becomes === undefined ? instead(text, otherwise, quote) : (becomes ?? undefined);
-  });
-}
-
-/** A column of a table, by the value of its matched column. Without a table (in `check`), everything is found. */
-export function tableLookup(
-  table: LookupTable | undefined,
-  column: string | undefined,
-  otherwise: Otherwise,
-  quote: (text: string) => string,
-): Step {
-  const taken = column ?? table?.columns[1] ?? table?.columns[0] ?? '';
-  return readingStep('text', (text) => {
-    if (table === undefined) return text;
-    const key = lookupKey(text);
-    const { ambiguous, unknown } = table;
-    if (ambiguous?.keys.has(key) === true) return new Unreadable(ambiguous.code, ambiguous.message);
-    const found = table.rows.get(key)?.get(taken);
-    if (found !== undefined) return found === '' ? undefined : found;
-    return otherwise === 'reject' && unknown !== undefined
-      ? new Unreadable(unknown.code, unknown.message)
-      : instead(text, otherwise, quote);
-  });
-}
-
-function instead(text: string, otherwise: Otherwise, quote: (text: string) => string): Cell {
-  switch (otherwise) {
+): Cell {
+  switch (rule) {
     case 'keep':
       return text;
     case 'blank':
       return undefined;
     case 'reject':
-      return new Unreadable('word-unknown', `${quote(text)} is not among the words that the mapping knows`);
+      return refuse('word-unknown', `${quote(text)} is not among the words that the mapping knows`);
     default:
-      return otherwise satisfies never;
+      return rule satisfies never;
   }
 }
+
+/** `lookup`: words and what each becomes. */
+export const lookup = defineTransform({
+  name: 'lookup',
+  map: {
+    shape: {
+      lookup: z
+        .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+        .describe('Words and what each becomes (null: blank); case does not matter.'),
+      otherwise,
+    },
+    compile: ({ lookup: words, otherwise: rule = 'blank' }, { complain, quote }) => {
+      const kinds = new Set<ItemKind>();
+      for (const becomes of Object.values(words)) {
+        if (becomes === null) continue;
+        kinds.add(typeof becomes === 'string' ? 'text' : typeof becomes === 'number' ? 'number' : 'boolean');
+      }
+      const [kind = 'text'] = kinds;
+      if (kinds.size > 1)
+        complain(['lookup'], `expected values of one kind, found ${[...kinds].join(' and ')}`);
+      if (rule === 'keep' && kind !== 'text') {
+        complain(['otherwise'], `keep leaves a text, but the lookup gives a ${kind}`);
+      }
+      const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
+      return readingStep(kind, (text) => {
+        const becomes = found.get(lookupKey(text));
+        return becomes === undefined ? unknownWord(text, rule, quote) : (becomes ?? undefined);
+      });
+    },
+  },
+  examples: [
+    { cell: 'BLK', steps: '{ lookup: { blk: Black, wht: White } }', gives: 'Black' },
+    { cell: 'RED', steps: '{ lookup: { blk: Black }, otherwise: keep }', gives: 'RED' },
+    { cell: 'RED', steps: '{ lookup: { blk: Black } }', gives: undefined },
+    {
+      cell: 'RED',
+      steps: '{ lookup: { blk: Black }, otherwise: reject }',
+      gives: { rejects: 'word-unknown' },
+    },
+  ],
+});

@@ -1,9 +1,10 @@
-import { type Cell, Unreadable } from '../values/cell.ts';
+import { z } from 'zod';
+import { type Cell, refuse } from '../values/cell.ts';
 import { decimalsOf, isCurrency } from './currencies.ts';
-import { readingStep, type Step } from './transform.ts';
+import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 
 /** How numbers are written. */
-export interface NumberFormat {
+interface NumberFormat {
   readonly decimal: '.' | ',' | 'auto' | 'either';
   readonly thousands: string | undefined;
   /** `strip`: any known currency; or the only currency code that is accepted. */
@@ -21,7 +22,7 @@ export const PLAIN_NUMBER: NumberFormat = {
   otherwise: 'reject',
 };
 
-/** No amount is longer; what is, need not be looked at closely. */
+/** No amount is longer; a longer text is refused without a closer look. */
 const LONGEST = 64;
 
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
@@ -29,18 +30,14 @@ const MOST_DIGITS = 15;
 
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 
-/** The number, or why the text is none. Nothing that can be read in two ways is read. */
+/** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
-  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) {
-    return Number(text);
-  }
+  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) return Number(text);
   const refused = (code: string, message: string) =>
-    format.otherwise === 'blank' ? undefined : new Unreadable(code, `${quote(text)} ${message}`);
+    format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
     text.length > LONGEST ? { digits: text, currency: '' } : withoutCurrency(text, format.currency);
-  if (amount === 'differs') {
-    return refused('currency-differs', `is not in ${format.currency}`);
-  }
+  if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
     return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
   }
@@ -55,44 +52,87 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
   return Number(plain);
 }
 
-/** As a step. */
-export function number(format: NumberFormat, quote: (text: string) => string): Step {
+/** A step that reads numbers. */
+export function numberStep(format: NumberFormat, quote: (text: string) => string): Step {
   return readingStep('number', (text) => readNumber(text, format, quote));
 }
 
-/** Reads whole numbers, also those written with zeros behind the point. */
-export function integer(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, otherwise };
-  return {
-    takes: 'any',
-    gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
-    run: (value) => {
-      const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
-      if (typeof read !== 'number' || Number.isSafeInteger(read)) {
-        return read;
-      }
-      return otherwise === 'blank'
-        ? undefined
-        : new Unreadable('not-an-integer', `${quote(String(value))} is not a whole number`);
+const options = z.strictObject({
+  decimal: z
+    .string()
+    .exactOptional()
+    .describe(
+      'The decimal sign: `.`, `,`; `auto` takes either and refuses what could be read in two ways (1,299); `either` takes either, for files without thousands signs.',
+    ),
+  thousands: z
+    .string()
+    .exactOptional()
+    .describe(
+      'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round.',
+    ),
+  currency: z
+    .string()
+    .exactOptional()
+    .describe(
+      '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+    ),
+  otherwise: z
+    .enum(['blank', 'reject'])
+    .exactOptional()
+    .describe('What a text that is no number becomes. Default: reject.'),
+});
+
+/** `number`: reads a number. */
+export const number = defineTransform({
+  name: 'number',
+  word: {
+    description: 'Reads a number with a decimal point; anything else rejects the record.',
+    compile: ({ quote }) => numberStep(PLAIN_NUMBER, quote),
+  },
+  map: {
+    shape: { number: options.describe('As `number`, with options.') },
+    compile: ({ number: written }, context) => numberStep(formatOf(written, context), context.quote),
+  },
+  examples: [
+    { cell: '1299.50', steps: 'number', gives: 1299.5 },
+    {
+      cell: '1.299,50 €',
+      steps: '{ number: { decimal: ",", thousands: ".", currency: strip } }',
+      gives: 1299.5,
     },
+    { cell: '12,5', steps: '{ number: { decimal: auto } }', gives: 12.5 },
+    { cell: '1,299', steps: '{ number: { decimal: auto } }', gives: { rejects: 'number-ambiguous' } },
+    { cell: 'tbc', steps: 'number', gives: { rejects: 'not-a-number' } },
+    { cell: 'tbc', steps: '{ number: { otherwise: blank } }', gives: undefined },
+  ],
+});
+
+function formatOf(written: z.infer<typeof options>, { argument, complain }: TransformContext): NumberFormat {
+  const decimal = argument(['number', 'decimal'], written.decimal ?? '.');
+  const decimalParam = /^\{(\w+)\}$/.exec(written.decimal ?? '')?.[1];
+  if (decimal !== '.' && decimal !== ',' && decimal !== 'auto' && decimal !== 'either') {
+    complain(['number', 'decimal'], `expected '.', ',', auto or either, found '${decimal}'`);
+    return PLAIN_NUMBER;
+  }
+  const given = (key: 'thousands' | 'currency') => {
+    const text = written[key];
+    return text === undefined ? undefined : argument(['number', key], text);
   };
+  const sign = given('thousands');
+  const thousands = sign === 'other' ? otherSign(decimal) : sign;
+  if (thousands !== undefined && !["'", '’', ' ', '\u00a0', '\u202f', ',', '.'].includes(thousands)) {
+    complain(['number', 'thousands'], `expected one of , . ' or a blank, or other, found '${thousands}'`);
+  }
+  if (thousands !== undefined && thousands === decimal) {
+    complain(['number', 'thousands'], 'the thousands sign must differ from the decimal sign');
+  }
+  const otherwise = written.otherwise ?? 'reject';
+  return { decimal, thousands, currency: given('currency'), otherwise, decimalParam };
 }
 
-/** Raises numbers to a least one, or lowers them to a greatest one; each time is noted. */
-export function bounded(bound: 'min' | 'max', limit: number, note: (sentence: string) => void): Step {
-  const sentence =
-    bound === 'min' ? `below ${limit}, raised to ${limit}` : `above ${limit}, lowered to ${limit}`;
-  return {
-    takes: 'number',
-    gives: () => 'number',
-    run: (value) => {
-      if (typeof value !== 'number' || (bound === 'min' ? value >= limit : value <= limit)) {
-        return value;
-      }
-      note(sentence);
-      return limit;
-    },
-  };
+/** The thousands sign where the decimal sign is known; undefined where it is not. */
+function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
+  return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }
 
 function unambiguous({ decimalParam }: NumberFormat): string {
@@ -125,9 +165,7 @@ function withoutCurrency(
   text: string,
   currency: string | undefined,
 ): { readonly digits: string; readonly currency: string } | 'unknown' | 'differs' {
-  if (currency === undefined) {
-    return { digits: text, currency: '' };
-  }
+  if (currency === undefined) return { digits: text, currency: '' };
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
   const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
@@ -167,20 +205,14 @@ function toPlain(text: string, format: NumberFormat, currency: string): string |
   if (decimal === 'auto' && signs.size === 1 && GROUPED.test(text) && !/^-?0/.test(text)) {
     return occurs > 1 ? text.replaceAll(decides, '') : 'ambiguous';
   }
-  if (occurs > 1) {
-    return undefined;
-  }
+  if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
-  if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) {
-    return undefined;
-  }
+  if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
   if (format.currency !== undefined && isThousand(text, decides) && decimalsOf(currency) !== 3) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
-  if (digits === undefined || digits === 'ambiguous') {
-    return digits;
-  }
+  if (digits === undefined || digits === 'ambiguous') return digits;
   return fraction === undefined ? digits : `${digits}.${fraction}`;
 }
 
@@ -196,19 +228,11 @@ function ungrouped(
   thousands: string | undefined,
   hasFraction: boolean,
 ): string | 'ambiguous' | undefined {
-  if (/^-?[0-9]+$/.test(whole)) {
-    return whole;
-  }
-  if (hasFraction && /^-?$/.test(whole)) {
-    return `${whole}0`;
-  }
+  if (/^-?[0-9]+$/.test(whole)) return whole;
+  if (hasFraction && /^-?$/.test(whole)) return `${whole}0`;
   const sign = GROUPED.exec(whole)?.[1];
-  if (sign === undefined || sign === decimal) {
-    return undefined;
-  }
-  if (thousands !== undefined && sign !== thousands) {
-    return undefined;
-  }
+  if (sign === undefined || sign === decimal) return undefined;
+  if (thousands !== undefined && sign !== thousands) return undefined;
   const certain =
     thousands !== undefined || hasFraction || (sign !== '.' && sign !== ',') || whole.split(sign).length > 2;
   return certain ? whole.replaceAll(sign, '') : 'ambiguous';

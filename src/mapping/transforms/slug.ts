@@ -1,7 +1,7 @@
-import { textOrBlank } from './text.ts';
-import { type Step, textStep } from './transform.ts';
+import { z } from 'zod';
+import { defineTransform, type Step, textOrBlank, textStep } from './transform.ts';
 
-/** Latin letters that do not come apart into a letter and an accent. */
+/** Latin letters that do not decompose into a letter and an accent. */
 const LATIN: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -16,12 +16,12 @@ const LATIN: Readonly<Record<string, string>> = {
 };
 
 /**
- * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are taken off Latin letters
- * only: elsewhere marks are part of the letter.
+ * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are removed from Latin
+ * letters only: elsewhere marks are part of the letter.
  */
 export function slugify(text: string, keep = '', lowerCase = true): string {
   const cased = lowerCase ? text.toLowerCase() : text;
-  // The usual name is plain ASCII, which has nothing to normalise.
+  // Most names are plain ASCII, which has nothing to normalise.
   const plain = /^[\x20-\x7e]*$/.test(cased) ? cased : withoutAccents(cased);
   let slug = '';
   let gap = false;
@@ -44,8 +44,33 @@ function withoutAccents(text: string): string {
     .replaceAll(/[ßæœøđðþłħı]/g, (letter) => LATIN[letter] ?? letter);
 }
 
-/** The transform: nothing left to make a handle of is a blank. */
-export function slug(options: { readonly keep?: string; readonly case?: 'lower' | 'keep' }): Step {
-  const { keep = '', case: letterCase = 'lower' } = options;
-  return textStep((text) => textOrBlank(slugify(text, keep, letterCase === 'lower')));
+/** Without anything left for a handle, the value is blank. */
+function slugStep(keep: string, lowerCase: boolean): Step {
+  return textStep((text) => textOrBlank(slugify(text, keep, lowerCase)));
 }
+
+/** `slug`: makes a URL handle. */
+export const slug = defineTransform({
+  name: 'slug',
+  word: {
+    description:
+      'Makes a URL handle, in any script: lower case, words joined by hyphens, accents off Latin letters.',
+    compile: () => slugStep('', true),
+  },
+  map: {
+    shape: {
+      slug: z
+        .strictObject({
+          keep: z.string().min(1).exactOptional().describe('Further characters to keep, such as `_.`.'),
+          case: z.enum(['lower', 'keep']).exactOptional().describe('`keep` leaves upper case as it is.'),
+        })
+        .describe('As `slug`, with options.'),
+    },
+    compile: ({ slug: { keep = '', case: letterCase = 'lower' } }) => slugStep(keep, letterCase === 'lower'),
+  },
+  examples: [
+    { cell: 'Café Crème, 2 l', steps: 'slug', gives: 'cafe-creme-2-l' },
+    { cell: 'Синяя кружка', steps: 'slug', gives: 'синяя-кружка' },
+    { cell: 'SKU_17.B', steps: '{ slug: { keep: "_.", case: keep } }', gives: 'SKU_17.B' },
+  ],
+});

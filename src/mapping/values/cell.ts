@@ -1,4 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
+import type { SourceRow } from '../rows.ts';
 
 /** A date or a moment. `wholeDay` when the source named no time: it then stands for the whole of that day. */
 export class Moment {
@@ -11,43 +12,84 @@ export class Moment {
   }
 }
 
-/** Why a value cannot be had: it rejects the record. Line and column are known where a cell shows the cause. */
+/**
+ * Thrown where a cell cannot be read, or the cells of a record make no record: it rejects the record. `mapRecord`
+ * catches it, once per record; on the way there the field and the place are added. Not an Error: a source may have a
+ * million such rows, and the stack says nothing that a person with a wrong cell could use.
+ */
 export class Unreadable {
   readonly code: string;
   readonly message: string;
-  readonly line: number | undefined;
-  readonly column: string | undefined;
+  #field: string | undefined;
+  #line: number | undefined;
+  #column: string | undefined;
 
+  /** The line and the header of the cell that shows the cause, where they are known. */
   constructor(code: string, message: string, line?: number, column?: string) {
     this.code = code;
     this.message = message;
-    this.line = line;
-    this.column = column;
+    this.#line = line;
+    this.#column = column;
   }
 
-  /** The same with the place that shows it, unless one is known already. */
-  at(line: number, column: string | undefined): Unreadable {
-    return this.line === undefined ? new Unreadable(this.code, this.message, line, column) : this;
+  /** Adds the place, unless one is known. */
+  at(line: number, column?: string): this {
+    this.#column = this.#line === undefined ? column : this.#column;
+    this.#line ??= line;
+    return this;
   }
 
-  /** As a reason for the field. */
-  reason(field: string | undefined, fallbackLine?: number): Reason {
-    const line = this.line ?? fallbackLine;
+  /** Adds the field that cannot be filled, unless one is known. */
+  in(field: string): this {
+    this.#field ??= field;
+    return this;
+  }
+
+  /** As the reason of a rejection. */
+  reason(fallbackLine?: number): Reason {
+    const line = this.#line ?? fallbackLine;
     return {
       code: this.code,
       message: this.message,
-      ...(field === undefined ? {} : { field }),
+      ...(this.#field === undefined ? {} : { field: this.#field }),
       ...(line === undefined ? {} : { line }),
-      ...(this.column === undefined ? {} : { column: this.column }),
+      ...(this.#column === undefined ? {} : { column: this.#column }),
     };
+  }
+}
+
+/** Rejects the record that is being mapped. */
+export function refuse(code: string, message: string, line?: number, column?: string): never {
+  throw new Unreadable(code, message, line, column);
+}
+
+/** The same, blank where a cell cannot be read: for places where that decides nothing. */
+export function blankIfUnreadable(read: Read): Read {
+  return (row, n) => {
+    try {
+      return read(row, n);
+    } catch (error) {
+      if (error instanceof Unreadable) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Whether there is a value, be it one that cannot be read. */
+export function isPresent(read: Read, row: SourceRow, n: number): boolean {
+  try {
+    return read(row, n) !== undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return true;
+    throw error;
   }
 }
 
 /** One value. */
 export type Item = string | number | boolean | Moment;
 
-/** What an expression gives: a value, a list, nothing (blank), or why it cannot. */
-export type Cell = Item | readonly Item[] | undefined | Unreadable;
+/** What an expression gives: a value, a list, or undefined for a blank. */
+export type Cell = Item | readonly Item[] | undefined;
 
 /** A value that is there. */
 export type Present = Item | readonly Item[];
@@ -83,4 +125,24 @@ export function nameOfKind(kind: Kind): string {
 /** Whether a cell is a list. */
 export function isList(cell: Cell): cell is readonly Item[] {
   return Array.isArray(cell);
+}
+
+/** A cell without white space around it (no-break spaces and byte order marks too); undefined when blank. */
+export function cleanCell(cell: string | undefined): string | undefined {
+  if (cell === undefined || cell === '') return undefined;
+  const trimmed = cell.trim();
+  return trimmed === '' ? undefined : trimmed;
+}
+
+/** Reads a value from a row; `n` is the member of a family where one is gone through, otherwise 0. Throws Unreadable. */
+export type Read = (row: SourceRow, n: number) => Cell;
+
+/** A compiled value. */
+export interface Expression {
+  readonly read: Read;
+  readonly kind: Kind;
+  /** The columns it takes its value from, by name. */
+  readonly sources: ReadonlySet<string>;
+  /** Whether it can always be read: it never throws. */
+  readonly certain: boolean;
 }

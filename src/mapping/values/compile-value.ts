@@ -1,15 +1,10 @@
-import type { Transform } from '../../config/mapping/mapping-transform.ts';
-import type { Value, ValueObject } from '../../config/mapping/mapping-value.ts';
-import type { Path } from '../problems.ts';
-import { resolveName, type Scope, unknownName } from '../scope.ts';
-import { applySteps } from './apply-steps.ts';
-import { type Item, isList, type Kind, Unreadable } from './cell.ts';
-import { coerce } from './coerce.ts';
+import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { Value, ValueObject } from '../spec/value-spec.ts';
+import type { Transform } from '../transforms/transforms.ts';
+import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
+import { compileTemplate } from './compile-template.ts';
 import { compileCondition } from './condition.ts';
-import type { Expression } from './expression.ts';
-import { compileSteps } from './pipeline.ts';
-import { cleanCell } from './read-cell.ts';
-import { compileTemplate } from './template.ts';
+import { applySteps, coerce, compileSteps } from './pipeline.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -22,15 +17,9 @@ export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind):
 
 /** Compiles a value of whatever kind; alternatives are brought to `wanted`, so that they agree. */
 export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): Expression {
-  if (typeof value === 'number') {
-    return { read: () => value, kind: 'number', sources: NONE, certain: true };
-  }
-  if (typeof value === 'boolean') {
-    return { read: () => value, kind: 'boolean', sources: NONE, certain: true };
-  }
-  if (typeof value === 'string') {
-    return compileName(scope, path, value);
-  }
+  if (typeof value === 'number') return { read: () => value, kind: 'number', sources: NONE, certain: true };
+  if (typeof value === 'boolean') return { read: () => value, kind: 'boolean', sources: NONE, certain: true };
+  if (typeof value === 'string') return compileName(scope, path, value);
   return isPipeline(value) ? compilePipeline(scope, path, value) : compileObject(scope, path, value, wanted);
 }
 
@@ -67,9 +56,7 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
           const items: string[] = [];
           for (const number of family.numbers) {
             const item = cleanCell(row.cells[family.slots.get(number) ?? -1]);
-            if (item !== undefined) {
-              items.push(item);
-            }
+            if (item !== undefined) items.push(item);
           }
           return items.length === 0 ? undefined : items;
         },
@@ -113,9 +100,7 @@ export function withTransforms(
   source: Expression,
   transforms: readonly { readonly path: Path; readonly transform: Transform }[],
 ): Expression {
-  if (transforms.length === 0) {
-    return source;
-  }
+  if (transforms.length === 0) return source;
   const { steps, kind } = compileSteps(scope, source.kind, transforms);
   const { read, sources } = source;
   return { read: (row, n) => applySteps(steps, read(row, n), row, n), kind, sources, certain: false };
@@ -131,9 +116,7 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
   const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
   const unless =
     spec.unless === undefined ? undefined : compileCondition(scope, [...path, 'unless'], spec.unless);
-  if (when === undefined && unless === undefined) {
-    return source;
-  }
+  if (when === undefined && unless === undefined) return source;
   const { read } = source;
   return {
     ...source,
@@ -144,19 +127,13 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
 
 function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
   const { value, const: constant, first, all, join } = spec;
-  if (value !== undefined) {
-    return compileValue(scope, [...path, 'value'], value, wanted);
-  }
+  if (value !== undefined) return compileValue(scope, [...path, 'value'], value, wanted);
   if (constant !== undefined) {
     const kind = typeof constant === 'string' ? 'text' : typeof constant === 'number' ? 'number' : 'boolean';
     return { read: () => constant, kind, sources: NONE, certain: true };
   }
-  if (first !== undefined) {
-    return compileFirst(scope, [...path, 'first'], first, wanted);
-  }
-  if (all !== undefined) {
-    return compileAll(scope, [...path, 'all'], all);
-  }
+  if (first !== undefined) return compileFirst(scope, [...path, 'first'], first, wanted);
+  if (all !== undefined) return compileAll(scope, [...path, 'all'], all);
   return compileJoin(scope, [...path, 'join'], join ?? [], spec.with ?? ' ');
 }
 
@@ -173,9 +150,7 @@ function compileFirst(
     read: (row, n) => {
       for (const { read } of choices) {
         const found = read(row, n);
-        if (found !== undefined) {
-          return found;
-        }
+        if (found !== undefined) return found;
       }
       return undefined;
     },
@@ -209,13 +184,8 @@ function compileAll(scope: Scope, path: Path, values: readonly Value[]): Express
       const items = new Set<Item>();
       for (const { read } of lists) {
         const list = read(row, n);
-        if (list instanceof Unreadable) {
-          return list;
-        }
         if (isList(list)) {
-          for (const item of list) {
-            items.add(item);
-          }
+          for (const item of list) items.add(item);
         }
       }
       return items.size === 0 ? undefined : [...items];
@@ -233,12 +203,7 @@ function compileJoin(scope: Scope, path: Path, values: readonly Value[], separat
       const parts: string[] = [];
       for (const { read } of texts) {
         const part = read(row, n);
-        if (part instanceof Unreadable) {
-          return part;
-        }
-        if (part !== undefined) {
-          parts.push(String(part));
-        }
+        if (part !== undefined) parts.push(String(part));
       }
       return parts.length === 0 ? undefined : parts.join(separator);
     },

@@ -1,11 +1,10 @@
-import type { CellTest, Condition, Matcher, Word } from '../../config/mapping/mapping-condition.ts';
 import { booleanWord } from '../../model/spreadsheet-words.ts';
-import type { Path } from '../problems.ts';
-import { type Named, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { SourceRow } from '../rows.ts';
+import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { CellTest, Condition, Matcher, Word } from '../spec/value-spec.ts';
 import { NO_WORDS, YES_WORDS } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/pattern.ts';
-import { cleanCell } from './read-cell.ts';
+import { cleanCell } from './cell.ts';
 
 /** A condition ready to be judged on a row; `n` is the member of a family where one is gone through. */
 export type Test = (row: SourceRow, n: number) => boolean;
@@ -36,15 +35,9 @@ export function compileCondition(scope: Scope, path: Path, condition: Condition)
 
 /** The columns that a condition looks at. */
 export function columnsOf(condition: Condition): readonly string[] {
-  if ('any' in condition && Array.isArray(condition.any)) {
-    return condition.any.flatMap(columnsOf);
-  }
-  if ('all' in condition && Array.isArray(condition.all)) {
-    return condition.all.flatMap(columnsOf);
-  }
-  if ('not' in condition && isCondition(condition.not)) {
-    return columnsOf(condition.not);
-  }
+  if ('any' in condition && Array.isArray(condition.any)) return condition.any.flatMap(columnsOf);
+  if ('all' in condition && Array.isArray(condition.all)) return condition.all.flatMap(columnsOf);
+  if ('not' in condition && isCondition(condition.not)) return columnsOf(condition.not);
   return Object.keys(condition);
 }
 
@@ -76,15 +69,11 @@ function testOf(named: Named, check: CellCheck): Test {
       const { family } = named;
       // Outside of a run through the family, any member that the row's own file has may meet the test.
       return (row, n) => {
-        if (n > 0) {
-          return check(row.cells[family.slots.get(n) ?? -1]);
-        }
+        if (n > 0) return check(row.cells[family.slots.get(n) ?? -1]);
         let any = false;
         for (const number of family.numbers) {
           const cell = row.cells[family.slots.get(number) ?? -1];
-          if (cell !== undefined && check(cell)) {
-            return true;
-          }
+          if (cell !== undefined && check(cell)) return true;
           any ||= cell !== undefined;
         }
         return !any && check(undefined);
@@ -100,9 +89,7 @@ function testOf(named: Named, check: CellCheck): Test {
 }
 
 function compileMatcher(scope: Scope, path: Path, matcher: Matcher): CellCheck {
-  if (isCellTest(matcher)) {
-    return compileCellTest(scope, path, matcher);
-  }
+  if (isCellTest(matcher)) return compileCellTest(scope, path, matcher);
   return compileWords(isWords(matcher) ? matcher : [matcher]);
 }
 
@@ -127,37 +114,25 @@ function compileWords(words: readonly Word[]): CellCheck {
       present ||= text === 'present';
       missing ||= text === 'missing';
     } else if (text === 'yes' || text === 'true') {
-      for (const yes of YES_WORDS) {
-        texts.add(yes);
-      }
+      for (const yes of YES_WORDS) texts.add(yes);
     } else if (text === 'no' || text === 'false') {
-      for (const no of NO_WORDS) {
-        texts.add(no);
-      }
+      for (const no of NO_WORDS) texts.add(no);
     } else {
       texts.add(text);
-      if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) {
-        numbers.add(Number(text));
-      }
+      if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) numbers.add(Number(text));
     }
   }
   return (cell) => {
-    if (cell === undefined) {
-      return missing;
-    }
+    if (cell === undefined) return missing;
     const text = cleanCell(cell);
-    if (text === undefined) {
-      return blank;
-    }
+    if (text === undefined) return blank;
     return present || texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text)));
   };
 }
 
 function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
   const kinds = Object.keys(test);
-  if (kinds.length !== 1) {
-    scope.problems.add(path, 'expected one of contains, starts, matches, above, below');
-  }
+  if (kinds.length !== 1) scope.problems.add(path, 'expected one of contains, starts, matches, above, below');
   if (test.contains !== undefined) {
     const words = lowered(test.contains);
     return onText((text) => words.some((word) => text.toLowerCase().includes(word)));
@@ -167,7 +142,7 @@ function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
     return onText((text) => words.some((word) => text.toLowerCase().startsWith(word)));
   }
   if (test.matches !== undefined) {
-    const pattern = compilePattern(test.matches, scope.limits, (message) =>
+    const pattern = compilePattern(test.matches, scope.limits.patternLength, (message) =>
       scope.problems.add([...path, 'matches'], message),
     );
     return onText((text) => pattern?.testExact(text) ?? false);

@@ -1,14 +1,21 @@
-import type { Transform } from '../../config/mapping/mapping-transform.ts';
-import type { BlankRule, Value, ValueObject } from '../../config/mapping/mapping-value.ts';
-import type { Path } from '../problems.ts';
-import type { RecordRows } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
-import type { SourceRow } from '../source-row.ts';
+import type { RecordRows, SourceRow } from '../rows.ts';
+import { type Path, resolveName, type Scope } from '../scope.ts';
+import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value-spec.ts';
 import { slugify } from '../transforms/slug.ts';
-import { type Cell, type Item, isList, type Kind, Unreadable } from './cell.ts';
-import { coerce } from './coerce.ts';
+import type { Transform } from '../transforms/transforms.ts';
+import {
+  blankIfUnreadable,
+  type Cell,
+  type Expression,
+  type Item,
+  isList,
+  type Kind,
+  type Read,
+  refuse,
+} from './cell.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
-import type { Expression } from './expression.ts';
+import { columnsOf, compileCondition } from './condition.ts';
+import { coerce } from './pipeline.ts';
 
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;
@@ -39,9 +46,7 @@ export function compileField(outer: Scope, path: Path, value: Value, options: Fi
     return (rows) => {
       for (const row of rows.rows) {
         const found = read(row, 0);
-        if (found !== undefined) {
-          return found;
-        }
+        if (found !== undefined) return found;
       }
       return whenBlank(rule, scope, sources, rows.head);
     };
@@ -99,7 +104,7 @@ function whenBlank(
     case 'leave-out':
       return undefined;
     case 'reject':
-      return new Unreadable(
+      return refuse(
         `${slugify(scope.field.split('.').at(-1) ?? '')}-missing`,
         `${scope.field} is blank`,
         row?.line,
@@ -120,9 +125,7 @@ function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): s
     const column = scope.columns.declared.get(name);
     const slot = column?.slot ?? column?.family?.slots.values().next().value;
     const header = slot === undefined ? undefined : row.table.headers[slot];
-    if (header !== undefined) {
-      return header;
-    }
+    if (header !== undefined) return header;
   }
   return undefined;
 }
@@ -134,9 +137,7 @@ interface Parts {
 }
 
 function takeApart(value: Value): Parts {
-  if (!isObject(value)) {
-    return { core: value, blank: undefined, from: undefined };
-  }
+  if (!isObject(value)) return { core: value, blank: undefined, from: undefined };
   const { blank, from, ...core } = value;
   return { core, blank, from };
 }
@@ -198,13 +199,8 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
   for (const { read } of lists) {
     for (const row of rows) {
       const list = read(row, 0);
-      if (list instanceof Unreadable) {
-        return list.at(row.line, undefined);
-      }
       if (isList(list)) {
-        for (const item of list) {
-          items.add(item);
-        }
+        for (const item of list) items.add(item);
       }
     }
   }
@@ -213,12 +209,38 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
 
 /** Rows by the number in a column; rows without a number come last, as they stand. */
 function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
-  if (rows.length < 2) {
-    return rows;
-  }
+  if (rows.length < 2) return rows;
+  const read = blankIfUnreadable(order.read);
   const places = rows.map((row) => {
-    const place = order.read(row, 0);
+    const place = read(row, 0);
     return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };
   });
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
+}
+
+/** Compiles a yes/no field. A condition on columns that the file lacks altogether says nothing. */
+export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
+  const scope = { ...outer, field: String(path.at(-1)) };
+  if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
+  const test = compileCondition(scope, path, flag);
+  const names = columnsOf(flag);
+  const known = names.map((name) => resolveName(scope, name));
+  const present = (row: SourceRow) =>
+    known.some((named) => {
+      switch (named?.kind) {
+        case 'column':
+          return row.cells[named.slot] !== undefined;
+        case 'family':
+          return named.family.numbers.some(
+            (number) => row.cells[named.family.slots.get(number) ?? -1] !== undefined,
+          );
+        default:
+          return named !== undefined;
+      }
+    });
+  return (row, n) => (test(row, n) ? true : present(row) ? false : undefined);
+}
+
+function isCondition(flag: Flag): flag is Condition {
+  return typeof flag === 'object' && !Array.isArray(flag);
 }

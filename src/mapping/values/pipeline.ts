@@ -1,21 +1,36 @@
-import type { Transform } from '../../config/mapping/mapping-transform.ts';
-import type { Path } from '../problems.ts';
-import type { Scope } from '../scope.ts';
-import { compileTransform } from '../transforms/compile-transform.ts';
-import type { Step } from '../transforms/transform.ts';
-import { itemKind, type Kind, nameOfKind } from './cell.ts';
-import { readingStepFor } from './coerce.ts';
+import type { SourceRow } from '../rows.ts';
+import { argument, type Path, resolveLookup, type Scope } from '../scope.ts';
+import { booleanStep } from '../transforms/boolean.ts';
+import { isoDateStep } from '../transforms/date.ts';
+import { numberStep, PLAIN_NUMBER } from '../transforms/number.ts';
+import type { Step, TransformContext } from '../transforms/transform.ts';
+import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
+import {
+  type Cell,
+  type Expression,
+  type Item,
+  isList,
+  itemKind,
+  type Kind,
+  nameOfKind,
+  type Present,
+  Unreadable,
+} from './cell.ts';
+import { compileTemplate } from './compile-template.ts';
+
+/** Transforms as a mapping has them, each with its path. */
+type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
 
 /** Compiles the transforms of a pipeline, and checks that each can work on what the one before gives. */
 export function compileSteps(
   scope: Scope,
   from: Kind,
-  transforms: readonly { readonly path: Path; readonly transform: Transform }[],
+  transforms: WrittenSteps,
 ): { readonly steps: readonly Step[]; readonly kind: Kind } {
   const steps: Step[] = [];
   let kind = from;
   for (const { path, transform } of transforms) {
-    const step = compileTransform(scope, path, transform);
+    const step = compileTransform(transform, contextOf(scope, path));
     const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
     if (reading !== undefined) {
       steps.push(reading.step);
@@ -23,10 +38,9 @@ export function compileSteps(
     }
     const next = kindAfter(step, kind);
     if (next === undefined) {
-      scope.problems.add(
-        path,
-        `${nameOf(transform)} works on ${nameOfKind(step.takes === 'any' ? 'text' : step.takes)}, but is given ${nameOfKind(kind)}`,
-      );
+      const takes = nameOfKind(step.takes === 'any' ? 'text' : step.takes);
+      const message = `${transformName(transform) ?? 'this'} works on ${takes}, but is given ${nameOfKind(kind)}`;
+      scope.problems.add(path, message);
       return { steps, kind };
     }
     steps.push(step);
@@ -35,20 +49,112 @@ export function compileSteps(
   return { steps, kind };
 }
 
+/** What a transform at this place of the mapping may use of it. */
+function contextOf(scope: Scope, at: Path): TransformContext {
+  const { field, notes, quote } = scope;
+  return {
+    complain: (path, message) => scope.problems.add([...at, ...path], message),
+    argument: (path, text) => argument(scope, [...at, ...path], text),
+    template: (path, text) => compileTemplate(scope, [...at, ...path], text, true),
+    lookupTable: (path, name) => resolveLookup(scope, [...at, ...path], name),
+    note: (sentence) => {
+      notes.push(`${field}: ${sentence}`);
+    },
+    quote,
+    patternLength: scope.limits.patternLength,
+  };
+}
+
+/** The usual way to read a text as another kind, and what that makes of a list of texts. */
+function readingStepFor(
+  scope: Scope,
+  from: Kind,
+  wanted: Kind,
+): { readonly step: Step; readonly kind: Kind } | undefined {
+  const list = from === 'text[]';
+  if (from !== 'text' && !list) return undefined;
+  switch (wanted) {
+    case 'number':
+      return { step: numberStep(PLAIN_NUMBER, scope.quote), kind: list ? 'number[]' : 'number' };
+    case 'boolean':
+      return { step: booleanStep(scope.quote), kind: list ? 'boolean[]' : 'boolean' };
+    case 'date':
+      return { step: isoDateStep('a date such as 2026-01-31', scope.quote), kind: list ? 'date[]' : 'date' };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Brings a value to the kind that its place wants, where that is plain: a text is read as a number, a yes/no word or
+ * a date in the usual way, a single item is a list of one. Everything else the mapping must say.
+ */
+export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind): Expression {
+  if (from.kind === wanted) return placed(scope, from);
+  if (`${from.kind}[]` === wanted) {
+    const { read } = placed(scope, from);
+    return {
+      ...from,
+      kind: wanted,
+      read: (row, n) => {
+        const item = read(row, n);
+        return item === undefined || isList(item) ? item : [item];
+      },
+    };
+  }
+  const reading = readingStepFor(scope, from.kind, itemKind(wanted) ?? wanted);
+  if (reading !== undefined) {
+    const { read } = from;
+    const steps = [reading.step];
+    const changed: Expression = {
+      ...from,
+      kind: reading.kind,
+      certain: false,
+      read: (row, n) => applySteps(steps, read(row, n), row, n),
+    };
+    return coerce(scope, path, changed, wanted);
+  }
+  if (wanted === 'text' && (from.kind === 'number' || from.kind === 'boolean')) {
+    const { read } = placed(scope, from);
+    return {
+      ...from,
+      kind: 'text',
+      read: (row, n) => {
+        const value = read(row, n);
+        return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+      },
+    };
+  }
+  scope.problems.add(path, `expected ${nameOfKind(wanted)} here, but this gives ${nameOfKind(from.kind)}`);
+  return { ...from, kind: wanted, read: () => undefined };
+}
+
+/** Adds the row, and the column where only one is read, to what cannot be read. */
+function placed(scope: Scope, from: Expression): Expression {
+  if (from.certain) return from;
+  const { read, sources } = from;
+  const [name] = sources;
+  const column = name === undefined || sources.size > 1 ? undefined : scope.columns.declared.get(name);
+  return {
+    ...from,
+    read: (row, n) => {
+      try {
+        return read(row, n);
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        const slot = column?.slot ?? column?.family?.slots.get(n);
+        throw error.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
+      }
+    },
+  };
+}
+
 /** The kind that comes out; undefined when the step cannot work on what goes in. */
 function kindAfter(step: Step, given: Kind): Kind | undefined {
-  if (step.takes === 'any') {
-    return step.gives(given);
-  }
-  if (step.takes === 'text[]') {
-    return given === 'text[]' ? step.gives(given) : undefined;
-  }
-  if (given === step.takes) {
-    return step.gives(given);
-  }
-  if (itemKind(given) !== step.takes) {
-    return undefined;
-  }
+  if (step.takes === 'any') return step.gives(given);
+  if (step.takes === 'text[]') return given === 'text[]' ? step.gives(given) : undefined;
+  if (given === step.takes) return step.gives(given);
+  if (itemKind(given) !== step.takes) return undefined;
   const item = step.gives(step.takes);
   return itemKind(item) === undefined ? asList(item) : item;
 }
@@ -68,6 +174,24 @@ function asList(kind: Kind): Kind {
   }
 }
 
-function nameOf(transform: Transform): string {
-  return typeof transform === 'string' ? transform : (Object.keys(transform)[0] ?? 'this');
+/** Sends a value through the steps; blanks pass those that have no use for them. */
+export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n: number): Cell {
+  let value = from;
+  for (const step of steps) {
+    value = value === undefined ? step.blank?.() : applyStep(step, value, row, n);
+  }
+  return value;
+}
+
+/** Runs a step on a value, or on each item of a list. */
+function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell {
+  if (!isList(value) || step.takes === 'text[]') return step.run(value, row, n);
+  const items: Item[] = [];
+  for (const item of value) {
+    const result = step.run(item, row, n);
+    if (result === undefined) continue;
+    if (isList(result)) items.push(...result);
+    else items.push(result);
+  }
+  return items.length === 0 ? undefined : items;
 }

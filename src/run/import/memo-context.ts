@@ -1,5 +1,5 @@
 import type { MappingContext } from '../../mapping/compile-mapping.ts';
-import { mappingCode } from '../../mapping/mapping-code.ts';
+import { mappingCode } from '../../mapping/memo.ts';
 import type { StoreList } from '../../mapping/store-lists.ts';
 import { digestOf } from '../digest.ts';
 import type { ImportRequest } from './import-request.ts';

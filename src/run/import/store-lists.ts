@@ -6,7 +6,7 @@ import { StateError } from '../../model/errors.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openSealed, sealedJson } from '../../state/sealed-json.ts';
 import type { RunContext } from '../context.ts';
-import type { MappingSource } from '../mapping/open-mapping.ts';
+import type { MappingSource } from '../mapping-inputs/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */

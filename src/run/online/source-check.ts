@@ -1,6 +1,6 @@
 import type { ImportJob } from '../../config/job/import-job.ts';
-import type { MappingSpec } from '../../config/mapping/mapping-spec.ts';
-import { fitHeader } from '../../mapping/columns/header-fit.ts';
+import { fitHeader } from '../../mapping/guess-mapping.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { formatBytes } from '../../report/wording/byte-sizes.ts';
@@ -8,7 +8,7 @@ import { findFiles } from '../../source/find-files.ts';
 import { probeRemote } from '../../source/probe-remote.ts';
 import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
 import { lookAtSource } from '../look/look-at-source.ts';
-import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../mapping/read-crosswalk.ts';
+import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../mapping-inputs/read-crosswalk.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** So much of a file shows its header and its dialect. */

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { parse } from 'yaml';
-import { mappingSchema } from '../../../src/config/mapping/mapping-spec.ts';
 import { readCsv } from '../../../src/csv/read-csv.ts';
 import { compileMapping } from '../../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../../src/mapping/map-tables.ts';
+import { mappingSchema } from '../../../src/mapping/spec/mapping-spec.ts';
 import type { Product } from '../../../src/model/product.ts';
 import type { MappedRecord, MappedRejection, MappedSkip } from '../../../src/model/record.ts';
 

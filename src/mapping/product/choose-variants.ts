@@ -1,0 +1,197 @@
+import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import type { ProductOption } from '../../model/product.ts';
+import { refuse } from '../values/cell.ts';
+import type { OptionTable } from './read-options.ts';
+
+/** A variant with its values in option order; `row` is the index of the row it comes from. */
+interface Choice {
+  readonly row: number;
+  readonly values: readonly string[];
+}
+
+/** How a mapping wants its options. */
+export interface OptionRules {
+  readonly keep: 'used' | 'differing';
+  readonly blank: 'reject' | 'any';
+  /** Lower-cased name and value of the option that stands for none. */
+  readonly none: { readonly name: string; readonly value: string } | undefined;
+  /** The most variants that combinations may give. */
+  readonly mostCombinations: number;
+}
+
+/** The options of a product and its variants, each with one value per option. */
+interface Chosen {
+  readonly options: readonly ProductOption[];
+  readonly choices: readonly Choice[];
+}
+
+/** Lines the options up: each variant gets exactly one value for each option, no two variants the same values. */
+export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen {
+  const kept = keptOptions(table, rules);
+  const [only, second] = kept;
+  if (only !== undefined && second === undefined && meansNone(table, only, rules)) {
+    return { options: [], choices: [{ row: 0, values: [] }] };
+  }
+  const rows = table.choices.map((choice) => kept.map((option) => choice[option]));
+  const choices =
+    rules.blank === 'any' ? expandBlanks(table, kept, rows, rules) : complete(table, kept, rows);
+  refuseRepeated(table, choices);
+  return { options: optionsOf(table, kept, choices), choices };
+}
+
+/** Each listed value of each option with each of the others, all from one row. */
+export function combine(table: OptionTable, { mostCombinations }: OptionRules): Chosen {
+  const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
+  const lists = kept.map((option) => [...new Set(table.listed[option] ?? [])]);
+  const count = lists.reduce((product, list) => product * list.length, 1);
+  if (count > mostCombinations) refuseTooMany(count, mostCombinations, table.rows[0]?.line);
+  const choices = combinations(lists).map((values) => ({ row: 0, values }));
+  return { options: optionsOf(table, kept, choices), choices };
+}
+
+function refuseTooMany(variants: number, most: number, line: number | undefined): never {
+  return refuse(
+    'too-many-combinations',
+    `${beyondLimit('combinations', most, { variants })} ${raiseLimit('combinations')}`,
+    line,
+  );
+}
+
+function combinations(lists: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  return lists.reduce<readonly (readonly string[])[]>(
+    (made, list) => made.flatMap((values) => list.map((value) => [...values, value])),
+    [[]],
+  );
+}
+
+function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] {
+  return table.names.flatMap((_, option) => {
+    const values = new Set(table.choices.map((choice) => choice[option]));
+    if (rules.keep === 'differing') return values.size > 1 ? [option] : [];
+    // An option that every variant leaves open is a choice where it is said what there is to choose from.
+    const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
+    return open || values.size > 1 || !values.has(undefined) ? [option] : [];
+  });
+}
+
+function meansNone(table: OptionTable, option: number, { none }: OptionRules): boolean {
+  return (
+    none !== undefined &&
+    table.choices.length === 1 &&
+    table.names[option]?.toLowerCase() === none.name &&
+    table.choices[0]?.[option]?.toLowerCase() === none.value
+  );
+}
+
+function complete(
+  table: OptionTable,
+  kept: readonly number[],
+  rows: readonly (readonly (string | undefined)[])[],
+): readonly Choice[] {
+  const choices: Choice[] = [];
+  for (const [row, values] of rows.entries()) {
+    const full: string[] = [];
+    for (const [index, value] of values.entries()) {
+      if (value === undefined) {
+        return refuse(
+          'option-value-missing',
+          `the variant has no value for the option ${table.names[kept[index] ?? 0]}, which others have`,
+          table.rows[row]?.line,
+        );
+      }
+      full.push(value);
+    }
+    choices.push({ row, values: full });
+  }
+  return choices;
+}
+
+/**
+ * A blank stands for every value of its option. Variants that name their values come first in the sense that a
+ * combination one of them names is theirs; the order of the rows stays.
+ */
+function expandBlanks(
+  table: OptionTable,
+  kept: readonly number[],
+  rows: readonly (readonly (string | undefined)[])[],
+  { mostCombinations }: OptionRules,
+): readonly Choice[] {
+  const named = rows.filter(isComplete);
+  if (named.length === rows.length) return named.map((values, row) => ({ row, values }));
+  const values = kept.map((option) => valuesOf(table, option));
+  const taken = new Set(named.map(tupleKey));
+  const choices: Choice[] = [];
+  for (const [row, chosen] of rows.entries()) {
+    if (isComplete(chosen)) {
+      choices.push({ row, values: chosen });
+      continue;
+    }
+    const lists = chosen.map((value, index) => (value === undefined ? (values[index] ?? []) : [value]));
+    const count = lists.reduce((product, list) => product * list.length, 1);
+    if (choices.length + count > mostCombinations) {
+      refuseTooMany(choices.length + count, mostCombinations, table.rows[row]?.line);
+    }
+    for (const one of combinations(lists)) {
+      if (!taken.has(tupleKey(one))) {
+        taken.add(tupleKey(one));
+        choices.push({ row, values: one });
+      }
+    }
+  }
+  return choices;
+}
+
+function isComplete(values: readonly (string | undefined)[]): values is readonly string[] {
+  return !values.includes(undefined);
+}
+
+function tupleKey(values: readonly string[]): string {
+  return values.length === 1 ? (values[0] ?? '') : JSON.stringify(values);
+}
+
+function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
+  if (choices.length < 2) return;
+  const seen = new Map<string, number>();
+  for (const { row, values } of choices) {
+    const key = tupleKey(values);
+    const first = seen.get(key);
+    if (first !== undefined) {
+      const what =
+        values.length === 0 ? 'without any option that distinguishes them' : `of ${values.join(', ')}`;
+      refuse(
+        'repeated-combination',
+        `two variants ${what}, in lines ${table.rows[first]?.line} and ${table.rows[row]?.line}`,
+        table.rows[row]?.line,
+      );
+    }
+    seen.set(key, row);
+  }
+}
+
+/** All values of an option, listed ones first. */
+function valuesOf(table: OptionTable, option: number): readonly string[] {
+  const values = new Set(table.listed[option] ?? []);
+  for (const choice of table.choices) {
+    const value = choice[option];
+    if (value !== undefined) values.add(value);
+  }
+  return [...values];
+}
+
+/** Options with the values that variants use: as listed where the source lists them, else as first met. */
+function optionsOf(
+  table: OptionTable,
+  kept: readonly number[],
+  choices: readonly Choice[],
+): readonly ProductOption[] {
+  return kept.map((option, index) => {
+    const used = new Set<string>();
+    for (const { values } of choices) used.add(values[index] ?? '');
+    const listed = (table.listed[option] ?? []).filter((value) => used.has(value));
+    return {
+      name: table.names[option] ?? '',
+      values: listed.length === 0 ? [...used] : [...new Set([...listed, ...used])],
+      advanced: false,
+    };
+  });
+}

@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import type { Place } from '../../model/errors.ts';
+import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { contactSchema } from './contact-spec.ts';
+import { groupSchema } from './group-spec.ts';
+import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
+import { conditionSchema } from './value-spec.ts';
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+const refusal = z.strictObject({
+  key: z.string().nullable().exactOptional(),
+  code: z.string().exactOptional(),
+  field: z.string().exactOptional(),
+  line: z.int().min(1).exactOptional(),
+  column: z.string().exactOptional(),
+  message: z.string().exactOptional().describe('A part of the message.'),
+});
+
+const expectation = z
+  .strictObject({
+    sends: z.record(z.string(), z.unknown()).exactOptional().describe('The request body, exactly.'),
+    includes: z
+      .record(z.string(), z.unknown())
+      .exactOptional()
+      .describe('A part of the request body: lists in full, maps by the keys named.'),
+    key: z
+      .string()
+      .nullable()
+      .exactOptional()
+      .describe('The key of the record; null when it cannot be read.'),
+    rejects: z
+      .union([z.string(), refusal])
+      .exactOptional()
+      .describe('The code of the reason, or more of it.'),
+    skips: z.union([z.string(), refusal]).exactOptional().describe('The reason for leaving it out, or more.'),
+    rows: z.int().min(0).exactOptional().describe('How many rows the record accounts for.'),
+    notes: z.array(z.string()).exactOptional().describe('What is counted with it.'),
+  })
+  .superRefine((expected, context) => {
+    const mains = ['sends', 'includes', 'rejects', 'skips'].filter((key) => key in expected);
+    if (mains.length !== 1) {
+      context.addIssue({ code: 'custom', message: 'expected one of sends, includes, rejects, skips' });
+    }
+  });
+
+/** Rows, and the records or rejections they must become. */
+const mappingTestSchema = z.strictObject({
+  name: z.string().min(1).describe('What the test shows.'),
+  rows: z
+    .union([z.string().min(1), z.array(z.array(scalar.nullable())).min(1)])
+    .describe('CSV text with its header line, or a list of rows, the header first.'),
+  delimiter: z.string().length(1).exactOptional().describe('Of the CSV text. Default: the comma.'),
+  params: z.record(z.string(), scalar).exactOptional().describe('As a job would set them.'),
+  lookups: z
+    .record(z.string(), z.array(z.record(z.string(), scalar)))
+    .exactOptional()
+    .describe('Rows of lookup tables, instead of their files.'),
+  crosswalk: z
+    .strictObject({
+      match: z.string().min(1).describe('The field that is matched.'),
+      ids: z.record(z.string(), z.int().min(0)).describe('The id for each value of it.'),
+    })
+    .exactOptional()
+    .describe('Of contacts: as a job would name one.'),
+  now: z.string().exactOptional().describe('The time of the import. Default: 2026-01-01T00:00:00Z.'),
+  weightUnit: z.enum(['g', 'kg', 'lb', 'oz']).exactOptional().describe("The store's unit. Default: kg."),
+  expect: z.array(expectation).describe('What becomes of the rows, in order.'),
+});
+
+/** A test that a mapping carries: rows in, records out. */
+export type MappingTest = DeepReadonly<z.infer<typeof mappingTestSchema>>;
+/** What a test expects of one record. */
+export type MappingExpectation = DeepReadonly<z.infer<typeof expectation>>;
+
+const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+
+const columnSchema = z.union([
+  headers,
+  z.strictObject({
+    header: headers.describe('As it stands in the file; of several, the first that is there.'),
+    occurrence: z
+      .union([z.int().min(1), z.literal('all')])
+      .exactOptional()
+      .describe('Which column to take where the header repeats, counting from 1; `all` makes a family.'),
+  }),
+]);
+
+const common = {
+  description: z.string().exactOptional().describe('What this mapping is for.'),
+  csv: z
+    .strictObject({
+      delimiter: delimiterSchema.exactOptional(),
+      encoding: encodingSchema.exactOptional(),
+      shortRows: z
+        .literal('pad')
+        .exactOptional()
+        .describe('`pad` fills up rows that are too short, for formats known to write such rows.'),
+    })
+    .exactOptional()
+    .describe('How files of this format are written, where the job does not say.'),
+  columns: z
+    .record(z.string().min(1), columnSchema)
+    .describe(
+      'The columns, named once: by header, exactly or else loosely in case, spaces, hyphens and underscores. `{n}` in both makes a family; another `{word}` captures a part of the header.',
+    ),
+  required: z
+    .array(z.string().min(1))
+    .exactOptional()
+    .describe('Columns without which the file is not of this format.'),
+  expect: z
+    .record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)]))
+    .exactOptional()
+    .describe(
+      'Per column, a pattern (RE2 syntax) or words that every whole cell fits unless blank; a row with another is misaligned.',
+    ),
+  misaligned: conditionSchema
+    .exactOptional()
+    .describe('A row that meets this has shifted, like one with a cell that `expect` does not.'),
+  params: z
+    .record(
+      z.string().min(1),
+      z.union([
+        scalar,
+        z.strictObject({
+          default: scalar.exactOptional().describe('Left out: the job must set it.'),
+          description: z.string().exactOptional(),
+        }),
+      ]),
+    )
+    .exactOptional()
+    .describe('What a job may set, with its default.'),
+  lookups: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        path: workspacePathSchema.exactOptional().describe('A CSV file.'),
+        match: z.string().min(1).describe('Its column that is compared, in any case.'),
+        of: z
+          .literal('subscriber-lists')
+          .exactOptional()
+          .describe("Instead of a file: the store's own lists, with the columns id and name."),
+        when: conditionSchema
+          .exactOptional()
+          .describe('With `of`: a condition on params; the store is asked only if it holds.'),
+      }),
+    )
+    .exactOptional()
+    .describe('Tables that values are looked up in.'),
+  skip: z
+    .array(
+      z.strictObject({
+        when: conditionSchema.describe('Judged on the head row.'),
+        reason: z.string().min(1).describe('For the report.'),
+      }),
+    )
+    .exactOptional()
+    .describe('Records to leave out on purpose.'),
+  group: groupSchema.exactOptional().describe('How rows become records. Left out: every row is one.'),
+  tests: z.array(mappingTestSchema).default([]).describe('Run by `storeferry check`, offline.'),
+};
+
+const productMappingSchema = z.strictObject({
+  import: z.literal('products'),
+  ...common,
+  product: productSchema.describe('The fields of the product.'),
+  options: optionsSchema.exactOptional().describe('The choices a buyer makes.'),
+  variants: variantsSchema.describe('What can be bought.'),
+});
+
+const contactMappingSchema = z.strictObject({
+  import: z.literal('contacts'),
+  ...common,
+  contact: contactSchema.describe('The fields of the contact.'),
+});
+
+/** A mapping file: how the rows of one source format become records. Words are checked apart, by `checkMapping`. */
+export const mappingSchema = z.discriminatedUnion('import', [productMappingSchema, contactMappingSchema]);
+
+/** A mapping of products, as its file says it. */
+export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;
+/** A mapping of contacts, as its file says it. */
+export type ContactMappingSpec = Readonly<z.infer<typeof contactMappingSchema>>;
+/** A mapping, as its file says it: checked by the schema, its words not yet. */
+export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
+/** One of the `columns` of a mapping: its headers, and which of those that repeat. */
+export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;
+
+/** A mapping as it was read, and where it stands. */
+export interface MappingFile {
+  readonly name: string;
+  readonly spec: MappingSpec;
+  /** Whether it came with Storeferry, rather than from the workspace. */
+  readonly shipped: boolean;
+  /** The folder that the paths of its lookup files are relative to. */
+  readonly dir: string;
+  /** Where a part of the mapping stands in the file, for messages. */
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import { conditionSchema, flagSchema, valueSchema } from './value-spec.ts';
+
+const categoriesSchema = z.strictObject({
+  value: valueSchema.describe('A list of category names or paths.'),
+  path: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+    .exactOptional()
+    .describe('What separates the levels of a path; the last level is the category.'),
+  root: z
+    .boolean()
+    .exactOptional()
+    .describe('Whether a path of one level counts. Default: true; `false` leaves a bare root out.'),
+  table: z
+    .string()
+    .exactOptional()
+    .describe('A lookup table with the columns id, name, url, parentCategory, matched by path or name.'),
+  except: z.array(z.string()).exactOptional().describe('Names that are no category (`Uncategorized`).'),
+});
+
+/** The fields of a product (storefront-api.md, section 2) that do not vary among its variants. */
+export const productSchema = z.strictObject({
+  url: valueSchema.describe('The URL handle: the key of the product. Blank: the record is rejected.'),
+  title: valueSchema.describe('Blank: the record is rejected.'),
+  description: valueSchema.exactOptional().describe('May be HTML.'),
+  hidden: flagSchema.exactOptional().describe('Whether the product is hidden.'),
+  images: valueSchema
+    .exactOptional()
+    .describe('A list of addresses; what is no http address is left out and counted.'),
+  categories: z
+    .union([valueSchema, categoriesSchema])
+    .exactOptional()
+    .describe('What the product belongs to.'),
+  type: z
+    .union([
+      valueSchema,
+      z.strictObject({
+        is: z
+          .strictObject({
+            digital: conditionSchema.exactOptional(),
+            service: conditionSchema.exactOptional(),
+            membership: conditionSchema.exactOptional(),
+            physical: conditionSchema.exactOptional(),
+          })
+          .describe(
+            'The first type whose condition the head row meets, or else all rows that the product is bought as.',
+          ),
+      }),
+    ])
+    .exactOptional()
+    .describe(
+      'physical, digital, service or membership. Blank or left out: digital with a `file`, service if `unshipped`, else physical.',
+    ),
+  unshipped: conditionSchema
+    .exactOptional()
+    .describe('A product whose variants all meet this is not shipped: a service.'),
+  file: valueSchema.exactOptional().describe('The address of the file that a digital product sells.'),
+  subscription: z
+    .strictObject({
+      cycles: valueSchema.exactOptional(),
+      period: valueSchema.exactOptional(),
+      periodUnit: valueSchema.exactOptional(),
+      length: valueSchema
+        .exactOptional()
+        .describe(
+          'Instead of `cycles`: how many units it lasts in all, a multiple of `period`; 0: without end.',
+        ),
+      when: conditionSchema
+        .exactOptional()
+        .describe('Only rows that meet this are subscriptions; one without billing data is rejected.'),
+    })
+    .exactOptional()
+    .describe('Recurring billing, where any of these has a value, on the head row or all variants.'),
+});
+
+/** The choices a buyer makes, by name. */
+export const optionsSchema = z.strictObject({
+  names: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('The family of columns with the names of the options, such as `option{n}`.'),
+  columns: z
+    .record(z.string().min(1), valueSchema)
+    .exactOptional()
+    .describe('Instead of `names` and `values`: options by name, each with where its value stands.'),
+  values: valueSchema.exactOptional().describe('The value that a variant row has, such as `value{n}`.'),
+  listed: valueSchema
+    .exactOptional()
+    .describe('The values that the head row lists, in the order to show them; a list.'),
+  none: z
+    .record(z.string(), z.string())
+    .exactOptional()
+    .describe('An only option of this name, with this only value, means that there is none.'),
+  keep: z
+    .enum(['used', 'differing'])
+    .exactOptional()
+    .describe(
+      '`used`: options for which some variant has a value (default). `differing`: those whose value differs among the variants.',
+    ),
+  blank: z
+    .enum(['reject', 'any'])
+    .exactOptional()
+    .describe(
+      'A variant without a value for an option that others have: reject the product (default), or `any`: one variant for each listed value.',
+    ),
+  combine: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
+    ),
+});
+
+const pricingSchema = z
+  .strictObject({
+    price: valueSchema.exactOptional().describe('What is asked now.'),
+    was: valueSchema
+      .exactOptional()
+      .describe(
+        'With `price`: what was asked before (compare-at). Where it is blank, percent and amount count.',
+      ),
+    regular: valueSchema.exactOptional().describe('What is asked when there is no sale.'),
+    sale: valueSchema.exactOptional().describe('With `regular`: what is asked during a sale; 0 is none.'),
+    from: valueSchema.exactOptional().describe('With `sale`: when it begins.'),
+    to: valueSchema
+      .exactOptional()
+      .describe('With `sale`: when it ends; a date alone means all of that day.'),
+    during: valueSchema.exactOptional().describe('With `sale`: both in one, a list of two dates.'),
+    when: conditionSchema.exactOptional().describe('With `sale`: only if this holds.'),
+    plus: valueSchema.exactOptional().describe('A surcharge on the price.'),
+    percent: valueSchema.exactOptional().describe('With `price`: a discount in percent.'),
+    amount: valueSchema.exactOptional().describe('With `price`: a discount in money.'),
+  })
+  .superRefine((pricing, context) => {
+    const has = (key: keyof typeof pricing) => pricing[key] !== undefined;
+    if (has('price') === has('regular')) {
+      context.addIssue({ code: 'custom', message: 'expected price or regular, and not both' });
+      return;
+    }
+    const companions = {
+      was: 'price',
+      percent: 'price',
+      amount: 'price',
+      sale: 'regular',
+      from: 'sale',
+      to: 'sale',
+      during: 'sale',
+      when: 'sale',
+    } as const;
+    for (const [key, needed] of Object.entries(companions)) {
+      if (key in pricing && !has(needed)) {
+        context.addIssue({ code: 'custom', path: [key], message: `${key} goes with ${needed}` });
+      }
+    }
+    if (has('during') && (has('from') || has('to'))) {
+      context.addIssue({ code: 'custom', path: ['during'], message: 'expected during, or from and to' });
+    }
+  });
+
+/** What a product is bought as. */
+export const variantsSchema = z.strictObject({
+  rows: z
+    .union([z.enum(['all', 'children']), conditionSchema])
+    .default('all')
+    .describe(
+      'Which rows are variants: `all`, `children` (all but the head), or those that meet a condition. If none is, the head row is the only one.',
+    ),
+  except: conditionSchema
+    .exactOptional()
+    .describe('Of these rows, those that are not for sale: left out of the product, and counted.'),
+  inherit: z
+    .array(
+      z.union([
+        z.string().min(1),
+        z.record(z.string().min(1), z.union([z.string(), z.array(z.string()).min(1)])),
+      ]),
+    )
+    .min(1)
+    .exactOptional()
+    .describe(
+      "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` where it holds that word.",
+    ),
+  sku: valueSchema.exactOptional().describe('Stock keeping unit.'),
+  pricing: pricingSchema.describe('Fills price, onSale, regularPrice and salePrice at once.'),
+  quantity: valueSchema.exactOptional().describe('Stock. Blank: not tracked, and not sent.'),
+  weight: z
+    .strictObject({
+      value: valueSchema.describe('A number, or with `unit: cell` a number and its unit.'),
+      unit: z
+        .string()
+        .min(1)
+        .describe(
+          "g, kg, mg, oz, lb; `store`: the store's own; `cell`: as the cell says; a column; or a capture, such as `{unit}`.",
+        ),
+    })
+    .exactOptional()
+    .describe("Sent in the store's unit."),
+});
+
+/** `product` of a mapping: the fields that a product has once. */
+export type ProductSpec = Readonly<z.infer<typeof productSchema>>;
+/** `product.categories` of a mapping. */
+export type CategoriesSpec = Readonly<z.infer<typeof categoriesSchema>>;
+/** `options` of a mapping: where their names and values stand. */
+export type OptionsSpec = Readonly<z.infer<typeof optionsSchema>>;
+/** `variants.pricing` of a mapping: what fills the four fields of a price. */
+export type PricingSpec = Readonly<z.infer<typeof pricingSchema>>;
+/** `variants` of a mapping: which rows are variants, and their fields. */
+export type VariantsSpec = Readonly<z.infer<typeof variantsSchema>>;

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { boolean } from './boolean.ts';
+import { date } from './date.ts';
+import { defaultValue } from './default.ts';
+import { email } from './email.ts';
+import { extract } from './extract.ts';
+import { html } from './html.ts';
+import { integer } from './integer.ts';
+import { join } from './join.ts';
+import { lookup } from './lookup.ts';
+import { lower } from './lower.ts';
+import { max } from './max.ts';
+import { min } from './min.ts';
+import { number } from './number.ts';
+import { replace } from './replace.ts';
+import { slug } from './slug.ts';
+import { split } from './split.ts';
+import { squeeze } from './squeeze.ts';
+import { start } from './start.ts';
+import { table } from './table.ts';
+import { template } from './template.ts';
+import type { Step, TransformContext, TransformDefinition } from './transform.ts';
+import { trim } from './trim.ts';
+import { unique } from './unique.ts';
+import { unquote } from './unquote.ts';
+import { upper } from './upper.ts';
+
+/** The transforms, in the order in which the documentation shows them. */
+export const TRANSFORMS: readonly TransformDefinition[] = [
+  ...[trim, squeeze, lower, upper, unquote, slug, replace, extract, template, html, start],
+  ...[split, join, unique, email, number, integer, min, max, boolean, date, lookup, table, defaultValue],
+];
+
+const words = TRANSFORMS.flatMap(({ name, word }) => (word === undefined ? [] : [{ name, ...word }]));
+const maps = TRANSFORMS.flatMap(({ name, map }) => (map === undefined ? [] : [{ name, ...map }]));
+const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
+
+const wordSchema = z
+  .enum(names(words), `expected a transform: ${names(TRANSFORMS).join(', ')}`)
+  .describe(words.map(({ name, description }) => `\`${name}\`: ${description}`).join('\n'));
+
+const keys: z.core.$ZodShape = {};
+for (const { name, shape } of maps)
+  Object.assign(keys, shape, { [name]: z.exactOptional(shape[name] ?? z.never()) });
+
+const mapSchema = z.strictObject(keys).superRefine((written, context) => {
+  const mains = maps.filter(({ name }) => name in written);
+  const [main] = mains;
+  if (main === undefined || mains.length > 1) {
+    const message =
+      main === undefined
+        ? `expected one transform: ${names(maps).join(', ')}`
+        : `expected one transform, found ${names(mains).join(' and ')}; write them one after the other, as two items`;
+    context.addIssue({ code: 'custom', message });
+    return;
+  }
+  for (const key of Object.keys(written)) {
+    if (key in main.shape) continue;
+    context.addIssue({ code: 'custom', path: [key], message: `${key} is no option of ${main.name}` });
+  }
+});
+
+/** A step of a pipeline: a bare name, or a map with the transform's name and its options. */
+export const transformSchema = z.union([wordSchema, mapSchema]).meta({
+  id: 'Transform',
+  description: 'A step of a pipeline: a bare name, or a map of one transform and its options.',
+});
+
+/** One step of a pipeline, as a mapping has it. */
+export type Transform = Readonly<z.infer<typeof transformSchema>>;
+
+/** The name of the transform that a step of a pipeline uses; undefined where it uses none. */
+export function transformName(written: Transform): string | undefined {
+  return typeof written === 'string' ? written : maps.find(({ name }) => name in written)?.name;
+}
+
+/** A step of a pipeline, ready to run. Problems go to the context. */
+export function compileTransform(written: Transform, context: TransformContext): Step {
+  const name = transformName(written);
+  const compiled =
+    typeof written === 'string'
+      ? words.find((word) => word.name === name)?.compile(context)
+      : maps.find((map) => map.name === name)?.compile(written, context);
+  // The schema of mappings lets nothing else through.
+  if (compiled === undefined) throw new TypeError(`there is no transform ${name ?? ''}`);
+  return compiled;
+}

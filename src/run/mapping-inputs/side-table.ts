@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { readCsv } from '../../csv/read-csv.ts';
+import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
+import { beyondLimit, type InputLimits, raiseLimit } from '../../model/input-limits.ts';
+import type { Row } from '../../model/row.ts';
+import { gunzip } from '../../source/gunzip.ts';
+import { peek } from '../../source/peek.ts';
+import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise.ts';
+import { refuseTooMuch } from '../../source/source-limits.ts';
+import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
+
+/** A CSV file besides the source: a lookup table or a crosswalk. */
+interface SideTable {
+  readonly header: readonly string[];
+  /** Over the file's bytes, in hexadecimal; known when the rows have been read. */
+  digest(): string;
+  rows(): AsyncIterable<readonly Row[]>;
+}
+
+/** What holds for a file besides the source. */
+interface SideTableLimits {
+  /** Where the file may be. */
+  readonly access: FileAccess;
+  readonly limits: InputLimits;
+  /** The one on its rows, which are held in memory. */
+  readonly rows: 'crosswalkRows' | 'lookupRows';
+}
+
+/**
+ * Opens a CSV file, perhaps packed with gzip, that is read besides the source; `name` is its path as it is written. SourceError when it is not there or is
+ * something else, CsvError when it is broken; either where it is beyond a limit.
+ */
+export async function readSideTable(
+  name: string,
+  { limits, rows, access }: SideTableLimits,
+): Promise<SideTable> {
+  const allowed = await allowedPath(name, access).catch((cause: unknown) => {
+    throw unreadable(name, cause);
+  });
+  if ('refused' in allowed) {
+    throw new SourceError(`The file ${name} ${allowed.refused}.`, {
+      place: { file: name },
+      hint: allowed.hint,
+    });
+  }
+  const path = allowed.real;
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Uint8Array> {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    const { size: packedBytes } = await stat(path);
+    let unpackedBytes = 0;
+    for await (const chunk of await unpacked(hashed(), name)) {
+      unpackedBytes += chunk.length;
+      refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: unpackedBytes }, limits);
+      yield chunk;
+    }
+  }
+  try {
+    const table = await readCsv(Readable.from(watched(), { objectMode: false }), { name, limits });
+    if (table.doubt !== null) throw table.doubt;
+    return {
+      header: table.header,
+      digest: () => hash.copy().digest('hex'),
+      rows: () => upTo(limits[rows], table.batches(), (line) => tooMany(name, line, rows, limits)),
+    };
+  } catch (cause) {
+    if (cause instanceof StoreferryError) throw cause;
+    throw unreadable(name, cause);
+  }
+}
+
+function unreadable(name: string, cause: unknown): SourceError {
+  return new SourceError(`The file ${name} cannot be read.`, {
+    place: { file: name },
+    cause,
+    hint: 'Is it there, and may this user read it? A lookup is looked for beside its mapping, a crosswalk in the workspace.',
+  });
+}
+
+async function* upTo(
+  most: number,
+  batches: AsyncIterable<readonly Row[]>,
+  beyond: (line: number) => CsvError,
+): AsyncGenerator<readonly Row[]> {
+  let left = most;
+  for await (const batch of batches) {
+    const first = batch[left];
+    if (first !== undefined) throw beyond(first.line);
+    left -= batch.length;
+    yield batch;
+  }
+}
+
+function tooMany(file: string, line: number, limit: SideTableLimits['rows'], limits: InputLimits): CsvError {
+  const message = `The file is ${beyondLimit(limit, limits[limit])}`;
+  return new CsvError(message, { place: { file, line }, hint: raiseLimit(limit) });
+}
+
+async function unpacked(bytes: AsyncIterable<Uint8Array>, name: string): Promise<AsyncIterable<Uint8Array>> {
+  const { beginning, whole } = await peek(bytes, RECOGNISED_BYTES);
+  const recognised = recognise(beginning);
+  switch (recognised.kind) {
+    case 'text':
+      return whole;
+    case 'gzip':
+      return gunzip(whole, name);
+    case 'zip':
+      await whole.close();
+      throw somethingElse(name, 'a zip archive or a workbook', SAVE_AS_CSV);
+    case 'mistaken':
+      await whole.close();
+      throw somethingElse(name, recognised.what, recognised.hint);
+    default:
+      return recognised satisfies never;
+  }
+}
+
+function somethingElse(name: string, what: string, hint: string): SourceError {
+  return new SourceError(`The file ${name} is ${what}, not a CSV file.`, { place: { file: name }, hint });
+}
