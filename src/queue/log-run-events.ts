@@ -3,6 +3,10 @@ import type { WorkerLog } from './worker-log.ts';
 
 const PROGRESS_EVERY_MS = 10_000;
 
+/** What the log says of a wait, whichever process it is of. */
+export const WAITS_FOR_REQUESTS =
+  'run waits: it is not known what became of earlier requests for these records';
+
 /** Logs what a run of a job tells about itself, with its id. */
 export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
   let run: string | null = null;
@@ -17,10 +21,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'waiting':
         return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
       case 'waiting-for-requests':
-        return log.info(
-          { run, job, operations: event.operations, ms: event.ms },
-          'run waits for requests of a process that died',
-        );
+        return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
       case 'state-loss':
         return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
       case 'not-told':

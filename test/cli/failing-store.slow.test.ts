@@ -16,6 +16,28 @@ it('a run whose store fails says why nothing moves, and that it does again', asy
   expect(stdout).not.toContain('The store main');
 });
 
+it('a wait for earlier requests names no death, and is not counted into the speed', () => {
+  const { terminal, err } = memoryTerminal();
+  let now = 0;
+  const watch = watchRun(terminal, () => now);
+  const progress = (done: number) =>
+    watch.onEvent({ type: 'progress', step: 'apply', done, total: 116, unit: 'requests' });
+  progress(0);
+  now = 6_000;
+  progress(100);
+  expect(err()).toContain('100 of 116 requests (86%), 17/s, 1 s left');
+  watch.onEvent({ type: 'waiting-for-requests', operations: 16, ms: 38_000 });
+  expect(err()).toContain(
+    'Waiting 38 s before 16 records are sent: it is not known what became of earlier requests for them, and the store may still be working on these.\n',
+  );
+  now = 44_100;
+  progress(101);
+  expect(err().split('\n').at(-2)).toBe('apply: 101 of 116 requests (87%)');
+  now = 50_000;
+  progress(115);
+  expect(err().split('\n').at(-2)).toBe('apply: 115 of 116 requests (99%), 2.4/s, 1 s left');
+});
+
 it('waits that the store asks for are told of when they are long', () => {
   const { terminal, err } = memoryTerminal();
   const watch = watchRun(terminal, () => 0);
