@@ -41,7 +41,14 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
       ];
     case 'stopped':
       return [
-        { what: 'If the source is not as it should be, correct it, then:', command: again },
+        {
+          // Its plan was within the limits: it is the store, or what answers for it, that refused too much.
+          what:
+            (run.totals?.requests ?? 0) > 0
+              ? 'Find out why the records were refused, and correct that, then:'
+              : 'If the source is not as it should be, correct it, then:',
+          command: again,
+        },
         {
           what:
             plan !== null && plan.shards.length === 0

@@ -47,3 +47,21 @@ it('waits that the store asks for are told of when they are long', () => {
   watch.onStoreEvent('main', { kind: 'paused', forMs: 90_000, reason: 'the store answered 429' });
   expect(err()).toBe('The store main asks to wait for 90 s.\n');
 });
+
+it('a run that is stopped by answers of something else than the API says so, with one figure', async () => {
+  await using night = await setupNightly(60);
+  const body = '<html><title>Not found</title><p>gateway</p></html>';
+  night.store.misbehave({ does: { kind: 'answer', status: 404, body, applied: false } });
+  const stopped = await night.workspace.storeferry('run', 'nightly');
+  expect(stopped.code).toBe(4);
+  const said = stopped.stdout.replaceAll(/\s+/g, ' ');
+  const [, figure] = /maxRejects: (\d+) records are rejected/.exec(said) ?? [];
+  expect(figure).toBeDefined();
+  expect(said).toContain(` rejected ${figure} `);
+  expect(said).toContain(
+    'answered 404, but not as its API does; perhaps something in front of the store answers',
+  );
+  expect(said).toContain('the answer begins: <html><title>Not found</title>');
+  expect(said).toContain('Find out why the records were refused, and correct that, then:');
+  expect(said).not.toContain('If the source is not');
+});

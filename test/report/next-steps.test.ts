@@ -39,6 +39,14 @@ describe('the next steps', () => {
     expect(whats(stopped, null).at(-1)).toBe('To send exactly this plan all the same:');
   });
 
+  it('after a stop by what the store refused do not blame the source', () => {
+    const stopped = aRun({ status: 'stopped', totals: { ...totals, requests: 40 } });
+    expect(whats(stopped, aPlan())[0]).toBe('Find out why the records were refused, and correct that, then:');
+    expect(whats(aRun({ status: 'stopped', totals: { ...totals, requests: 0 } }), aPlan())[0]).toContain(
+      'source',
+    );
+  });
+
   it('say --resend again where it was said: without it the run would not go on', () => {
     const commands = (run: Parameters<typeof nextSteps>[0]) =>
       nextSteps(run, null).map(({ command }) => command);
