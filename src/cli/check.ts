@@ -11,6 +11,7 @@ import { counted, listed } from '../report/wording/words.ts';
 import { checkMappings } from '../run/mapping/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
+import { stateCheck } from '../run/online/state-check.ts';
 import { workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
@@ -168,10 +169,11 @@ async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise
   });
   const scheduled = found.jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
   if (settings?.redisUrl !== undefined) checks.push(workersCheck(settings.redisUrl, scheduled));
-  return await runChecks(
-    checks,
-    interruptSignal(() => {}),
-  );
+  const signal = interruptSignal(() => {});
+  const outside = await runChecks(checks, signal);
+  if (settings === undefined || settings.redisUrl !== undefined) return outside;
+  // Last: it keeps the process busy, and answers of stores would seem to be late.
+  return [...outside, ...(await runChecks([stateCheck(workspace.path('.storeferry'))], signal))];
 }
 
 /** What is wrong with them is among the problems of the workspace. */

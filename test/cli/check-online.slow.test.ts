@@ -1,4 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
@@ -74,6 +76,31 @@ describe('check --online', () => {
     );
     await workspace.write('stores.yaml', stores(', id: shop'));
     expect((await workspace.storeferry('check', '--online')).stdout).not.toContain('same subscriber lists');
+  });
+
+  it('finds a damaged state, and one that is gone', async () => {
+    await using night = await setupNightly(40);
+    const { workspace } = night;
+    const path = join(workspace.dir, '.storeferry', 'state.db');
+    const checked = async () => {
+      const { code, stdout } = await workspace.storeferry('check', '--online');
+      return { code, said: stdout.replaceAll(/\s+/g, ' ') };
+    };
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: none yet/) });
+    await workspace.storeferry('run', 'nightly');
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: .* is whole/) });
+    const sound = await readFile(path);
+    const zeroed = (from: number, to: number) => Buffer.from(sound).fill(0, from, to);
+    const damages = [zeroed(0, 100), zeroed(4_096, sound.length), sound.subarray(0, sound.length / 2)];
+    for (const damage of damages) {
+      await writeFile(path, damage);
+      const found = await checked();
+      expect(found.said).toMatch(/error state: The state database .* is damaged/);
+      expect(found.said).not.toContain('All is well');
+      expect(found.code).toBe(1);
+    }
+    await writeFile(path, '');
+    expect((await checked()).said).toMatch(/warning state: .* is empty/);
   });
 
   it('sends nothing without --online', async () => {
