@@ -11,6 +11,7 @@ import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';
 import { listJobs } from './list-jobs.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
+import { withTypedCommands } from './print-report.ts';
 import { currentFolder } from './shown-path.ts';
 
 interface RunsOptions {
@@ -81,7 +82,12 @@ async function show(
     return;
   }
   terminal.out(
-    runText(withFilesFrom(report, workspace.dir, currentFolder()), { colors, width, program, now }),
+    runText(withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder()), {
+      colors,
+      width,
+      program,
+      now,
+    }),
   );
 }
 

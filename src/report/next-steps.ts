@@ -15,7 +15,10 @@ export interface NextStep {
 export const PROGRAM = 'storeferry';
 
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
-  Partial<Pick<Run, 'totals' | 'resend' | 'verification'>>;
+  Partial<Pick<Run, 'totals' | 'resend' | 'verification'>> & {
+    /** Where its rejects file is; null when it has none, left out where nobody has looked. */
+    readonly rejectsFile?: string | null;
+  };
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
@@ -58,8 +61,12 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
         },
       ];
     case 'done-with-rejects':
-      return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];
+      return [afterRejects(run, plan, program), ...verify];
     case 'failed':
+      if (run.kind === 'verify' && run.verification?.sampled === 0) {
+        return [{ what: 'To send what can be verified after that:', command: `${program} run ${job}` }];
+      }
+      return [{ what: anew(run), command: again }];
     case 'interrupted':
       return [{ what: anew(run), command: again }];
     case 'running':
@@ -93,6 +100,17 @@ function resendStep({ job, verification }: Ended, program: string): NextStep[] {
       command: `${program} run ${job} --resend`,
     },
   ];
+}
+
+/** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */
+function afterRejects(run: Ended, plan: Plan | null, program: string): NextStep {
+  const { id, job, totals, rejectsFile } = run;
+  if (rejectsFile !== null) return { what: correction(run, plan), command: `${program} retry ${id}` };
+  const what =
+    totals?.rejected === 0
+      ? 'To try again what the store refused:'
+      : 'Its rejects file is gone. Correct the source, then:';
+  return { what, command: `${program} run ${job}` };
 }
 
 /** In rows of contacts that only lack a match there is nothing to correct. */

@@ -111,13 +111,6 @@ describe('check --online', () => {
 
   it.each([
     ['a wrong key', 401, {}, '{"success":false,"message":"Who?"}', 'refuses the key (401: Who?)'],
-    [
-      'a firewall',
-      403,
-      {},
-      '<html>No',
-      'refuses the key (403: a web page; perhaps something in front of the',
-    ],
     ['a web page', 200, {}, '<!doctype html><p>Welcome', 'answers 200 with a web page, which is not the API'],
     ['no such path', 404, {}, 'Not here', 'answers 404 with something else than JSON, which is not the API'],
     ['JSON of something else', 200, {}, '{"ok":true}', 'JSON of another shape'],
