@@ -136,7 +136,12 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
     terminal.out(`The files are right; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
     return 0;
   }
-  terminal.out(colors.green('All is well.\n'));
+  const warned = checked.warnings.length + findings.filter(({ verdict }) => verdict === 'warning').length;
+  terminal.out(
+    warned === 0
+      ? colors.green('All is well.\n')
+      : colors.yellow(`Nothing prevents a run; ${counted(warned, 'warning')} above.\n`),
+  );
   for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
 }

@@ -11,7 +11,7 @@ const POLL_MS = 250;
  */
 export async function followRun(
   queues: Queues,
-  queuedId: string,
+  { queued: queuedId, job }: { readonly queued: string; readonly job: string },
   context: RunContext,
 ): Promise<string | null> {
   const show = showProgress(context);
@@ -19,7 +19,7 @@ export async function followRun(
     const queued = await queues.ask(queues.runs.getJob(queuedId));
     if (queued === undefined) {
       throw new StateError('The queue has lost the run.', {
-        hint: 'Redis was emptied or evicts keys; `storeferry runs` shows what the state knows.',
+        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
       });
     }
     if (queued.finishedOn !== undefined) {

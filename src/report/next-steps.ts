@@ -15,7 +15,7 @@ export interface NextStep {
 export const PROGRAM = 'storeferry';
 
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
-  Partial<Pick<Run, 'totals' | 'resend' | 'verification'>> & {
+  Partial<Pick<Run, 'totals' | 'resend' | 'verification' | 'stateLoss'>> & {
     /** Where its rejects file is; null when it has none, left out where nobody has looked. */
     readonly rejectsFile?: string | null;
   };
@@ -122,7 +122,7 @@ function correction({ totals }: Ended, plan: Plan | null): string {
     : 'Correct the rows in the rejects file, then:';
 }
 
-function anew({ kind }: Ended): string {
+function anew({ kind, stateLoss }: Ended): string {
   switch (kind) {
     case 'plan':
       return 'To plan again:';
@@ -132,7 +132,9 @@ function anew({ kind }: Ended): string {
       return 'To verify again:';
     case 'run':
     case 'retry':
-      return 'To go on where it stopped:';
+      return stateLoss === undefined
+        ? 'To go on where it stopped:'
+        : 'To go on; what the state has lost is sent again:';
     default:
       return kind satisfies never;
   }

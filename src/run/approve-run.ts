@@ -54,6 +54,7 @@ export async function approveRun(
     error: null,
     finishedAt: null,
     progress: null,
+    totals: null,
     interruptAskedAt: null,
     step: 'apply',
   });

@@ -45,13 +45,19 @@ describe('approving what is no plan any more', () => {
   it('says of a run whose process was killed how to go on', async () => {
     await using night = await setupNightly(60);
     const { store, workspace } = night;
-    store.misbehave({ does: { kind: 'delay', ms: 20 } });
+    store.misbehave({ does: { kind: 'delay', ms: 500 } });
     const planned = await workspace.storeferry('plan', 'nightly', '--json');
     const id = String(planned.json()['run']);
     const killed = workspace.start('approve', id);
     await vi.waitUntil(() => store.shop.products.size > 5, { interval: 5, timeout: 20_000 });
+    const busy = await workspace.storeferry('run', 'nightly');
+    expect(busy.stderr).toContain(`\`storeferry -C ${workspace.dir} runs ${id}\` shows how far it is`);
     killed.process.kill('SIGKILL');
     await killed.ended;
+    // The figures of the plan were those of its last end.
+    const listed = (await workspace.storeferry('runs')).stdout.split('\n').find((line) => line.includes(id));
+    expect(listed).toContain('interrupted');
+    expect(listed).not.toMatch(/60|unsent|planned/);
     const again = await workspace.storeferry('approve', id);
     expect(again.code).toBe(2);
     expect(again.stderr).toContain(`The run ${id} was interrupted: only a planned or stopped run`);

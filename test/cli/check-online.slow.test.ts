@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { placeholder } from '../../src/config/placeholders.ts';
@@ -100,7 +101,10 @@ describe('check --online', () => {
       expect(found.code).toBe(1);
     }
     await writeFile(path, '');
-    expect((await checked()).said).toMatch(/warning state: .* is empty/);
+    const { said } = await checked();
+    expect(said).toMatch(/warning state: .* is empty/);
+    expect(said).toContain('Nothing prevents a run; 1 warning above.');
+    expect(said).not.toContain('All is well');
   });
 
   it('sends nothing without --online', async () => {
@@ -210,6 +214,30 @@ it('check --online reaches for sources and destinations elsewhere, and says what
 });
 
 describeWithRedis('check --online with Redis', () => {
+  it('names the runs that wait for a worker, as runs does, and the way on where the queue has lost one', async () => {
+    await using redis = await startRedis();
+    await using server = await answering(200, {}, '[]');
+    await using workspace = await workspaceAt(server.url, {}, { REDIS_URL: redis.url });
+    const following = workspace.start('enqueue', 'nightly', '--follow');
+    await following.printed('Enqueued nightly as run ');
+    const [, run = ''] = /as run (\w+)/.exec(following.stderr()) ?? [];
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout).toMatch(/^warning +workers: none is there, and 1 run waits for one/m);
+    expect(checked.stdout).not.toContain('All is well');
+    expect((await workspace.storeferry('runs')).stdout).toContain(
+      `Run ${run} of nightly waits for a worker.`,
+    );
+    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({
+      queued: [{ run, job: 'nightly' }],
+    });
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    const lost = await following.ended;
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toContain(`Hand the job over again: storeferry -C ${workspace.dir} enqueue nightly`);
+  });
+
   it('says what makes it forget, and whether workers are there', async () => {
     await using redis = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
     await using server = await answering(200, {}, '[]');

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { watchRun } from '../../src/cli/watch-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
-import { errorAnswer } from '../support/store/faults.ts';
+import { errorAnswer, hang } from '../support/store/faults.ts';
 
 it('a run whose store fails says why nothing moves, and that it does again', async () => {
   await using night = await setupNightly(20);
@@ -14,6 +14,22 @@ it('a run whose store fails says why nothing moves, and that it does again', asy
   expect(code).toBe(130);
   expect(stderr).toContain('The store main fails (Closed for lunch): ');
   expect(stdout).not.toContain('The store main');
+});
+
+it('a run that is stopped at once by a second Ctrl-C says how to go on', async () => {
+  await using night = await setupNightly(20);
+  const { workspace, store } = night;
+  store.misbehave({ does: hang });
+  const running = workspace.start('run', 'nightly');
+  await vi.waitUntil(() => store.requests.length > 0, { interval: 5, timeout: 20_000 });
+  running.process.kill('SIGINT');
+  await running.printed('once more to stop at once');
+  running.process.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(130);
+  expect(stderr.trimEnd().split('\n').at(-1)).toBe(
+    `Stopped at once; requests under way may still reach the store. To go on where it stopped: storeferry -C ${workspace.dir} run nightly`,
+  );
 });
 
 it('a wait for earlier requests names no death, and is not counted into the speed', () => {
