@@ -11,8 +11,7 @@ import { counted, listed } from '../report/wording/words.ts';
 import { checkMappings } from '../run/mapping/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
-import { stateCheck } from '../run/online/state-check.ts';
-import { workspaceChecks } from '../run/online/workspace-checks.ts';
+import { lastChecks, workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';
@@ -176,9 +175,7 @@ async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise
   if (settings?.redisUrl !== undefined) checks.push(workersCheck(settings.redisUrl, scheduled));
   const signal = interruptSignal(() => {});
   const outside = await runChecks(checks, signal);
-  if (settings === undefined || settings.redisUrl !== undefined) return outside;
-  // Last: it keeps the process busy, and answers of stores would seem to be late.
-  return [...outside, ...(await runChecks([stateCheck(workspace.path('.storeferry'))], signal))];
+  return [...outside, ...(await runChecks(lastChecks(workspace.path('.storeferry'), settings), signal))];
 }
 
 /** What is wrong with them is among the problems of the workspace. */

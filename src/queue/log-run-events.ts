@@ -1,11 +1,7 @@
 import type { RunEvent } from '../run/events.ts';
-import type { WorkerLog } from './worker-log.ts';
+import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
 
 const PROGRESS_EVERY_MS = 10_000;
-
-/** What the log says of a wait, whichever process it is of. */
-export const WAITS_FOR_REQUESTS =
-  'run waits: it is not known what became of earlier requests for these records';
 
 /** Logs what a run of a job tells about itself, with its id. */
 export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {

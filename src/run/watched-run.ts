@@ -57,7 +57,9 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       signal: AbortSignal.any([context.signal, asked.signal]),
       onEvent(event) {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
-        if (event.type === 'waiting-for-requests') waiting = waitingOf(event, context.clock());
+        if (event.type === 'waiting-for-requests') {
+          waiting = { operations: event.operations, until: context.clock() + event.ms };
+        }
         context.onEvent(event);
       },
     },
@@ -71,14 +73,6 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
 /** What is written at the end of a run, by the process that has worked on it last. */
 export function workedSoFar({ watch }: RunContext): Pick<Run, 'workedMs'> {
   return watch === undefined ? {} : { workedMs: watch.workedMs() };
-}
-
-/** What is written into a run whose operations wait for earlier requests. */
-export function waitingOf(
-  { operations, ms }: Extract<RunEvent, { type: 'waiting-for-requests' }>,
-  now: number,
-): RunWaiting {
-  return { operations, until: now + ms };
 }
 
 function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {

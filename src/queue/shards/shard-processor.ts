@@ -8,11 +8,9 @@ import type { RunContext } from '../../run/context.ts';
 import type { RunEvent } from '../../run/events.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
 import { targetOf } from '../../run/run-locks.ts';
-import { waitingOf } from '../../run/watched-run.ts';
 import { jobSignal } from '../job-signal.ts';
 import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
-import { WAITS_FOR_REQUESTS } from '../log-run-events.ts';
-import type { WorkerLog } from '../worker-log.ts';
+import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
 import { maySend, runEndings } from './run-endings.ts';
 import { failureOf } from './shard-failure.ts';
 import { tryLockShard } from './shard-locks.ts';
@@ -54,7 +52,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
       if (event.type !== 'waiting-for-requests') return;
       const { operations, ms } = event;
       log.info({ run: run.id, job: run.job, shard, operations, ms }, WAITS_FOR_REQUESTS);
-      void runs.update(run.id, { waiting: waitingOf(event, context.clock()) }).catch(() => {});
+      void runs.update(run.id, { waiting: { operations, until: context.clock() + ms } }).catch(() => {});
     };
     const own = { ...context, onEvent, signal: AbortSignal.any([signal, ending.signal]) };
     try {
