@@ -1,5 +1,5 @@
 import { formatBytes } from '../../report/wording/byte-sizes.ts';
-import { checkSqlite } from '../../state/check-sqlite.ts';
+import { checkEmbeddedState } from '../../state/open-state.ts';
 import type { OnlineCheck } from './finding.ts';
 
 /** Whether the embedded state in a folder (`.storeferry`) can be used, and is whole. */
@@ -7,7 +7,7 @@ export function stateCheck(folder: string): OnlineCheck {
   return {
     subject: 'state',
     async look() {
-      const found = await checkSqlite(folder);
+      const found = await checkEmbeddedState(folder);
       switch (found.kind) {
         case 'absent':
           return [{ verdict: 'ok', message: 'none yet: the first run begins it' }];
