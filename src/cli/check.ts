@@ -11,7 +11,7 @@ import { counted, listed } from '../report/wording/words.ts';
 import { checkMappings } from '../run/mapping-inputs/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
-import { workspaceChecks } from '../run/online/workspace-checks.ts';
+import { lastChecks, workspaceChecks } from '../run/online/workspace-checks.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';
@@ -135,7 +135,12 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
     terminal.out(`The files are right; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
     return 0;
   }
-  terminal.out(colors.green('All is well.\n'));
+  const warned = checked.warnings.length + findings.filter(({ verdict }) => verdict === 'warning').length;
+  terminal.out(
+    warned === 0
+      ? colors.green('All is well.\n')
+      : colors.yellow(`Nothing prevents a run; ${counted(warned, 'warning')} above.\n`),
+  );
   for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
 }
@@ -168,10 +173,9 @@ async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise
   });
   const scheduled = found.jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
   if (settings?.redisUrl !== undefined) checks.push(workersCheck(settings.redisUrl, scheduled));
-  return await runChecks(
-    checks,
-    interruptSignal(() => {}),
-  );
+  const signal = interruptSignal(() => {});
+  const outside = await runChecks(checks, signal);
+  return [...outside, ...(await runChecks(lastChecks(workspace.path('.storeferry'), settings), signal))];
 }
 
 /** What is wrong with them is among the problems of the workspace. */

@@ -68,10 +68,16 @@ async function handOver(
     terminal.err(`Call it off: ${program} cancel ${enqueued.id}\n`);
     return 0;
   }
-  const id = await followRun(queues, enqueued.queued, open.context).finally(() => watch.clear());
+  const id = await followRun(queues, { queued: enqueued.queued, job }, open.context).finally(() =>
+    watch.clear(),
+  );
   if (id === null) throw new InterruptedError('No longer following; the workers go on.');
   const run = await open.context.state.runs.get(id);
-  if (run === undefined) throw new StateError(`The state has lost run ${id}.`);
+  if (run === undefined) {
+    throw new StateError(`The state has lost run ${id}.`, {
+      hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
+    });
+  }
   const report = await readStoredReport(open.context, run);
   printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json: json === true });
   attempt.printed();

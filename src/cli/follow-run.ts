@@ -11,7 +11,7 @@ const POLL_MS = 250;
  */
 export async function followRun(
   queues: Queues,
-  queuedId: string,
+  { queued: queuedId, job }: { readonly queued: string; readonly job: string },
   context: RunContext,
 ): Promise<string | null> {
   const show = showProgress(context);
@@ -19,7 +19,7 @@ export async function followRun(
     const queued = await queues.ask(queues.runs.getJob(queuedId));
     if (queued === undefined) {
       throw new StateError('The queue has lost the run.', {
-        hint: 'Redis was emptied or evicts keys; `storeferry runs` shows what the state knows.',
+        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
       });
     }
     if (queued.finishedOn !== undefined) {
@@ -39,6 +39,7 @@ export async function followRun(
 function showProgress(context: RunContext): (job: string) => Promise<void> {
   let shown: string | null = null;
   let toldAt = 0;
+  let waitsUntil = 0;
   return async (job) => {
     const [run] = await context.state.runs.list({ job, limit: 1 });
     if (run?.status !== 'running') return;
@@ -46,7 +47,12 @@ function showProgress(context: RunContext): (job: string) => Promise<void> {
       context.onEvent({ type: 'begun', run, continued: false });
       shown = run.id;
     }
-    const { progress } = run;
+    const { progress, waiting } = run;
+    const waitsMs = waiting == null ? 0 : waiting.until - context.clock();
+    if (waiting != null && waitsMs > 0 && waiting.until > waitsUntil) {
+      waitsUntil = waiting.until;
+      context.onEvent({ type: 'waiting-for-requests', operations: waiting.operations, ms: waitsMs });
+    }
     if (progress == null || progress.at === toldAt) return;
     toldAt = progress.at;
     context.onEvent({ type: 'progress', ...progress });

@@ -10,6 +10,8 @@ export interface InterruptOptions {
   readonly graceMs?: number;
   /** Called when that time is over, before the process exits; gives its exit code. */
   readonly onOverdue?: () => number;
+  /** Called when a second signal ends the process at once. */
+  readonly onAgain?: () => void;
 }
 
 /** Resolves when the signal aborts, or has. */
@@ -26,14 +28,15 @@ export function aborted(signal: AbortSignal): Promise<void> {
  */
 export function interruptSignal(
   onFirst: (name: NodeJS.Signals) => void,
-  { graceMs = GRACE_MS, onOverdue = () => EXIT_INTERRUPTED }: InterruptOptions = {},
+  { graceMs = GRACE_MS, onOverdue = () => EXIT_INTERRUPTED, onAgain = () => {} }: InterruptOptions = {},
 ): AbortSignal {
   const controller = new AbortController();
   const interrupt = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
       // The kernel and the shell each send SIGHUP when a terminal closes: a second one says nothing new.
-      if (name !== 'SIGHUP') process.exit(EXIT_INTERRUPTED);
-      return;
+      if (name === 'SIGHUP') return;
+      onAgain();
+      process.exit(EXIT_INTERRUPTED);
     }
     setTimeout(() => process.exit(onOverdue()), graceMs).unref();
     onFirst(name);

@@ -8,6 +8,7 @@ import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import { currentFolder } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
+import { withProgram } from './typed-program.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
 export function exitCodeOf({ run, totals }: RunReport): number {
@@ -43,13 +44,21 @@ export interface PrintOptions {
   readonly pace?: PlanTextOptions['pace'];
 }
 
+/** The report with the commands in its error as they must be typed to reach the same workspace. */
+export function withTypedCommands(report: RunReport, program: string): RunReport {
+  const { run } = report;
+  return run.error === null ? report : { ...report, run: { ...run, error: withProgram(run.error, program) } };
+}
+
 /** Prints what became of a run. */
 export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
   const now = Date.now();
   if (options.json) {
-    if (report.run.error !== null) terminal.err(`${printableLines(report.run.error)}\n`);
+    if (report.run.error !== null) {
+      terminal.err(`${printableLines(withProgram(report.run.error, options.program))}\n`);
+    }
     const { run } = report;
     const summary =
       run.verification === undefined
@@ -58,7 +67,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
     terminal.out(`${JSON.stringify(summary)}\n`);
     return;
   }
-  const facts = withFilesFrom(report, options.workspaceDir, currentFolder());
+  const facts = withFilesFrom(withTypedCommands(report, program), options.workspaceDir, currentFolder());
   const { run, plan, rejectsFile, reportFile } = facts;
   const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
   if (plan !== null && onlyPlanned) {

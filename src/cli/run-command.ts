@@ -1,4 +1,6 @@
 import { openWorkspace } from '../config/workspace.ts';
+import type { Run } from '../model/run.ts';
+import { nextSteps } from '../report/next-steps.ts';
 import type { RunEvent } from '../run/events.ts';
 import type { RunReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
@@ -35,10 +37,20 @@ async function work(
   attempt: Attempt,
 ): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
-  const interrupted = interruptSignal((name) => {
+  let begun: Run | null = null;
+  const onAgain = (): void => {
     watch.clear();
-    terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
-  });
+    const [next] = begun === null ? [] : nextSteps({ ...begun, status: 'interrupted' }, null, program);
+    const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
+    terminal.err(`Stopped at once; requests under way may still reach the store.${goOn}\n`);
+  };
+  const interrupted = interruptSignal(
+    (name) => {
+      watch.clear();
+      terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
+    },
+    { onAgain },
+  );
   const parent = parentProcess();
   const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
   const { logLevel } = openWorkspace(directory, process.env).settings();
@@ -47,7 +59,9 @@ async function work(
     watch.onEvent(event);
     debug?.onEvent(event);
     attempt.onEvent(event);
-    if (event.type === 'begun') parent?.tellRun(event.run.id);
+    if (event.type !== 'begun') return;
+    begun = event.run;
+    parent?.tellRun(event.run.id);
   };
   await using open = await openContext(directory, onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },

@@ -1,8 +1,9 @@
 import { openQueues } from '../queue/open-queues.ts';
-import { queuedRun } from '../queue/queued-run.ts';
+import { queuedRun, waitingRuns } from '../queue/queued-run.ts';
 import { jobsText } from '../report/jobs-text.ts';
 import { listedRun, runsSummary } from '../report/runs-json.ts';
 import { runsText, runText } from '../report/runs-text.ts';
+import { printable } from '../report/wording/printable.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/report/run-report.ts';
@@ -11,6 +12,7 @@ import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';
 import { listJobs } from './list-jobs.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
+import { withTypedCommands } from './print-report.ts';
 import { currentFolder } from './shown-path.ts';
 
 interface RunsOptions {
@@ -42,18 +44,24 @@ async function list(
   { terminal, program }: Invocation,
   { limit, job, json }: RunsOptions,
 ): Promise<void> {
-  const { context, workspace } = open;
+  const { context, workspace, redisUrl } = open;
   const { colors, width } = terminal;
   const options = { colors, width, program, now: context.clock() };
   const { jobs, keeper } = await listJobs(open, job);
   const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
+  const queued = (await listQueued(redisUrl)).filter((entry) => job === undefined || entry.job === job);
   const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
   if (json === true) {
-    terminal.out(`${JSON.stringify(runsSummary(jobs, keeper, standing, options.now))}\n`);
+    terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
     return;
   }
   terminal.out(jobsText(jobs, keeper, options));
+  for (const { run, job: name } of queued) {
+    terminal.out(
+      `Run ${run} of ${printable(name)} waits for a worker. To call it off: ${program} cancel ${run}\n`,
+    );
+  }
   terminal.out(runsText(standing, options));
 }
 
@@ -81,8 +89,20 @@ async function show(
     return;
   }
   terminal.out(
-    runText(withFilesFrom(report, workspace.dir, currentFolder()), { colors, width, program, now }),
+    runText(withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder()), {
+      colors,
+      width,
+      program,
+      now,
+    }),
   );
+}
+
+/** The runs that wait for a worker; none without Redis. */
+async function listQueued(redisUrl: string | undefined) {
+  if (redisUrl === undefined) return [];
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
+  return await waitingRuns(queues);
 }
 
 /** What the queue knows of a run that has not begun; undefined without one. */

@@ -1,6 +1,6 @@
 import { formatProgress, progressLine } from '../report/format-progress.ts';
 import { ProgressMeter } from '../report/progress-meter.ts';
-import { stateLossText } from '../report/warning-lines.ts';
+import { requestsWaitText, stateLossText } from '../report/warning-lines.ts';
 import { formatDuration } from '../report/wording/durations.ts';
 import { printable } from '../report/wording/printable.ts';
 import { counted, grouped } from '../report/wording/words.ts';
@@ -36,6 +36,8 @@ export interface RunWatch {
 export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   let drawn = false;
   let shownAt = clock();
+  /** By `clock`: requests that wait until then say nothing about how fast others go. */
+  let pausedUntil = Number.NEGATIVE_INFINITY;
   let measured: { readonly step: string; readonly meter: ProgressMeter } | null = null;
 
   const clear = (): void => {
@@ -50,6 +52,7 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
     const now = clock();
     if (measured?.step !== event.step) measured = { step: event.step, meter: new ProgressMeter() };
     const { meter } = measured;
+    meter.pauseUntil(pausedUntil);
     meter.add(now, event.done);
     if (now - shownAt < (terminal.interactive ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
     shownAt = now;
@@ -74,9 +77,8 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
           line(`Waiting for ${holderText(event.heldBy)}, which ${OCCUPIED[event.needs]}.`);
           break;
         case 'waiting-for-requests':
-          line(
-            `Waiting ${formatDuration(event.ms)} before ${counted(event.operations, 'record')} ${event.operations === 1 ? 'is' : 'are'} sent: a process that sent ${event.operations === 1 ? 'it' : 'them'} died, and the store may still be working on its requests.`,
-          );
+          pausedUntil = Math.max(pausedUntil, clock() + event.ms);
+          line(requestsWaitText(event.operations, event.ms));
           break;
         case 'state-loss':
           line(`Warning: ${stateLossText(event.loss)}`);

@@ -9,6 +9,7 @@ export const EXPORTED_FILE = 'exported.json';
 const exportedSchema: z.ZodType<Exported> = z.object({
   location: z.string(),
   mode: z.enum(['replace', 'append']),
+  begun: z.literal(true).exactOptional(),
   format: z.enum(['csv', 'excel-csv', 'jsonl']),
   readAt: z.string(),
   items: z.number(),

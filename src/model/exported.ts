@@ -3,6 +3,8 @@ export interface Exported {
   /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
   readonly location: string;
   readonly mode: 'replace' | 'append';
+  /** There was nothing to add to: the file is a new one. */
+  readonly begun?: true;
   readonly format: 'csv' | 'excel-csv' | 'jsonl';
   /** When the store was read, ISO 8601 in UTC. */
   readonly readAt: string;

@@ -95,6 +95,15 @@ export interface Run {
    * time left are for the reader to find out, by a ProgressMeter.
    */
   readonly progress?: RunProgress | null;
+  /** Null or absent when nothing of it has had to wait; over once `until` has passed. */
+  readonly waiting?: RunWaiting | null;
+}
+
+/** Operations that are held back, since the store may still be working on earlier requests for the same records. */
+export interface RunWaiting {
+  readonly operations: number;
+  /** When the last of them is sent, in milliseconds since the epoch: for people. */
+  readonly until: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../run/events.ts';
-import type { WorkerLog } from './worker-log.ts';
+import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
 
 const PROGRESS_EVERY_MS = 10_000;
 
@@ -17,10 +17,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'waiting':
         return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
       case 'waiting-for-requests':
-        return log.info(
-          { run, job, operations: event.operations, ms: event.ms },
-          'run waits for requests of a process that died',
-        );
+        return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
       case 'state-loss':
         return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
       case 'not-told':

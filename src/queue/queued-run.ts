@@ -1,4 +1,8 @@
+import { isRunJobData } from './job-types.ts';
 import type { Queues } from './open-queues.ts';
+
+/** There is at most one of each job. */
+const MOST_LISTED = 1_000;
 
 /** A run that was handed over to the workers, by the id that `enqueue` printed. */
 export interface QueuedRun {
@@ -19,6 +23,18 @@ export function queuedId(run: string): string {
 /** The id of the run that a queued job may begin; undefined where another version has queued it. */
 export function runIdOf(queued: string | undefined): string | undefined {
   return /^run-([a-z0-9]+)$/.exec(queued ?? '')?.[1];
+}
+
+/** The runs that no worker has begun, oldest first. StateError when Redis does not answer. */
+export async function waitingRuns({
+  runs,
+  ask,
+}: Queues): Promise<{ readonly run: string; readonly job: string }[]> {
+  const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MOST_LISTED - 1, true));
+  return queued.flatMap(({ id, data }) => {
+    const run = runIdOf(id);
+    return run !== undefined && isRunJobData(data) && data.run === undefined ? [{ run, job: data.job }] : [];
+  });
 }
 
 /** What the queue knows of a run; undefined where it knows nothing. StateError when Redis does not answer. */

@@ -9,20 +9,28 @@ import { grouped } from './wording/words.ts';
 /** What an export has read, what it has written, and where that is. */
 export function sayExport(page: Page, exported: Exported, { resource }: Run, totals: RunTotals): void {
   const item = resource === 'orders' ? 'order' : 'list';
-  const kind = exported.mode === 'append' ? 'added to it' : 'written anew';
   page.figures([
     [
       'read',
       grouped(exported.items),
       `${exported.items === 1 ? item : `${item}s`} at ${readAtWords(exported)}`,
     ],
-    ['written', grouped(exported.lines), `${exported.lines === 1 ? 'line' : 'lines'} ${kind}`],
+    [
+      'written',
+      grouped(exported.lines),
+      `${exported.lines === 1 ? 'line' : 'lines'} ${placeWords(exported)}`,
+    ],
     ['requests', grouped(totals.requests), ''],
   ]);
   page.say(`File: ${printable(exported.location)} (${exported.format}, ${formatBytes(exported.bytes)})`, {
     indent: 2,
     tone: 'strong',
   });
+}
+
+function placeWords({ mode, begun }: Exported): string {
+  if (begun === true) return 'in a new file: it was not there, or empty';
+  return mode === 'append' ? 'added to it' : 'written anew';
 }
 
 /** What may be typed after an export that went well. */

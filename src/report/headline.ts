@@ -157,7 +157,8 @@ function ofExport({ run, exported }: RunFacts): Headline {
   const one = run.resource === 'orders' ? 'order' : 'list';
   if (exported !== null && exported !== undefined) {
     const lines = counted(exported.lines, 'line');
-    const where = exported.mode === 'append' ? `${lines} added to the file` : `${lines} in the file`;
+    const isAdded = exported.mode === 'append' && exported.begun !== true;
+    const where = isAdded ? `${lines} added to the file` : `${lines} in the file`;
     return said(`${counted(exported.items, one)} exported, ${where}.`);
   }
   switch (run.status) {

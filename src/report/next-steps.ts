@@ -15,7 +15,10 @@ export interface NextStep {
 export const PROGRAM = 'storeferry';
 
 type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
-  Partial<Pick<Run, 'totals' | 'resend' | 'verification'>>;
+  Partial<Pick<Run, 'totals' | 'resend' | 'verification' | 'stateLoss'>> & {
+    /** Where its rejects file is; null when it has none, left out where nobody has looked. */
+    readonly rejectsFile?: string | null;
+  };
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
@@ -41,7 +44,14 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
       ];
     case 'stopped':
       return [
-        { what: 'If the source is not as it should be, correct it, then:', command: again },
+        {
+          // Its plan was within the limits: it is the store, or what answers for it, that refused too much.
+          what:
+            (run.totals?.requests ?? 0) > 0
+              ? 'Find out why the records were refused, and correct that, then:'
+              : 'If the source is not as it should be, correct it, then:',
+          command: again,
+        },
         {
           what:
             plan !== null && plan.shards.length === 0
@@ -51,8 +61,12 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
         },
       ];
     case 'done-with-rejects':
-      return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];
+      return [afterRejects(run, plan, program), ...verify];
     case 'failed':
+      if (run.kind === 'verify' && run.verification?.sampled === 0) {
+        return [{ what: 'To send what can be verified after that:', command: `${program} run ${job}` }];
+      }
+      return [{ what: anew(run), command: again }];
     case 'interrupted':
       return [{ what: anew(run), command: again }];
     case 'running':
@@ -88,6 +102,17 @@ function resendStep({ job, verification }: Ended, program: string): NextStep[] {
   ];
 }
 
+/** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */
+function afterRejects(run: Ended, plan: Plan | null, program: string): NextStep {
+  const { id, job, totals, rejectsFile } = run;
+  if (rejectsFile !== null) return { what: correction(run, plan), command: `${program} retry ${id}` };
+  const what =
+    totals?.rejected === 0
+      ? 'To try again what the store refused:'
+      : 'Its rejects file is gone. Correct the source, then:';
+  return { what, command: `${program} run ${job}` };
+}
+
 /** In rows of contacts that only lack a match there is nothing to correct. */
 function correction({ totals }: Ended, plan: Plan | null): string {
   const unmatched = (plan?.rejections ?? []).filter(({ code }) => isUnmatched(code));
@@ -97,7 +122,7 @@ function correction({ totals }: Ended, plan: Plan | null): string {
     : 'Correct the rows in the rejects file, then:';
 }
 
-function anew({ kind }: Ended): string {
+function anew({ kind, stateLoss }: Ended): string {
   switch (kind) {
     case 'plan':
       return 'To plan again:';
@@ -107,7 +132,9 @@ function anew({ kind }: Ended): string {
       return 'To verify again:';
     case 'run':
     case 'retry':
-      return 'To go on where it stopped:';
+      return stateLoss === undefined
+        ? 'To go on where it stopped:'
+        : 'To go on; what the state has lost is sent again:';
     default:
       return kind satisfies never;
   }

@@ -61,7 +61,7 @@ export function endNotification(end: NotifiedEnd, ended: NotifiedRun, now: numbe
   const summary = runSummary(ended, now);
   // Its error has a line of its own.
   const figures = run.error !== null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
-  const [next] = nextSteps(run, null);
+  const [next] = nextSteps({ ...run, rejectsFile: ended.rejectsFile }, null);
   const lines = [
     `${run.job}: ${statusWords(run.status)} after ${formatDuration(summary.durationMs)}${figures === '' ? '' : `. ${figures}`} (store ${run.store}, run ${run.id})`,
     ...(run.error === null ? [] : [run.error]),

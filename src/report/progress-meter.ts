@@ -14,14 +14,27 @@ interface Sample {
 export class ProgressMeter {
   #samples: Sample[] = [];
   #latest: Sample | undefined;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
 
   /** `atMs`: any clock that only goes forward. A smaller `done` than before begins a new measurement. */
   add(atMs: number, done: number): void {
+    if (atMs < this.#pausedUntil) {
+      this.#samples = [];
+      this.#latest = { atMs, done };
+      return;
+    }
     if (this.#latest !== undefined && done < this.#latest.done) this.#samples = [];
     this.#latest = { atMs, done };
     if (atMs - (this.#samples.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < SAMPLE_MS) return;
     this.#samples.push(this.#latest);
     while ((this.#samples[1]?.atMs ?? atMs) <= atMs - WINDOW_MS) this.#samples.shift();
+  }
+
+  /** What waits until then, by the same clock, is no speed: nothing is measured before, and all anew after it. */
+  pauseUntil(atMs: number): void {
+    if (atMs <= this.#pausedUntil) return;
+    this.#pausedUntil = atMs;
+    this.#samples = [];
   }
 
   /** Null while nothing can be said yet. */

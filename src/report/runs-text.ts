@@ -1,5 +1,6 @@
 import { lastedMs, type Run } from '../model/run.ts';
 import { type RunFacts, summaryText } from './summary-text.ts';
+import { requestsWaitText } from './warning-lines.ts';
 import { formatAgo, formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { statusTone } from './wording/status-words.ts';
@@ -44,5 +45,9 @@ export function runText(facts: RunFacts, options: RunsTextOptions): string {
     indent: 2,
   });
   if (run.status === 'running') page.say(`at the step ${run.step}`, { indent: 2 });
+  const waitsMs = run.status === 'running' && run.waiting != null ? run.waiting.until - options.now : 0;
+  if (run.waiting != null && waitsMs > 0) {
+    page.say(requestsWaitText(run.waiting.operations, waitsMs), { indent: 2 });
+  }
   return `${page}\n${summaryText(facts, options)}`;
 }

@@ -77,7 +77,12 @@ export function summaryText(facts: RunFacts, options: PageOptions & { readonly n
   ];
   if (warnings.length > 0) page.heading('Worth knowing');
   for (const warning of warnings) page.say(printable(warning), { indent: 2, tone: 'warning' });
-  const next = nextSteps(run, plan, options.program, facts.changedIdCount);
+  const next = nextSteps(
+    { ...run, rejectsFile: facts.rejectsFile },
+    plan,
+    options.program,
+    facts.changedIdCount,
+  );
   const isExported = exported !== null && run.status === 'done';
   sayNextSteps(page, isExported ? afterExport(exported, run, options.program) : next);
   return page.toString();

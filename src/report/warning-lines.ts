@@ -1,6 +1,7 @@
 import type { DeletesWithheld, Plan } from '../model/plan.ts';
 import type { Run, StateLoss } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
+import { formatDuration } from './wording/durations.ts';
 import { printable } from './wording/printable.ts';
 import { counted, grouped, listed } from './wording/words.ts';
 
@@ -31,6 +32,12 @@ export function stateLossText({ kind, keys }: StateLoss): string {
   const what =
     keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${keys === 1 ? 'is' : 'are'} in doubt and`;
   return `${why} ${what} will be sent again, updating what the store has; nothing is taken for unchanged.`;
+}
+
+/** Why nothing moves for a while: `operations` are held back for `ms` milliseconds. */
+export function requestsWaitText(operations: number, ms: number): string {
+  const one = operations === 1;
+  return `Waiting ${formatDuration(ms)} before ${counted(operations, 'record')} ${one ? 'is' : 'are'} sent: it is not known what became of ${one ? 'an earlier request for it' : 'earlier requests for them'}, and the store may still be working on ${one ? 'it' : 'these'}.`;
 }
 
 /** A sentence when the run began with a state that had lost something. */

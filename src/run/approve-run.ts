@@ -3,6 +3,8 @@ import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { readPlan } from '../plan/plan-file.ts';
+import { nextSteps } from '../report/next-steps.ts';
+import { asItStands } from './as-it-stands.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
 import { applyStep } from './import/apply-step.ts';
@@ -27,12 +29,15 @@ export async function approveRun(
   known: Run,
   deliver: DeliverShards,
 ): Promise<RunReport> {
+  // Before this process holds the lock of the job: a run that counts as running would count as held by it.
+  const standing = await asItStands(surroundings, known);
+  if (standing.status === 'interrupted') throw notApprovable(standing);
   await using job = await lockJob(surroundings, known);
   // Read again: another process may have approved it before the lock was free.
   const planned = (await surroundings.state.runs.get(known.id)) ?? known;
   const hint = `Plan it again: storeferry plan ${planned.job}`;
   if (planned.status !== 'planned' && planned.status !== 'stopped') {
-    throw new UsageError(whyNot(planned), { hint });
+    throw notApprovable(planned);
   }
   if ((await laterRun(surroundings, planned)) !== undefined) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
@@ -49,6 +54,7 @@ export async function approveRun(
     error: null,
     finishedAt: null,
     progress: null,
+    totals: null,
     interruptAskedAt: null,
     step: 'apply',
   });
@@ -84,8 +90,14 @@ function refuseOtherStore({ id, job, store, storeId, baseUrl, resource }: Run, r
   );
 }
 
-function whyNot({ id, job, status }: Run): string {
-  return status === 'superseded'
-    ? `Another run or plan of ${job} has begun since ${id} was planned.`
-    : `The run ${id} is ${status}: only a planned or stopped run can be approved.`;
+function notApprovable(run: Run): UsageError {
+  const { id, job, status } = run;
+  const message =
+    status === 'superseded'
+      ? `Another run or plan of ${job} has begun since ${id} was planned.`
+      : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
+  const [next] = status === 'superseded' ? [] : nextSteps(run, null);
+  return new UsageError(message, {
+    hint: next === undefined ? `Plan it again: storeferry plan ${job}` : `${next.what} ${next.command}`,
+  });
 }

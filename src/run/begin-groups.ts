@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../storefront/clock.ts';
 const MAX_GROUP_SIZE = SHARD_SIZE;
 /** Target duration of a group. When a process dies, at most two groups are in doubt. */
 const GROUP_MS = 100;
-/** Operations that wait for a dead process's requests are kept until all others are sent, but at most so many. */
+/** Operations that wait for earlier requests are kept until all others are sent, but at most so many. */
 const MAX_POSTPONED = 2_000;
 
 interface BeginGroupsOptions<Op extends Operation> {
@@ -17,7 +17,7 @@ interface BeginGroupsOptions<Op extends Operation> {
   readonly concurrency: number;
   /** Records deletes that must no longer be sent. */
   readonly leave: (operations: readonly Op[]) => Promise<void>;
-  /** Called with how many operations wait for how long: the store may still be at work on requests of a dead process. */
+  /** Called with how many operations wait for how long: the store may still be at work on earlier requests for their records. */
   readonly onWait: (operations: number, ms: number) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;

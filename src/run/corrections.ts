@@ -49,8 +49,16 @@ export async function refuseUnlessRejected(
     });
   }
   if (!(await artifacts.run(rejected.id).exists(REJECTS_FILE))) {
-    throw new UsageError(`The run ${rejected.id} has no rejects file.`, {
-      hint: `storeferry runs ${rejected.id} shows what became of it.`,
-    });
+    const { id, job, totals } = rejected;
+    throw totals !== null && totals.rejected > 0 && rejected.status === 'done-with-rejects'
+      ? new UsageError(
+          `The rejects file of the run ${id} is gone: it was in ${artifacts.run(id).location}.`,
+          {
+            hint: `Correct the source, then: storeferry run ${job}`,
+          },
+        )
+      : new UsageError(`The run ${id} has no rejects file.`, {
+          hint: `storeferry runs ${id} shows what became of it.`,
+        });
   }
 }

@@ -16,7 +16,7 @@ export type RunEvent =
       readonly heldBy: LockHolder | null;
       readonly needs: 'store' | 'destination' | 'plan';
     }
-  /** The store may still be at work on requests of a process that died: so many operations wait, for so long. */
+  /** Nobody knows what became of earlier requests: so many operations for the same records wait, for so long. */
   | { readonly type: 'waiting-for-requests'; readonly operations: number; readonly ms: number }
   /** The state does not hold all that was sent, and what may differ is in doubt. */
   | { readonly type: 'state-loss'; readonly loss: StateLoss }

@@ -10,9 +10,12 @@ import { reconcileState } from './reconcile-state.ts';
 export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
-    const holder = lock.heldBy === null ? 'another process' : `run ${lock.heldBy.run}`;
+    const [holder, shown] =
+      lock.heldBy === null
+        ? ['another process', 'storeferry runs']
+        : [`run ${lock.heldBy.run}`, `storeferry runs ${lock.heldBy.run}`];
     throw new LockedError(`The job ${job} is already running (${holder}).`, {
-      hint: `Wait until it has finished; \`storeferry runs\` shows how far it is.${ifDied(context)}`,
+      hint: `Wait until it has finished; \`${shown}\` shows how far it is.${ifDied(context)}`,
     });
   }
   return lock;

@@ -1,5 +1,5 @@
 import { InterruptedOnRequestError } from '../model/errors.ts';
-import type { Run, RunProgress } from '../model/run.ts';
+import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
 import type { RunContext } from './context.ts';
 import type { RunEvent } from './events.ts';
 
@@ -24,12 +24,17 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   let followed = run;
   const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
   let latest: RunProgress | null = null;
+  let waiting: RunWaiting | null = null;
   let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
     const { id } = followed;
     try {
-      const run = await runs.update(id, { progress: latest, workedMs: workedMs() });
+      const run = await runs.update(id, {
+        progress: latest,
+        workedMs: workedMs(),
+        ...(waiting === null ? {} : { waiting }),
+      });
       if (id === followed.id && run.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {
       // Without an answer nothing is known: the run itself meets what is wrong with the state.
@@ -52,6 +57,9 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       signal: AbortSignal.any([context.signal, asked.signal]),
       onEvent(event) {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
+        if (event.type === 'waiting-for-requests') {
+          waiting = { operations: event.operations, until: context.clock() + event.ms };
+        }
         context.onEvent(event);
       },
     },

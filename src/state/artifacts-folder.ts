@@ -166,12 +166,12 @@ function describe(code: string): string {
 function adviceOn(code: string): string {
   switch (code) {
     case 'ENOENT':
-      return 'Check that ARTIFACTS_URL names the same folder on every machine and that nothing deletes files there.';
+      return 'Check that nothing deletes files in the folder of the artifacts, and that every machine has the same one (ARTIFACTS_URL, where that is set).';
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
       return 'Make room, then run again: what was acknowledged is kept, the run is continued.';
     default:
-      return 'Check the folder that ARTIFACTS_URL names, then run again to continue.';
+      return 'Check that folder and its disk, then run again to continue.';
   }
 }

@@ -1,5 +1,6 @@
 import type { StateError } from '../model/errors.ts';
 import type { Artifacts } from './artifacts.ts';
+import type { SqliteLook } from './check-sqlite.ts';
 import type { State } from './state.ts';
 
 /** Which state to open, and where. */
@@ -43,4 +44,12 @@ export async function openState({
     ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
     ...{ meanwhile, onUnreadable },
   });
+}
+
+/**
+ * Reads all of the embedded state of a folder (`.storeferry`) once, which keeps this thread busy for as long. StateError when it
+ * is damaged or cannot be used.
+ */
+export async function checkEmbeddedState(dir: string): Promise<SqliteLook> {
+  return await (await import('./check-sqlite.ts')).checkSqlite(dir);
 }

@@ -134,6 +134,8 @@ export async function openSending(
 function tooSlow(): StateError {
   return new StateError(
     `For ${HEARTBEAT_TIMEOUT_MS / 1_000} seconds the state and the artifacts could not be written within ${HEARTBEAT_VALID_MS / 1_000} seconds: nothing may be sent.`,
-    { hint: 'Check the disk, the network or the bucket of ARTIFACTS_URL, then run again to continue.' },
+    {
+      hint: 'Check the disk, the network and, where ARTIFACTS_URL is set, what it names, then run again to continue.',
+    },
   );
 }

@@ -8,6 +8,7 @@ import {
   type Run,
   type RunProgress,
   type RunTotals,
+  type RunWaiting,
   type StateLoss,
 } from '../model/run.ts';
 import type { Verification } from '../model/verification.ts';
@@ -110,6 +111,10 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   limits: foundLimits.exactOptional(),
   interruptAskedAt: moment.nullable().exactOptional(),
   progress: progress.nullable().exactOptional(),
+  waiting: z
+    .looseObject({ operations: count, until: moment } satisfies FieldsOf<RunWaiting>)
+    .nullable()
+    .exactOptional(),
 } satisfies FieldsOf<Run>);
 
 const reason: z.ZodType<Reason> = z.object({

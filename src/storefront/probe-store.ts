@@ -79,7 +79,12 @@ export function judgeAnswer(
   const said = typeof content.json === 'object' && content.json !== null && 'message' in content.json;
   const message =
     said && typeof content.json.message === 'string' ? cleanMessage(content.json.message, ours.apiKey) : '';
-  if (status === 401 || status === 403) return { kind: 'wrong-key', status, message };
+  if (status === 401 || status === 403) {
+    // Without JSON it is no word of the API: a gateway or a firewall may know nothing of the key.
+    const isForeign = content.json === undefined && content.what !== 'nothing';
+    const what = `${content.what}; perhaps something in front of the store answers`;
+    return { kind: 'wrong-key', status, message: isForeign ? what : message };
+  }
   if (status >= 300 && status < 400) {
     return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
   }

@@ -63,20 +63,37 @@ function parse(body: string): { readonly value: unknown } | undefined {
 }
 
 /** The message of an error body, or else a sentence with the status. */
-function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: Reader): string {
+function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
+  const { apiKey, expected } = reader;
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
   const words = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
   const message = expected?.personalData == null ? words : withoutPeople(words, expected.personalData());
-  return message === '' ? `the store answered ${status} without a message` : message;
+  return message === '' ? withoutMessage(answer, value, reader) : message;
+}
+
+/** What is known of an answer that says nothing for people: its start, and whether it can be one of the API, which is JSON. */
+function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): string {
+  const { status, body } = answer;
+  if (body.trim() === '') return `the store answered ${status} without a message`;
+  const start = startOf(answer, reader);
+  if (typeof value === 'object') return `the store answered ${status} without a message; ${start}`;
+  return `the store answered ${status}, but not as its API does; perhaps something in front of the store answers; ${start}`;
 }
 
 /** The beginning of an answer, for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
   const start = body.slice(0, 4 * START_LENGTH);
-  const shown = expected?.personalData != null ? start.replaceAll(TEXT_VALUES, '$1"…"') : start;
-  const line = cleanMessage(shown, apiKey);
+  const line = cleanMessage(
+    expected?.personalData == null ? start : impersonal(start, expected.personalData()),
+    apiKey,
+  );
   if (line === '') return 'the answer has no body';
   return `the answer begins: ${line.length > START_LENGTH ? `${line.slice(0, START_LENGTH - 1)}…` : line}`;
+}
+
+/** The start of an answer about a contact: JSON keeps its shape, anything else its words but for those about people. */
+function impersonal(start: string, values: readonly string[]): string {
+  return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : withoutPeople(start, values);
 }
 
 function failed(

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
@@ -38,6 +38,40 @@ describe('approving a plan', () => {
     expect(approved.stderr).toContain(store.baseUrl);
     expect(other.figures().requests).toBe(0);
     await other.close();
+  });
+});
+
+describe('approving what is no plan any more', () => {
+  it('says of a run whose process was killed how to go on', async () => {
+    await using night = await setupNightly(60);
+    const { store, workspace } = night;
+    store.misbehave({ does: { kind: 'delay', ms: 500 } });
+    const planned = await workspace.storeferry('plan', 'nightly', '--json');
+    const id = String(planned.json()['run']);
+    const killed = workspace.start('approve', id);
+    await vi.waitUntil(() => store.shop.products.size > 5, { interval: 5, timeout: 20_000 });
+    const busy = await workspace.storeferry('run', 'nightly');
+    expect(busy.stderr).toContain(`\`storeferry -C ${workspace.dir} runs ${id}\` shows how far it is`);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    // The figures of the plan were those of its last end.
+    const listed = (await workspace.storeferry('runs')).stdout.split('\n').find((line) => line.includes(id));
+    expect(listed).toContain('interrupted');
+    expect(listed).not.toMatch(/60|unsent|planned/);
+    const again = await workspace.storeferry('approve', id);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain(`The run ${id} was interrupted: only a planned or stopped run`);
+    expect(again.stderr).toContain(`To go on where it stopped: storeferry -C ${workspace.dir} run nightly\n`);
+  });
+
+  it('offers a new plan of a run that is done', async () => {
+    await using night = await setupNightly(2);
+    const { workspace } = night;
+    const done = await workspace.storeferry('run', 'nightly', '--json');
+    const approved = await workspace.storeferry('approve', String(done.json()['run']));
+    expect(approved.code).toBe(2);
+    expect(approved.stderr).toContain('is done: only a planned or stopped run can be approved');
+    expect(approved.stderr).toContain(`Plan it again: storeferry -C ${workspace.dir} plan nightly`);
   });
 });
 

@@ -1,5 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { placeholder } from '../../src/config/placeholders.ts';
@@ -74,6 +77,34 @@ describe('check --online', () => {
     );
     await workspace.write('stores.yaml', stores(', id: shop'));
     expect((await workspace.storeferry('check', '--online')).stdout).not.toContain('same subscriber lists');
+  });
+
+  it('finds a damaged state, and one that is gone', async () => {
+    await using night = await setupNightly(40);
+    const { workspace } = night;
+    const path = join(workspace.dir, '.storeferry', 'state.db');
+    const checked = async () => {
+      const { code, stdout } = await workspace.storeferry('check', '--online');
+      return { code, said: stdout.replaceAll(/\s+/g, ' ') };
+    };
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: none yet/) });
+    await workspace.storeferry('run', 'nightly');
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: .* is whole/) });
+    const sound = await readFile(path);
+    const zeroed = (from: number, to: number) => Buffer.from(sound).fill(0, from, to);
+    const damages = [zeroed(0, 100), zeroed(4_096, sound.length), sound.subarray(0, sound.length / 2)];
+    for (const damage of damages) {
+      await writeFile(path, damage);
+      const found = await checked();
+      expect(found.said).toMatch(/error state: The state database .* is damaged/);
+      expect(found.said).not.toContain('All is well');
+      expect(found.code).toBe(1);
+    }
+    await writeFile(path, '');
+    const { said } = await checked();
+    expect(said).toMatch(/warning state: .* is empty/);
+    expect(said).toContain('Nothing prevents a run; 1 warning above.');
+    expect(said).not.toContain('All is well');
   });
 
   it('sends nothing without --online', async () => {
@@ -183,6 +214,30 @@ it('check --online reaches for sources and destinations elsewhere, and says what
 });
 
 describeWithRedis('check --online with Redis', () => {
+  it('names the runs that wait for a worker, as runs does, and the way on where the queue has lost one', async () => {
+    await using redis = await startRedis();
+    await using server = await answering(200, {}, '[]');
+    await using workspace = await workspaceAt(server.url, {}, { REDIS_URL: redis.url });
+    const following = workspace.start('enqueue', 'nightly', '--follow');
+    await following.printed('Enqueued nightly as run ');
+    const [, run = ''] = /as run (\w+)/.exec(following.stderr()) ?? [];
+    const checked = await workspace.storeferry('check', '--online');
+    expect(checked.stdout).toMatch(/^warning +workers: none is there, and 1 run waits for one/m);
+    expect(checked.stdout).not.toContain('All is well');
+    expect((await workspace.storeferry('runs')).stdout).toContain(
+      `Run ${run} of nightly waits for a worker.`,
+    );
+    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({
+      queued: [{ run, job: 'nightly' }],
+    });
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    const lost = await following.ended;
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toContain(`Hand the job over again: storeferry -C ${workspace.dir} enqueue nightly`);
+  });
+
   it('says what makes it forget, and whether workers are there', async () => {
     await using redis = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
     await using server = await answering(200, {}, '[]');

@@ -104,6 +104,27 @@ describe('an unfinished run whose', () => {
   );
 });
 
+describe('a run with rejects whose files were deleted', () => {
+  it('is no circle of advice between retry and runs', async () => {
+    await using night = await setupNightly(3);
+    const { workspace } = night;
+    const products = manyProducts(3).map((product) => ({ ...product, price: 'soon' }));
+    await workspace.write('catalog.csv', shopifyCatalog([...products, ...manyProducts(60).slice(3)]));
+    const ended = await workspace.storeferry('run', 'nightly', '--json');
+    expect(ended.json()).toMatchObject({ status: 'done-with-rejects', rejected: 3 });
+    const run = String(ended.json()['run']);
+    await rm(join(workspace.dir, '.storeferry', 'artifacts', run), { recursive: true });
+    const again = `Correct the source, then: storeferry -C ${workspace.dir} run nightly`;
+    const retried = await workspace.storeferry('retry', run);
+    expect(retried.code).toBe(2);
+    expect(retried.stderr).toContain(`The rejects file of the run ${run} is gone`);
+    expect(retried.stderr).toContain(again);
+    const shown = await workspace.storeferry('runs', run);
+    expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain(again);
+    expect(shown.stdout).not.toContain(` retry ${run}`);
+  });
+});
+
 describe('a plan that waits for approval', () => {
   it.each([
     ['shard-00001.jsonl', (text: string) => text.replace('Product 3', 'Product 5')],

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { watchRun } from '../../src/cli/watch-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
-import { errorAnswer } from '../support/store/faults.ts';
+import { errorAnswer, hang } from '../support/store/faults.ts';
 
 it('a run whose store fails says why nothing moves, and that it does again', async () => {
   await using night = await setupNightly(20);
@@ -16,6 +16,44 @@ it('a run whose store fails says why nothing moves, and that it does again', asy
   expect(stdout).not.toContain('The store main');
 });
 
+it('a run that is stopped at once by a second Ctrl-C says how to go on', async () => {
+  await using night = await setupNightly(20);
+  const { workspace, store } = night;
+  store.misbehave({ does: hang });
+  const running = workspace.start('run', 'nightly');
+  await vi.waitUntil(() => store.requests.length > 0, { interval: 5, timeout: 20_000 });
+  running.process.kill('SIGINT');
+  await running.printed('once more to stop at once');
+  running.process.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(130);
+  expect(stderr.trimEnd().split('\n').at(-1)).toBe(
+    `Stopped at once; requests under way may still reach the store. To go on where it stopped: storeferry -C ${workspace.dir} run nightly`,
+  );
+});
+
+it('a wait for earlier requests names no death, and is not counted into the speed', () => {
+  const { terminal, err } = memoryTerminal();
+  let now = 0;
+  const watch = watchRun(terminal, () => now);
+  const progress = (done: number) =>
+    watch.onEvent({ type: 'progress', step: 'apply', done, total: 116, unit: 'requests' });
+  progress(0);
+  now = 6_000;
+  progress(100);
+  expect(err()).toContain('100 of 116 requests (86%), 17/s, 1 s left');
+  watch.onEvent({ type: 'waiting-for-requests', operations: 16, ms: 38_000 });
+  expect(err()).toContain(
+    'Waiting 38 s before 16 records are sent: it is not known what became of earlier requests for them, and the store may still be working on these.\n',
+  );
+  now = 44_100;
+  progress(101);
+  expect(err().split('\n').at(-2)).toBe('apply: 101 of 116 requests (87%)');
+  now = 50_000;
+  progress(115);
+  expect(err().split('\n').at(-2)).toBe('apply: 115 of 116 requests (99%), 2.4/s, 1 s left');
+});
+
 it('waits that the store asks for are told of when they are long', () => {
   const { terminal, err } = memoryTerminal();
   const watch = watchRun(terminal, () => 0);
@@ -24,4 +62,22 @@ it('waits that the store asks for are told of when they are long', () => {
   expect(err()).toBe('');
   watch.onStoreEvent('main', { kind: 'paused', forMs: 90_000, reason: 'the store answered 429' });
   expect(err()).toBe('The store main asks to wait for 90 s.\n');
+});
+
+it('a run that is stopped by answers of something else than the API says so, with one figure', async () => {
+  await using night = await setupNightly(60);
+  const body = '<html><title>Not found</title><p>gateway</p></html>';
+  night.store.misbehave({ does: { kind: 'answer', status: 404, body, applied: false } });
+  const stopped = await night.workspace.storeferry('run', 'nightly');
+  expect(stopped.code).toBe(4);
+  const said = stopped.stdout.replaceAll(/\s+/g, ' ');
+  const [, figure] = /maxRejects: (\d+) records are rejected/.exec(said) ?? [];
+  expect(figure).toBeDefined();
+  expect(said).toContain(` rejected ${figure} `);
+  expect(said).toContain(
+    'answered 404, but not as its API does; perhaps something in front of the store answers',
+  );
+  expect(said).toContain('the answer begins: <html><title>Not found</title>');
+  expect(said).toContain('Find out why the records were refused, and correct that, then:');
+  expect(said).not.toContain('If the source is not');
 });

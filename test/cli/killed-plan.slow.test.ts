@@ -41,6 +41,10 @@ describe('a plan whose process was killed', () => {
     expect(shown.stdout).toContain('nightly: interrupted');
     expect(shown.stdout).toContain('Its process died at the step');
     expect(shown.stdout).toContain('plan nightly');
+    const approved = await workspace.storeferry('approve', killed);
+    expect(approved.code).toBe(2);
+    expect(approved.stderr).toContain(`The run ${killed} was interrupted: only a planned or stopped run`);
+    expect(approved.stderr).toContain(`To plan again: storeferry -C ${workspace.dir} plan nightly`);
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(3)));
     await workspace.storeferry(next, 'nightly');
 

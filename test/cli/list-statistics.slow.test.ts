@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aList, setupExports } from '../support/exports.ts';
@@ -33,6 +33,24 @@ describe('the list statistics', () => {
     expect(moments[0]).toBe(new Date(moments[0] ?? '').toISOString());
     expect(store.violations).toEqual([]);
     expect(await readdir(join(workspace.dir, 'exports'))).toEqual(['lists.csv']);
+  });
+
+  it('are reported as a new file where there was nothing to add to', async () => {
+    await using setup = await setupExports({
+      ...HISTORY,
+      json: `${LISTS}destination: { path: lists.jsonl, mode: append, format: jsonl }\n`,
+    });
+    setup.store.shop.lists.push(aList(1, 'News'));
+    for (const [job, file] of [
+      ['stats', 'exports/lists.csv'],
+      ['json', 'lists.jsonl'],
+    ] as const) {
+      const run = () => setup.workspace.storeferry('run', job);
+      expect((await run()).stdout).toContain('1  line in a new file: it was not there, or empty');
+      expect((await run()).stdout).toContain('1  line added to it');
+      await rm(join(setup.workspace.dir, file));
+      expect((await run()).stdout).toContain('in a new file');
+    }
   });
 
   it('are inert in the flavour for spreadsheets, and written anew where the job says so', async () => {

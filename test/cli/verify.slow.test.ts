@@ -158,6 +158,17 @@ describe('verify', () => {
     expect(found['error']).toContain('Interrupted');
   });
 
+  it('leads to a run where the ledger is lost, not to itself, with the workspace in each command', async () => {
+    await using night = await setupNightly(2);
+    const { workspace } = night;
+    const failed = await workspace.storeferry('verify', 'nightly');
+    expect(failed.code).toBe(1);
+    const run = `storeferry -C ${workspace.dir} run nightly`;
+    expect(failed.stdout.replaceAll(/\s+/g, ' ').split(run)).toHaveLength(3);
+    expect(failed.stdout).toContain(`    ${run}\n`);
+    expect(failed.stdout).not.toContain('verify nightly');
+  });
+
   it('is refused while the job runs, for exports, for unknown jobs, and where nothing is known', async () => {
     await using night = await setupNightly(20);
     await night.workspace.write(

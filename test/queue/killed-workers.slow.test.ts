@@ -32,10 +32,22 @@ describeWithRedis('a killed worker', () => {
   it.concurrent('that coordinates is replaced: nothing missing, nothing twice in the store', async (context) => {
     await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
     const { store } = shop;
-    const { following, coordinating } = await underWayOnTwo(shop);
+    // Longer than any machine takes to see that a worker is dead: its requests are still waited for then.
+    await shop.workspace.write(
+      'stores.yaml',
+      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: ${CONCURRENCY}, timeoutSeconds: 15 } }\n`,
+    );
+    const { workers, following, coordinating } = await underWayOnTwo(shop);
     await kill(coordinating);
 
-    expect((await following.ended).json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
+    const ended = await following.ended;
+    expect(ended.json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
+    // Whoever follows sees why nothing moves, and so does whoever reads the log of the worker that waits.
+    expect(ended.stderr).toMatch(
+      /^Waiting [\d.]+ s before \d+ records? (is|are) sent: it is not known what became of/m,
+    );
+    const survivor = workers.find((worker) => worker !== coordinating);
+    expect(survivor?.stderr()).toContain('"run waits: it is not known what became of earlier requests');
     expect(store.shop.products.size).toBe(PRODUCTS);
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
     figure(context, {

@@ -39,6 +39,29 @@ describe('the next steps', () => {
     expect(whats(stopped, null).at(-1)).toBe('To send exactly this plan all the same:');
   });
 
+  it('lead to a run where there is nothing to retry, or nothing to verify', () => {
+    const ended = aRun({ status: 'done-with-rejects', totals });
+    const run = 'storeferry run nightly-catalog';
+    expect(nextSteps({ ...ended, rejectsFile: null }, null)).toEqual([
+      { what: 'Its rejects file is gone. Correct the source, then:', command: run },
+    ]);
+    const deletes = aRun({ status: 'done-with-rejects', totals: { ...totals, rejected: 0 } });
+    expect(nextSteps({ ...deletes, rejectsFile: null }, null)).toEqual([
+      { what: 'To try again what the store refused:', command: run },
+    ]);
+    const unverified = { ...AS_KNOWN, sampled: 0, known: 0, notComparable: 0, asKnown: 0 };
+    const failed = aRun({ kind: 'verify', status: 'failed', verification: unverified });
+    expect(nextSteps(failed, null).map(({ command }) => command)).toEqual([run]);
+  });
+
+  it('after a stop by what the store refused do not blame the source', () => {
+    const stopped = aRun({ status: 'stopped', totals: { ...totals, requests: 40 } });
+    expect(whats(stopped, aPlan())[0]).toBe('Find out why the records were refused, and correct that, then:');
+    expect(whats(aRun({ status: 'stopped', totals: { ...totals, requests: 0 } }), aPlan())[0]).toContain(
+      'source',
+    );
+  });
+
   it('say --resend again where it was said: without it the run would not go on', () => {
     const commands = (run: Parameters<typeof nextSteps>[0]) =>
       nextSteps(run, null).map(({ command }) => command);

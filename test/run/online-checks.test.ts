@@ -65,6 +65,13 @@ describe('what an answer of a store says', () => {
     expect(found?.message).not.toContain('the-key');
   });
 
+  it('is perhaps not the word of the store where a refusal of the key is a page', () => {
+    const [found] = judge({ status: 403, text: '<html><title>Blocked</title>' });
+    expect(found?.message).toContain(
+      'refuses the key (403: a web page; perhaps something in front of the store answers)',
+    );
+  });
+
   it.each([
     ['CERT_HAS_EXPIRED', 'its certificate has expired'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],

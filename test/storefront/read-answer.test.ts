@@ -60,8 +60,27 @@ describe('an answer', () => {
     },
   );
 
+  it.each([401, 403, 404, 422, 502])('is quoted when it is %i and not one of the API', (status) => {
+    const page = `<html>\u0007<title>Blocked</title>\nkey ${READER.apiKey}</html>`;
+    const said = `the store answered ${status}, but not as its API does; perhaps something in front of the store answers; the answer begins: <html> <title>Blocked</title> key [API key]</html>`;
+    expect(JSON.stringify(read(status, page))).toContain(JSON.stringify(said));
+  });
+
+  it('is quoted without people where the request was about one', () => {
+    const expected = { prove: () => ({ id: null }), personalData: () => ['ada@example.com', 'Lovelace'] };
+    const answer = { status: 422, retryAfter: undefined, location: undefined };
+    for (const body of [
+      '<p>ada@example.com or Lovelace or Grace Hopper is not known',
+      '{"found":"Grace Hopper","mail":"ada@example.com"}',
+    ]) {
+      const said = JSON.stringify(readAnswer({ ...answer, body }, { ...READER, expected }));
+      expect(said).toContain('the answer begins');
+      expect(said).not.toMatch(/ada@|Lovelace|Hopper/);
+    }
+  });
+
   it('is a refusal without a message when the body is none', () => {
-    expect(read(400, '<p>')).toMatchObject({
+    expect(read(400, '')).toMatchObject({
       kind: 'refused',
       message: 'the store answered 400 without a message',
       isFromApi: false,

@@ -55,15 +55,23 @@ export function runFeed(
     const listeners = new Set<RunListener>();
     let measured: Run['step'] | null = null;
     let looks = 0;
+    let waitsUntil: number | null = null;
+    let pausedUntil = Number.NEGATIVE_INFINITY;
     let looking = false;
     const look = async (): Promise<void> => {
       const found = await state.runs.get(id);
       const run = found && (looks++ % STANDING_EVERY === 0 ? await asItStands({ state }, found) : found);
       if (watched.get(id)?.listeners !== listeners) return;
+      const waiting = run?.waiting;
       const progress = liveProgress(run, (step, done, total) => {
         // Another step counts something else; what was done of this one before anybody looked is no speed.
         if (measured !== step) meter = new ProgressMeter();
         measured = step;
+        if (waiting != null && waiting.until !== waitsUntil) {
+          waitsUntil = waiting.until;
+          pausedUntil = clock() + waitsUntil - Date.now();
+        }
+        meter.pauseUntil(pausedUntil);
         meter.add(clock(), done);
         return { ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(total) };
       });

@@ -17,7 +17,9 @@ export interface AppendLinesOptions {
 export async function appendLines(destination: Destination, options: AppendLinesOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
-  if (found === null) return await replaceFile(destination, { ...options, style: null, ifVersion: null });
+  if (found === null) {
+    return { ...(await replaceFile(destination, { ...options, style: null, ifVersion: null })), begun: true };
+  }
   let lines = 0;
   let there = 0;
   const { version, keys } = found;

@@ -58,7 +58,9 @@ const MENDING =
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
-  if (found.keys === null) return await replaceFile(destination, { ...options, ifVersion: found.version });
+  if (found.keys === null) {
+    return { ...(await replaceFile(destination, { ...options, ifVersion: found.version })), begun: true };
+  }
   const added = shape.columns.filter((name) => !found.header.includes(name));
   const header = [...found.header, ...added];
   const width = found.header.length;

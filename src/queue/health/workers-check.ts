@@ -1,6 +1,7 @@
 import type { OnlineCheck } from '../../run/online/finding.ts';
 import { lookAtRedis } from '../../state/redis/check-policy.ts';
 import { openQueues } from '../open-queues.ts';
+import { waitingRuns } from '../queued-run.ts';
 
 /** Whether workers are there, which schedules and `enqueue` need; `scheduled` are the jobs with a schedule. */
 export function workersCheck(redisUrl: string, scheduled: readonly string[]): OnlineCheck {
@@ -13,6 +14,16 @@ export function workersCheck(redisUrl: string, scheduled: readonly string[]): On
       await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
       const count = await queues.runs.getWorkersCount();
       if (count > 0) return [{ verdict: 'ok', message: `${count} ${count === 1 ? 'is' : 'are'} there` }];
+      const waiting = (await waitingRuns(queues)).length;
+      if (waiting > 0) {
+        return [
+          {
+            verdict: 'warning',
+            message: `none is there, and ${waiting === 1 ? '1 run waits' : `${waiting} runs wait`} for one`,
+            hint: 'Start one: storeferry worker',
+          },
+        ];
+      }
       return scheduled.length === 0
         ? [{ verdict: 'ok', message: 'none is there, and no job has a schedule' }]
         : [

@@ -5,11 +5,12 @@ import { LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import type { RunContext } from '../../run/context.ts';
+import type { RunEvent } from '../../run/events.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
 import { targetOf } from '../../run/run-locks.ts';
 import { jobSignal } from '../job-signal.ts';
 import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
-import type { WorkerLog } from '../worker-log.ts';
+import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
 import { maySend, runEndings } from './run-endings.ts';
 import { failureOf } from './shard-failure.ts';
 import { tryLockShard } from './shard-locks.ts';
@@ -46,7 +47,14 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     await using lock = await tryLockShard(locks, targetOf(run, job.import), run, shard);
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
-    const own = { ...context, onEvent: () => {}, signal: AbortSignal.any([signal, ending.signal]) };
+    const onEvent = (event: RunEvent): void => {
+      // How far the run is, its coordinator sees in the state; what it waits for, only the worker that sends.
+      if (event.type !== 'waiting-for-requests') return;
+      const { operations, ms } = event;
+      log.info({ run: run.id, job: run.job, shard, operations, ms }, WAITS_FOR_REQUESTS);
+      void runs.update(run.id, { waiting: { operations, until: context.clock() + ms } }).catch(() => {});
+    };
+    const own = { ...context, onEvent, signal: AbortSignal.any([signal, ending.signal]) };
     try {
       await deliverShard(own, { run, job, store, lock }, shard);
       return { status: 'delivered' };

@@ -4,7 +4,7 @@ import { printable, shortened } from './printable.ts';
 import { counted, grouped } from './words.ts';
 
 type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
-  Partial<Pick<Run, 'verification' | 'error' | 'resend'>>;
+  Partial<Pick<Run, 'verification' | 'error' | 'resend' | 'progress'>>;
 
 /**
  * `12 applied, 498 unchanged, 1 rejected`: what is not zero; of a verification `50 verified, 0 forgotten`; of a run that got
@@ -13,7 +13,7 @@ type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
 export function totalsWords(run: Ended): string {
   const { kind, status, totals, verification } = run;
   if (verification !== undefined) return verifiedWords(verification);
-  if (totals === null) return '';
+  if (totals === null) return soFarWords(run);
   const why = whyLeft(run, totals);
   if (why !== null) return why;
   const parts = [
@@ -29,6 +29,16 @@ export function totalsWords(run: Ended): string {
   if (shown.length > 0) return shown.join(', ');
   const records = counted(totals.records, 'record');
   return kind === 'export' && status !== 'done' && totals.records > 0 ? `${records} read` : records;
+}
+
+/** Of a run that has not ended, or whose process died: what it was known to have done a second before. */
+function soFarWords({ progress }: Ended): string {
+  if (progress == null || progress.applied + progress.rejected === 0) return '';
+  const parts = [[progress.applied, 'applied'] as const, [progress.rejected, 'rejected'] as const];
+  return `${parts
+    .filter(([figure]) => figure > 0)
+    .map(([figure, word]) => `${grouped(figure)} ${word}`)
+    .join(', ')} by then`;
 }
 
 const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'interrupted'];

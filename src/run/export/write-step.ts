@@ -38,6 +38,7 @@ export async function writeStep(context: RunContext, { job }: ExportRequest, run
   await saveExported(folder, {
     location: shownLocation(context.workspaceDir, destination),
     mode,
+    ...(written.begun === true ? { begun: true } : {}),
     format,
     readAt,
     items: totals.records,

@@ -31,8 +31,8 @@ export async function continueSame(context: RunContext, begun: Run): Promise<Run
     return begun;
   }
   await continueInstead(context, begun, oldest);
-  // Its plan, if it has one, is right at this moment too; else it is planned as of now.
-  return await context.state.runs.update(oldest.id, { stagedAt: begun.stagedAt });
+  // Its plan, if it has one, is right at this moment too; else it is planned as of now. Its figures are of its last end.
+  return await context.state.runs.update(oldest.id, { stagedAt: begun.stagedAt, totals: null });
 }
 
 function mayContinue({ kind, status }: Run): boolean {

@@ -1,6 +1,7 @@
 import { InterruptedError, LockedError, SafetyLimitError } from '../../model/errors.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
 import { pruneRuns } from '../../state/prune-runs.ts';
 import type { Lock } from '../../state/state.ts';
 import type { RunContext } from '../context.ts';
@@ -62,6 +63,21 @@ export async function finishStep(
   return await recordingEnd(failure, () => endRun(context, request, ending, failure));
 }
 
+/**
+ * A limit that was exceeded while sending was judged by the figure of that moment: requests under way have ended since, and
+ * the message is to name what the summary counts.
+ */
+function withFinalFigure(
+  failure: unknown,
+  { job }: ImportRequest,
+  { run, plan, totals }: RunReport,
+): unknown {
+  if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
+  const figures = { resource: plan.resource, rejected: totals.rejected, records: plan.counts.records };
+  const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
+  return verdict === null ? failure : new SafetyLimitError(verdict.message, { cause: failure });
+}
+
 async function endRun(
   context: RunContext,
   request: ImportRequest,
@@ -76,7 +92,10 @@ async function endRun(
   const unsent = before.totals.unsent + before.unsentDeletes;
   const status = statusOf(before, failure);
   if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
-  const error = failure === null ? unsentError(unsent, status) : runErrorOf(failure, run, context);
+  const error =
+    failure === null
+      ? unsentError(unsent, status)
+      : runErrorOf(withFinalFigure(failure, request, before), run, context);
   const end = {
     ...{ status, error },
     ...{ finishedAt: context.clock(), totals: before.totals },

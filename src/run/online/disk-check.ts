@@ -32,7 +32,13 @@ export function judgeDisk(free: number, largest: number, folder: string): Omit<F
       hint: 'Make room, or let ARTIFACTS_URL name a larger disk.',
     };
   }
-  if (free < LITTLE_BYTES) return { verdict: 'warning', message: found, hint: 'That is little: make room.' };
+  if (free < LITTLE_BYTES) {
+    return {
+      verdict: 'warning',
+      message: found,
+      hint: `That is little: make room until ${formatBytes(LITTLE_BYTES)} are free.`,
+    };
+  }
   return {
     verdict: 'ok',
     message: largest === 0 ? found : `${found}; the largest source may take ${formatBytes(needed)}`,

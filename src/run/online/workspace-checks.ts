@@ -6,6 +6,7 @@ import { diskCheck } from './disk-check.ts';
 import type { OnlineCheck } from './finding.ts';
 import { redisCheck } from './redis-check.ts';
 import { sourceCheck, sourceFiles } from './source-check.ts';
+import { stateCheck } from './state-check.ts';
 import { type AnsweredStores, storeCheck } from './store-check.ts';
 
 /** What checks of a workspace need to know of it. */
@@ -47,4 +48,12 @@ export function workspaceChecks({
   if (artifacts.kind === 'folder') checks.push(diskCheck(artifacts.path, () => sourceFiles(imports, access)));
   if (redisUrl !== undefined) checks.push(redisCheck(redisUrl));
   return checks;
+}
+
+/**
+ * Checks to be attempted when all others have ended, of the folder `.storeferry`: they keep the process busy, and answers of
+ * stores would seem to be late.
+ */
+export function lastChecks(stateFolder: string, settings: Settings | undefined): OnlineCheck[] {
+  return settings === undefined || settings.redisUrl !== undefined ? [] : [stateCheck(stateFolder)];
 }

@@ -9,14 +9,14 @@ import { foreign } from '../text.ts';
 /** What an export read and what it wrote; null for imports, and until it is written. */
 export function exportSection({ run, exported = null }: ReportFacts): Markup | null {
   if (exported === null) return null;
-  const { location, mode, format, items, lines, bytes } = exported;
+  const { location, mode, begun, format, items, lines, bytes } = exported;
   const one = run.resource === 'orders' ? 'order' : 'list';
   const entries = [
     ['File', html`<code>${foreign(location, 300)}</code>`],
     ['Read', `${counted(items, one)}, at ${readAtWords(exported)}`],
     [
       'Written',
-      `${counted(lines, 'line')}, ${mode === 'append' ? 'added to what the file held' : 'the file written anew'}`,
+      `${counted(lines, 'line')}, ${mode === 'append' && begun !== true ? 'added to what the file held' : 'the file written anew'}`,
     ],
     ['Format', `${format}, ${formatBytes(bytes)} in all`],
   ] as const;

@@ -17,7 +17,7 @@ export function nextSection(facts: ReportFacts): Markup | null {
   const isExported = exported !== null && run.status === 'done';
   const steps = isExported
     ? afterExport(exported, run, program)
-    : nextSteps(run, plan, program, changedIdCount);
+    : nextSteps({ ...run, rejectsFile }, plan, program, changedIdCount);
   if (steps.length === 0) return null;
   const files = namesRejects(facts) ? rejectsLines(rejectsFile, plan?.rejections ?? []) : [];
   return section(
