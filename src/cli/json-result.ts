@@ -1,4 +1,4 @@
-import { InterruptedError, SafetyLimitError } from '../model/errors.ts';
+import { firstError, InterruptedError, SafetyLimitError } from '../model/errors.ts';
 import type { RunStatus } from '../model/run.ts';
 import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
 import type { RunEvent } from '../run/events.ts';
@@ -79,7 +79,8 @@ export async function withJsonError(
   }
 }
 
-function statusOf(error: unknown): RunStatus {
+function statusOf(given: unknown): RunStatus {
+  const error = firstError(given);
   if (error instanceof InterruptedError) return 'interrupted';
   return error instanceof SafetyLimitError ? 'stopped' : 'failed';
 }

@@ -1,6 +1,7 @@
 import {
   ConfigurationError,
   type ConfigurationProblem,
+  firstError,
   formatPlace,
   StoreferryError,
 } from '../model/errors.ts';
@@ -17,9 +18,10 @@ import { withProgram } from './typed-program.ts';
  */
 export function printError(
   terminal: Terminal,
-  error: unknown,
+  given: unknown,
   { program, directory }: Pick<Invocation, 'program' | 'directory'>,
 ): number {
+  const error = firstError(given);
   if (error instanceof StoreferryError) {
     terminal.err(`${printableLines(explained(error, directory))}\n`);
     if (error.hint !== undefined) terminal.err(`${printableLines(withProgram(error.hint, program))}\n`);

@@ -183,3 +183,10 @@ export class InterruptedOnRequestError extends InterruptedError {
     super('Interrupted on request.');
   }
 }
+
+/** What failed first, where closing something has failed as well since. */
+export function firstError(error: unknown): unknown {
+  let first = error;
+  while (first instanceof SuppressedError) first = first.suppressed;
+  return first;
+}

@@ -9,8 +9,12 @@ const RUNS_SEARCHED = 50;
  * Checks whether the state still knows everything that was sent to the run's target. If not, everything that may be affected
  * is in doubt from now on, and the loss is returned; else null.
  */
-export async function reconcileState({ state, onEvent }: RunContext, run: Run): Promise<StateLoss | null> {
-  const loss = await state.ledger(importTarget(run)).reconcile();
+export async function reconcileState(
+  { state, onEvent }: RunContext,
+  run: Run,
+  mode?: 'witnessed-only',
+): Promise<StateLoss | null> {
+  const loss = await state.ledger(importTarget(run)).reconcile(mode);
   if (loss !== null) onEvent({ type: 'state-loss', loss });
   return loss;
 }

@@ -1,4 +1,4 @@
-import { explainError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
+import { explainError, firstError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
 import { masked } from '../model/personal-data.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext } from './context.ts';
@@ -16,7 +16,8 @@ export class RunBug extends Error {
 }
 
 /** What ended a run, as a sentence. */
-export function explainFailure(failure: unknown): string {
+export function explainFailure(given: unknown): string {
+  const failure = firstError(given);
   if (failure instanceof StoreferryError) return explainError(failure);
   return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
 }

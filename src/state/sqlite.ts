@@ -140,8 +140,9 @@ function ledger(thread: DatabaseThread, target: LedgerTarget, witness: WitnessFi
     },
     hasDoubts: () => thread.call('hasDoubts', target),
     lostSince: ({ id }) => thread.call('lostSince', target, id),
-    async reconcile() {
+    async reconcile(mode) {
       const witnesses = await witness.all();
+      if (mode === 'witnessed-only' && witnesses.length === 0) return null;
       const found = await thread.call('reconcile', target, witnesses);
       if (found === null) return null;
       const { serial, ...loss } = found;

@@ -94,9 +94,10 @@ export interface Ledger {
   /**
    * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its witness,
    * is put in doubt as a whole; the loss is returned once, null when there is none. Another job may have taken over any
-   * key in what is lost: nothing is deleted by an id from before until the store answers it again.
+   * key in what is lost: nothing is deleted by an id from before until the store answers it again. `witnessed-only`: a
+   * state without any witness is no loss; its witnesses may be on another machine.
    */
-  reconcile(): Promise<StateLoss | null>;
+  reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
 
 /** What `Sending.begin` returns for each operation, in their order. */

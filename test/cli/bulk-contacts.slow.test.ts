@@ -83,7 +83,7 @@ describe('the bulk contacts of the samples', () => {
     const planned = await workspace.storeferry('plan', 'bulk-contacts');
     expect(planned.code).toBe(3);
     expect(planned.stdout).toContain('10 rows: no contact in jobs/samples/contact-ids.csv has this email');
-    expect(planned.stdout).toMatch(/Contacts without a match: \S*\.storeferry\S+unmatched\.csv/);
+    expect(planned.stdout).toMatch(/Contacts without a match:\s+\S*\.storeferry\S+unmatched\.csv/);
     expect(store.figures().requests).toBe(0);
 
     await workspace.storeferry('run', 'bulk-contacts');

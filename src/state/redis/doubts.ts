@@ -122,9 +122,10 @@ export function redisDoubts(
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
       return doubtedAt !== null && Number(doubtedAt) >= sequence;
     },
-    async reconcile(): Promise<StateLoss | null> {
+    async reconcile(mode): Promise<StateLoss | null> {
       if (witness === undefined) return null;
       const witnesses = await witness.all();
+      if (mode === 'witnessed-only' && witnesses.length === 0) return null;
       const own = await known();
       const kind = lossOf(witnesses, own);
       if (kind === null) return null;
