@@ -1,5 +1,6 @@
 import { withoutPeople } from '../model/personal-data.ts';
 import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
+import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
 import { type Doubt, isPushBack, NO_DOUBT } from './retry-policy.ts';
@@ -65,18 +66,18 @@ function parse(body: string): { readonly value: unknown } | undefined {
 /** The message of an error body, or else a sentence with the status. */
 function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: Reader): string {
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
-  const words = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
-  const message = expected?.personalData == null ? words : withoutPeople(words, expected.personalData());
+  const personal = expected?.personalData;
+  const unnamed = (words: string) => (personal == null ? words : withoutPeople(words, personal()));
+  const message = typeof text === 'string' ? cleanMessage(text, apiKey, { unnamed }) : '';
   return message === '' ? `the store answered ${status} without a message` : message;
 }
 
 /** The beginning of an answer, for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
-  const start = body.slice(0, 4 * START_LENGTH);
-  const shown = expected?.personalData != null ? start.replaceAll(TEXT_VALUES, '$1"…"') : start;
-  const line = cleanMessage(shown, apiKey);
-  if (line === '') return 'the answer has no body';
-  return `the answer begins: ${line.length > START_LENGTH ? `${line.slice(0, START_LENGTH - 1)}…` : line}`;
+  const unnamed = (words: string) =>
+    expected?.personalData == null ? words : words.replaceAll(TEXT_VALUES, '$1"…"');
+  const line = cleanMessage(body, apiKey, { unnamed, length: START_LENGTH });
+  return line === '' ? 'the answer has no body' : `the answer begins: ${line}`;
 }
 
 function failed(
@@ -154,20 +155,32 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
 
 /** The longest message of a store that is shown, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
-/** Shorter than this, a key occurs in ordinary words. */
-const SHORTEST_KEY = 4;
+/** What is cleaned of an answer, in characters: far more than is shown, so that no cut key is among it. */
+const CLEANED_LENGTH = 64 * 1_024;
 
 /** What separates words, and what does not belong in a line of text: control, format and bidirectional marks. */
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
 const INVISIBLE = /[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu;
 
-/** A text of the store that is safe to log and show: one line, of bounded length, without our API key. */
-export function cleanMessage(text: string, apiKey: string): string {
-  const line = text
-    .slice(0, 20 * MAX_MESSAGE_LENGTH)
-    .replace(BREAKS, ' ')
-    .replace(INVISIBLE, '')
-    .trim();
-  const redacted = apiKey.length < SHORTEST_KEY ? line : line.replaceAll(apiKey, '[API key]');
-  return redacted.length > MAX_MESSAGE_LENGTH ? `${redacted.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : redacted;
+interface Cleaning {
+  /** In characters. */
+  readonly length?: number;
+  /** Takes people out of the words. */
+  readonly unnamed?: (words: string) => string;
+}
+
+/**
+ * A text of the store that is safe to log and show: one line, of bounded length, without our API key in any form. It is cut
+ * last: part of a key or a name would not be recognised.
+ */
+export function cleanMessage(
+  text: string,
+  apiKey: string,
+  { length = MAX_MESSAGE_LENGTH, unnamed = (words) => words }: Cleaning = {},
+): string {
+  const key = secretRedactor('[API key]');
+  key.add(apiKey);
+  const line = text.slice(0, CLEANED_LENGTH).replace(BREAKS, ' ').replace(INVISIBLE, '').trim();
+  const redacted = unnamed(key.redact(line));
+  return redacted.length > length ? `${redacted.slice(0, length - 1)}…` : redacted;
 }
