@@ -66,8 +66,10 @@ function parse(body: string): { readonly value: unknown } | undefined {
 /** The message of an error body, or else a sentence with the status. */
 function messageOf({ status }: RawAnswer, value: unknown, { apiKey, expected }: Reader): string {
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
-  const personal = expected?.personalData;
-  const unnamed = (words: string) => (personal == null ? words : withoutPeople(words, personal()));
+  // Only the refusal of a product must name what is wrong in it; `withoutPersonalData` masks it where it leaves this machine.
+  const isOfProduct = expected?.personalData === null && isRefusal(status);
+  const unnamed = (words: string) =>
+    isOfProduct ? words : withoutPeople(words, expected?.personalData?.() ?? []);
   const message = typeof text === 'string' ? cleanMessage(text, apiKey, { unnamed }) : '';
   return message === '' ? `the store answered ${status} without a message` : message;
 }
@@ -110,6 +112,11 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   return { kind: 'ok', status, value, text: body, proof };
 }
 
+/** Whether a status other than 401 says that the request is wrong, and always will be. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status !== 401 && !isPassingStatus(status);
+}
+
 /** Whether a status comes from a gateway, behind which the store may still be at work: 520 and more are those of CDNs. */
 function isOfGateway(status: number): boolean {
   return status === 502 || status === 504 || status >= 520;
@@ -142,7 +149,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status === 401 || (status === 403 && reader.expected === undefined)) {
     return { kind: 'unauthorized', status, message };
   }
-  if (status >= 400 && !isPassingStatus(status)) {
+  if (isRefusal(status)) {
     return { kind: 'refused', status, message, isFromApi: saysFailure(value) };
   }
   const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
