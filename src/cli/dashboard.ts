@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import {
   newTokens,
@@ -11,6 +10,7 @@ import type { DashboardLog } from '../dashboard/dashboard-log.ts';
 import { QUEUES_PATH, type QueueBoard } from '../dashboard/queues/queue-routes.ts';
 import { startDashboard } from '../dashboard/start-dashboard.ts';
 import { UsageError } from '../model/errors.ts';
+import { secretRedactor } from '../model/secret-redactor.ts';
 import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';

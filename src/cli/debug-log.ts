@@ -21,7 +21,7 @@ export async function debugLog(
 ): Promise<DebugLog | undefined> {
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { workerLogger }, { logStoreTraffic }] = await Promise.all([
-    import('../config/secret-redactor.ts'),
+    import('../model/secret-redactor.ts'),
     import('../queue/log-run-events.ts'),
     import('./worker/worker-logger.ts'),
     import('./worker/log-store-traffic.ts'),

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { type SecretRedactor, secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { explainError, type StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
+import { type SecretRedactor, secretRedactor } from '../model/secret-redactor.ts';
 import { PROGRAM } from '../report/next-steps.ts';
 import { listed } from '../report/wording/words.ts';
 import type { RunContext } from '../run/context.ts';

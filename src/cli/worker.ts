@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { secretRedactor } from '../config/secret-redactor.ts';
 import { openWorkspace } from '../config/workspace.ts';
+import { secretRedactor } from '../model/secret-redactor.ts';
 import { type RunningWorker, startWorker } from '../queue/start-worker.ts';
 import { requireRedis } from './enqueue.ts';
 import { aborted, interruptSignal } from './interrupt.ts';

@@ -1,7 +1,16 @@
-/** What an e-mail address looks like, wherever a store quotes one. */
-const ADDRESS = /[^\s@<>()[\]"'`“”‘’,;:]+@[^\s@<>()[\]"'`“”‘’,;:]+/gu;
+/** What an e-mail address looks like, wherever a store quotes one, with its sign encoded or spelled out too. */
+const ADDRESS =
+  /[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
 /** Digits as many as a telephone number has, with what people write between them. */
-const PHONE = /\+?\d(?:[ ()./-]{0,2}\d){6,}/g;
+const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
+/** A value of a person in a query or a form: `name=Zed&surname=Quux`. */
+const QUERY_VALUE =
+  /(?<=(?<![\p{L}])(?:(?:first|last|sur|full|given|family|nick|user|customer|contact|billing|shipping)?[_-]?name|e?-?mail|phone|tel|mobile|fax|(?:billing|shipping)?[_-]?address\d?|street|city|zip|postcode|birth(?:day|date)|dob)=)[^&\s"'<>]+/giu;
+/** A street with its number, as English and most other European addresses have it. */
+const STREET =
+  /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
+/** An Irish name in small letters too, and the first name after its comma. */
+const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
 /** What stands in quotes, which is what somebody has typed; an apostrophe within a word is none. */
 const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 /** A word that begins with a capital letter, as those of names do. */
@@ -26,9 +35,12 @@ const ORDINARY = new Set(
 const SHORTEST_VALUE = 2;
 const SHORTEST_WORD = 3;
 
-/** Keeps the shape of addresses and telephone numbers in a sentence, and hides whose they are. */
+/** Keeps the shape of addresses, telephone numbers and values of queries in a sentence, and hides whose they are. */
 export function masked(sentence: string): string {
-  return sentence.replaceAll(ADDRESS, hidden).replaceAll(PHONE, hidden);
+  return [ADDRESS, QUERY_VALUE, STREET, IRISH, PHONE].reduce(
+    (text, pattern) => text.replaceAll(pattern, hidden),
+    sentence,
+  );
 }
 
 /**
@@ -37,8 +49,10 @@ export function masked(sentence: string): string {
  */
 export function withoutPeople(sentence: string, values: Iterable<string>): string {
   const own = patternOf(values);
-  const unnamed = own === null ? sentence : sentence.replaceAll(own, hidden);
-  return hideNames(masked(unnamed).replaceAll(QUOTED, hideUnlessField));
+  // The shapes first: once a word of a street is hidden, the street is no longer one.
+  const shapeless = masked(sentence);
+  const unnamed = own === null ? shapeless : shapeless.replaceAll(own, hidden);
+  return hideNames(unnamed.replaceAll(QUOTED, hideUnlessField));
 }
 
 /** The texts of a value of JSON, however deep. */

@@ -35,7 +35,17 @@ function listOf(...networks: readonly string[]): BlockList {
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   if (isIP(bare) !== 6) return notPublic.check(bare, 'ipv4');
-  return !publicIpv6.check(bare, 'ipv6') || notPublic.check(bare, 'ipv6');
+  return !publicIpv6.check(bare, 'ipv6') || notPublic.check(bare, 'ipv6') || isIsatap(bare);
+}
+
+/** Whether the last 64 bits are those of ISATAP (RFC 5214, section 6.1): a tunnel within a site to the IPv4 address in them, under any prefix. */
+function isIsatap(address: string): boolean {
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const before = head.split(':').filter((group) => group !== '');
+  const after = (tail ?? '').split(':').filter((group) => group !== '');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  const [universal = '', organisation = ''] = [...before, ...zeros, ...after].slice(4);
+  return organisation === '5efe' && (Number.parseInt(universal, 16) & ~0x300) === 0;
 }
 
 /** A refusal to connect to a private address; it is not tried again. */

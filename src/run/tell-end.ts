@@ -6,7 +6,7 @@ import {
   type Notification,
   notifiedEnd,
 } from '../report/notification.ts';
-import { withoutPersonalData } from '../report/wording/personal-data.ts';
+import { reasonsForWebhook, withoutPersonalData } from '../report/wording/personal-data.ts';
 import type { RunContext } from './context.ts';
 import { shownFile } from './export/shown-location.ts';
 import type { RunReport } from './report/run-report.ts';
@@ -21,7 +21,8 @@ export async function tellEnd(
   const end = notifiedEnd(run);
   if (notify === undefined || end === null || !notify.on.includes(end)) return;
   const file = rejectsFile === null ? null : shownFile(context.workspaceDir, rejectsFile);
-  const ended = { run, totals, rejectsFile: file, reasons: [...(plan?.rejections ?? []), ...refusals] };
+  const reasons = reasonsForWebhook([...(plan?.rejections ?? []), ...refusals], run);
+  const ended = { run, totals, rejectsFile: file, reasons };
   await tell(context, notify, endNotification(end, ended, context.clock()));
 }
 

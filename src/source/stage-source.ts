@@ -1,10 +1,9 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/source-spec.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import type { Patience } from '../remote/retrying.ts';
-import type { FileAccess } from '../state/allowed-path.ts';
+import { type FileAccess, openAllowed } from '../state/allowed-path.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { type FoundFile, findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
@@ -116,13 +115,18 @@ interface Archive {
   unpacked: number;
 }
 
-/** Opens the file where its links led when they were judged: one that has taken its place since is not followed. */
+/** Opens the file where its links led when they were judged: what has taken its place since is refused. */
 async function openLocal({ path, real }: FoundFile): Promise<FileHandle> {
-  return await open(real, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
+  const opened = await openAllowed(real).catch((cause: unknown) => {
     throw new SourceError(
       `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
       { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },
     );
+  });
+  if ('file' in opened) return opened.file;
+  throw new SourceError(`The source ${path} ${opened.refused}.`, {
+    place: { file: path },
+    hint: opened.hint,
   });
 }
 

@@ -1,4 +1,5 @@
-import { lstat, readlink, realpath } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { found } from './file-errors.ts';
 
@@ -52,6 +53,51 @@ export async function allowedPath(
     };
   }
   return { real };
+}
+
+/** An open file, or why it is not read. */
+export type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
+
+/**
+ * Opens the regular file that `allowedPath` has found, to be read. A pipe is refused and not waited for. What was put in its
+ * place since, or in that of a folder above it, is refused. Rejects with errors of the file system.
+ */
+export async function openAllowed(real: string): Promise<OpenedFile> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const status = await file.stat();
+    const refused = !status.isFile()
+      ? {
+          refused: `is ${status.isDirectory() ? 'a folder' : 'no regular file'}`,
+          hint: 'Give the path of a regular file.',
+        }
+      : await refusedPlace(file, real);
+    if (refused === null) return { file };
+    await file.close();
+    return refused;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Why an open file is not the one at a path without links: somebody has replaced it, or a folder above it. Null: it is that file. */
+export async function refusedPlace(
+  file: FileHandle,
+  real: string,
+): Promise<{ readonly refused: string; readonly hint: string } | null> {
+  // Linux says where an open file is. Elsewhere the path is followed once more.
+  const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
+  if (place === real) return null;
+  if (place === undefined && (await found(realpath(real))) === real) {
+    const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(real, { bigint: true })]);
+    if (opened.dev === there.dev && opened.ino === there.ino) return null;
+  }
+  return {
+    refused: 'was moved or replaced while it was opened',
+    hint: 'Run again when nobody changes it or the folders above it.',
+  };
 }
 
 /** The folder that a path names before its first wildcard. */

@@ -1,5 +1,6 @@
 import { withoutPeople } from '../model/personal-data.ts';
 import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
+import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
 import { type Doubt, isPushBack, NO_DOUBT } from './retry-policy.ts';
@@ -66,8 +67,11 @@ function parse(body: string): { readonly value: unknown } | undefined {
 function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   const { apiKey, expected } = reader;
   const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
-  const words = typeof text === 'string' ? cleanMessage(text, apiKey) : '';
-  const message = expected?.personalData == null ? words : withoutPeople(words, expected.personalData());
+  // Only the refusal of a product must name what is wrong in it; `withoutPersonalData` masks it where it leaves this machine.
+  const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
+  const unnamed = (words: string) =>
+    isOfProduct ? words : withoutPeople(words, expected?.personalData?.() ?? []);
+  const message = typeof text === 'string' ? cleanMessage(text, apiKey, { unnamed }) : '';
   return message === '' ? withoutMessage(answer, value, reader) : message;
 }
 
@@ -82,13 +86,10 @@ function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): stri
 
 /** The beginning of an answer, for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
-  const start = body.slice(0, 4 * START_LENGTH);
-  const line = cleanMessage(
-    expected?.personalData == null ? start : impersonal(start, expected.personalData()),
-    apiKey,
-  );
-  if (line === '') return 'the answer has no body';
-  return `the answer begins: ${line.length > START_LENGTH ? `${line.slice(0, START_LENGTH - 1)}…` : line}`;
+  const unnamed = (words: string) =>
+    expected?.personalData == null ? words : impersonal(words, expected.personalData());
+  const line = cleanMessage(body, apiKey, { unnamed, length: START_LENGTH });
+  return line === '' ? 'the answer has no body' : `the answer begins: ${line}`;
 }
 
 /** The start of an answer about a contact: JSON keeps its shape, anything else its words but for those about people. */
@@ -126,6 +127,11 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   return { kind: 'ok', status, value, text: body, proof };
 }
 
+/** Whether a status other than 401 says that the request is wrong, and always will be. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status !== 401 && !isPassingStatus(status);
+}
+
 /** Whether a status comes from a gateway, behind which the store may still be at work: 520 and more are those of CDNs. */
 function isOfGateway(status: number): boolean {
   return status === 502 || status === 504 || status >= 520;
@@ -158,7 +164,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status === 401 || (status === 403 && reader.expected === undefined)) {
     return { kind: 'unauthorized', status, message };
   }
-  if (status >= 400 && !isPassingStatus(status)) {
+  if (isRefusal(status)) {
     return { kind: 'refused', status, message, isFromApi: saysFailure(value) };
   }
   const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
@@ -171,20 +177,32 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
 
 /** The longest message of a store that is shown, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
-/** Shorter than this, a key occurs in ordinary words. */
-const SHORTEST_KEY = 4;
+/** What is cleaned of an answer, in characters: far more than is shown, so that no cut key is among it. */
+const CLEANED_LENGTH = 64 * 1_024;
 
 /** What separates words, and what does not belong in a line of text: control, format and bidirectional marks. */
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
 const INVISIBLE = /[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu;
 
-/** A text of the store that is safe to log and show: one line, of bounded length, without our API key. */
-export function cleanMessage(text: string, apiKey: string): string {
-  const line = text
-    .slice(0, 20 * MAX_MESSAGE_LENGTH)
-    .replace(BREAKS, ' ')
-    .replace(INVISIBLE, '')
-    .trim();
-  const redacted = apiKey.length < SHORTEST_KEY ? line : line.replaceAll(apiKey, '[API key]');
-  return redacted.length > MAX_MESSAGE_LENGTH ? `${redacted.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : redacted;
+interface Cleaning {
+  /** In characters. */
+  readonly length?: number;
+  /** Takes people out of the words. */
+  readonly unnamed?: (words: string) => string;
+}
+
+/**
+ * A text of the store that is safe to log and show: one line, of bounded length, without our API key in any form. It is cut
+ * last: part of a key or a name would not be recognised.
+ */
+export function cleanMessage(
+  text: string,
+  apiKey: string,
+  { length = MAX_MESSAGE_LENGTH, unnamed = (words) => words }: Cleaning = {},
+): string {
+  const key = secretRedactor('[API key]');
+  key.add(apiKey);
+  const line = text.slice(0, CLEANED_LENGTH).replace(BREAKS, ' ').replace(INVISIBLE, '').trim();
+  const redacted = unnamed(key.redact(line));
+  return redacted.length > length ? `${redacted.slice(0, length - 1)}…` : redacted;
 }

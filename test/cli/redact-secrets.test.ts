@@ -1,12 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { workerLogger } from '../../src/cli/worker/worker-logger.ts';
-import { secretRedactor } from '../../src/config/secret-redactor.ts';
+import { secretRedactor } from '../../src/model/secret-redactor.ts';
 
 function redactorOf(...secrets: readonly string[]) {
   const redactor = secretRedactor();
   for (const secret of secrets) redactor.add(secret);
   return redactor;
+}
+
+function each(text: string, characters: RegExp, encode: (code: number, at: number) => string): string {
+  return text.replaceAll(characters, (character, at: number) => encode(character.charCodeAt(0), at));
+}
+
+function hex(code: number): string {
+  return code.toString(16).padStart(2, '0');
 }
 
 describe('a redactor of secrets', () => {
@@ -27,6 +35,59 @@ describe('a redactor of secrets', () => {
     const redacted = redactorOf(key).redact(text);
     expect(redacted).toContain('[redacted]');
     expect(redacted).not.toMatch(/shop|the%2Bshop/i);
+  });
+
+  const escaped: readonly (readonly [string, (secret: string) => string])[] = [
+    [
+      'percent in mixed case',
+      (text) => each(text, /[^\w]/g, (code, at) => `%${at % 2 ? hex(code) : hex(code).toUpperCase()}`),
+    ],
+    ['percent of every character', (text) => each(text, /./g, (code) => `%${hex(code)}`)],
+    ['percent twice', (text) => encodeURIComponent(encodeURIComponent(text))],
+    ['JSON of PHP', (text) => JSON.stringify(text).slice(1, -1).replaceAll('/', '\\/')],
+    ['decimal references of HTML', (text) => each(text, /[^\w]/g, (code) => `&#${code};`)],
+    ['hexadecimal references of HTML', (text) => each(text, /[^\w]/g, (code) => `&#x${hex(code)};`)],
+    [
+      'named references of HTML',
+      (text) => text.replaceAll('&', '&amp;').replaceAll('+', '&plus;').replaceAll('/', '&sol;'),
+    ],
+    ['references within percent', (text) => encodeURIComponent(each(text, /[^\w]/g, (code) => `&#${code};`))],
+    ['\\u escapes', (text) => each(text, /./g, (code) => `\\u${hex(code).padStart(4, '0')}`)],
+    ['\\x escapes in JSON', (text) => JSON.stringify(each(text, /./g, (code) => `\\x${hex(code)}`))],
+    ['hexadecimal', (text) => Buffer.from(text).toString('hex')],
+    ['hexadecimal in capitals', (text) => Buffer.from(text).toString('hex').toUpperCase()],
+    ['capitals', (text) => text.toUpperCase()],
+  ];
+
+  it.each(escaped)('takes it out of text in %s', (_, encode) => {
+    for (const secret of ['sk_live/aB3+cD4=eF5&gH6', 'a%2Fb\\/c&#43;d"e\'f']) {
+      const text = `before ${encode(secret)} after, ${encode(secret)}.`;
+      expect(redactorOf(secret).redact(text)).toMatch(
+        /^"?before "?\[redacted\]"? after, "?\[redacted\]"?\."?$/,
+      );
+    }
+  });
+
+  it('takes it out of base64 that is escaped', () => {
+    const base64 = Buffer.from('sk_live??>>/aB3+cD4').toString('base64');
+    for (const text of [encodeURIComponent(base64), base64.replaceAll('/', '\\/')]) {
+      expect(redactorOf('sk_live??>>/aB3+cD4').redact(text)).toMatch(/^\[redacted\].{0,8}$/);
+    }
+  });
+
+  it('takes it out of any mixture of encodings, and nothing else', () => {
+    const encodings = fc.constantFrom(
+      encodeURIComponent,
+      (text: string) => JSON.stringify(text).slice(1, -1),
+      (text: string) => each(text, /[^\w]/g, (code) => `&#${code};`),
+    );
+    const secret = fc.string({ unit: 'grapheme', minLength: 8 }).filter((text) => text.trim().length >= 8);
+    fc.assert(
+      fc.property(secret, fc.array(encodings, { maxLength: 3 }), (key, chosen) => {
+        const text = chosen.reduce((inner, encoding) => encoding(inner), key.toWellFormed());
+        expect(redactorOf(key.toWellFormed()).redact(`<<${text}>>`)).toBe('<<[redacted]>>');
+      }),
+    );
   });
 
   it('takes it out of base64, whatever stands beside it', () => {

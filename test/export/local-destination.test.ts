@@ -1,10 +1,22 @@
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { localDestination } from '../../src/export/destination/local-destination.ts';
+import { makePipe } from '../support/make-pipe.ts';
 import { startProcess } from '../support/processes.ts';
 
 /** Absolute paths say themselves where they may be. */
@@ -33,6 +45,29 @@ describe('a file that is written', () => {
     expect(await destination.write(content('one\n', 'zwö\n'), { signal })).toBe(9);
     expect(await readFile(join(at.dir, 'a', 'b', 'file.csv'), 'utf8')).toBe('one\nzwö\n');
     expect(await readdir(join(at.dir, 'a', 'b'))).toEqual(['file.csv']);
+  });
+
+  it('is refused, and not waited for, when it is a pipe', async () => {
+    await using at = await setup();
+    await makePipe(at.path);
+    const destination = await localDestination(at.path, ANYWHERE);
+    await expect(destination.read(signal)).rejects.toThrow('is no regular file');
+    await expect(destination.write(content('x'), { signal })).rejects.toThrow('is no regular file');
+  });
+
+  it('is neither read nor written through a folder that became a link since', async () => {
+    await using at = await setup();
+    for (const folder of ['out', 'elsewhere']) {
+      await mkdir(join(at.dir, folder));
+      await writeFile(join(at.dir, folder, 'file.csv'), 'old\n');
+    }
+    const destination = await localDestination(join(at.dir, 'out', 'file.csv'), ANYWHERE);
+    await rename(join(at.dir, 'out'), join(at.dir, 'before'));
+    await symlink('elsewhere', join(at.dir, 'out'));
+    await expect(destination.read(signal)).rejects.toThrow('was moved or replaced');
+    await expect(destination.write(content('new\n'), { signal })).rejects.toThrow('was moved or replaced');
+    expect(await readdir(join(at.dir, 'elsewhere'))).toEqual(['file.csv']);
+    expect(await readFile(join(at.dir, 'elsewhere', 'file.csv'), 'utf8')).toBe('old\n');
   });
 
   it('stays as it was when what comes fails, or when it is called off', async () => {

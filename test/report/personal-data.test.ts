@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { masked } from '../../src/model/personal-data.ts';
-import { withoutPersonalData } from '../../src/report/wording/personal-data.ts';
+import { reasonsForWebhook, withoutPersonalData } from '../../src/report/wording/personal-data.ts';
 import { facts } from './run-facts.ts';
 
 const refusal = (message: string) => ({
@@ -18,14 +18,30 @@ describe('what a store says of a contact', () => {
     expect(masked('Field name: at most 255 letters (422)')).toBe('Field name: at most 255 letters (422)');
   });
 
-  it('is hidden in reports of contacts only, with the lines that say whose row it is', () => {
+  it('is hidden in reports of contacts and of products, with the lines that say whose row it is', () => {
     const refusals = [refusal('anna@example.com is taken')];
     const people = withoutPersonalData(facts({ resource: 'contacts' }, { refusals }));
     expect(people.refusals[0]).toMatchObject({
       message: 'a•••@e••••••.c•• is taken',
       lines: [{ file: 0, line: 7 }],
     });
-    const things = facts({ resource: 'products' }, { refusals });
-    expect(withoutPersonalData(things)).toBe(things);
+    const named = refusal('Owned by Anna Smith, anna@example.com, +44 20 7946 0958');
+    const things = withoutPersonalData(facts({ resource: 'products' }, { refusals: [named] }));
+    expect(things.refusals[0]?.message).toBe('Owned by A••• S••••, a•••@e••••••.c••, +4• 2• 7••• 0•••');
+  });
+
+  it('keeps our own sentences about products as they are', () => {
+    const ours = { ...refusal('The barcode 4006381333931 is “Blue Shirt”'), code: 'sku-duplicate' };
+    const things = withoutPersonalData(facts({ resource: 'products' }, { refusals: [ours] }));
+    expect(things.refusals).toEqual([ours]);
+  });
+
+  it('is not posted to a webhook, of contacts: only status and field', () => {
+    const reasons = [refusal('owner zed quux'), { ...refusal('zed'), field: 'email' }];
+    expect(reasonsForWebhook(reasons, { resource: 'contacts' }).map(({ message }) => message)).toEqual([
+      'the store answered 422 (its message is in the report)',
+      'the store answered 422 for email (its message is in the report)',
+    ]);
+    expect(reasonsForWebhook(reasons, { resource: 'products' })).toEqual(reasons);
   });
 });

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
 import { readCrosswalk } from '../../src/run/mapping-inputs/read-crosswalk.ts';
+import { makePipe } from '../support/make-pipe.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {
@@ -128,6 +129,15 @@ describe('a crosswalk', () => {
       message: expect.stringContaining('not a CSV file'),
       hint: expect.stringContaining('save it as "CSV UTF-8"'),
     });
+  });
+
+  it('is refused, and not waited for, when it is a pipe', async () => {
+    await using workspace = await makeWorkspace({});
+    await makePipe(join(workspace.dir, 'ids.csv'));
+    const columns = { path: 'ids.csv', match: 'email', id: 'id' };
+    await expect(readCrosswalk(columns, { workspaceDir: workspace.dir }, DEFAULT_LIMITS)).rejects.toThrow(
+      'The file ids.csv is no regular file.',
+    );
   });
 
   it('is refused when it is not there', async () => {

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { allowedPath } from '../../src/state/allowed-path.ts';
+import { allowedPath, openAllowed } from '../../src/state/allowed-path.ts';
+import { makePipe } from '../support/make-pipe.ts';
 
 /** A folder `shop`, which is the workspace, and a folder `outside` beside it. */
 async function scene(links: Readonly<Record<string, string>> = {}) {
@@ -85,5 +86,36 @@ describe('a path of a job', () => {
     expect(await at.look('id', 'outside')).toMatchObject(HIDDEN);
     expect(await at.look('id', 'outside/.ssh')).toEqual({ real: join(at.root, 'outside/.ssh/id') });
     expect(await at.look('b.csv', 'out')).toMatchObject(OUTSIDE);
+  });
+});
+
+describe('a file that is opened', () => {
+  it('is the one that was found', async () => {
+    await using at = await scene();
+    const opened = await openAllowed(join(at.root, 'shop/inbox/a.csv'));
+    if (!('file' in opened)) throw new Error(opened.refused);
+    expect(await opened.file.readFile('utf8')).toBe('x');
+    await opened.file.close();
+  });
+
+  it('is refused when a folder above it became a link since', async () => {
+    await using at = await scene();
+    const found = await at.look('inbox/a.csv');
+    if (!('real' in found)) throw new Error(found.refused);
+    await writeFile(join(at.root, 'outside/a.csv'), 'secret');
+    await rename(join(at.root, 'shop/inbox'), join(at.root, 'shop/old'));
+    await symlink('../outside', join(at.root, 'shop/inbox'));
+    expect(await openAllowed(found.real)).toMatchObject({
+      refused: 'was moved or replaced while it was opened',
+    });
+  });
+
+  it('is refused, and not waited for, when it is a pipe or a folder', async () => {
+    await using at = await scene();
+    await makePipe(join(at.root, 'shop/pipe.csv'));
+    expect(await openAllowed(join(at.root, 'shop/pipe.csv'))).toMatchObject({
+      refused: 'is no regular file',
+    });
+    expect(await openAllowed(join(at.root, 'shop/inbox'))).toMatchObject({ refused: 'is a folder' });
   });
 });

@@ -179,6 +179,20 @@ describe('a message of a store', () => {
     expect(cleanMessage(text, KEY)).toBe(clean);
   });
 
+  it.each([
+    ['as it is', (key: string) => key],
+    ['percent-encoded', encodeURIComponent],
+    ['as references of HTML', (key: string) => key.replaceAll('+', '&#43;').replaceAll('/', '&#x2F;')],
+    ['in base64', (key: string) => Buffer.from(key).toString('base64')],
+  ])('is cut after the key has been taken out: %s', (_, encode) => {
+    const key = 'sk/live+0123456789/abcdefghij+KLMNOPQRST';
+    for (let before = 230; before < 310; before += 1) {
+      const clean = cleanMessage(`${'x'.repeat(before)} ${encode(key)} end`, key);
+      expect(clean).not.toMatch(/sk|live|c2sv|0123/);
+      expect(clean.length).toBeLessThanOrEqual(300);
+    }
+  });
+
   it('is one line of bounded length without the key, whatever the store sends', () => {
     const text = fc
       .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constant(KEY)))

@@ -1,5 +1,5 @@
 import pino, { type Logger } from 'pino';
-import type { SecretRedactor } from '../../config/secret-redactor.ts';
+import type { SecretRedactor } from '../../model/secret-redactor.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** JSON lines on standard error; secrets are taken out wherever they turn up. */

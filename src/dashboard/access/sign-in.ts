@@ -9,7 +9,10 @@ import { page } from '../pages/layout.ts';
 import type { Sessions } from './sessions.ts';
 import { allowedBy, type TokenHashes } from './token-hash.ts';
 
-/** With wrong tokens, from one address; right ones do not count. */
+/**
+ * With wrong tokens, from one address. A right token is checked first and never limited: nobody can lock its owner out, and
+ * tokens are too long to be found by trying.
+ */
 const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
 /** From all addresses together: behind a proxy an address is what a header says. Who has signed in stays so. */
 const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => 'all' };
@@ -56,16 +59,15 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
 
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
   app.post('/sign-in', { config: { who: 'anyone' } }, async (request, reply) => {
-    for (const count of counters) {
-      const attempts = await count(request, { increment: false });
-      if (attempts.isAllowed || attempts.remaining > 0) continue;
-      reply.header('retry-after', attempts.ttlInSeconds);
-      throw tooManyAttempts(attempts.ttl);
-    }
     const { token = '', next } = formFields(request.body);
     const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {
-      for (const count of counters) await count(request);
+      for (const count of counters) {
+        const attempts = await count(request);
+        if (attempts.isAllowed || !attempts.isExceeded) continue;
+        reply.header('retry-after', attempts.ttlInSeconds);
+        throw tooManyAttempts(attempts.ttl);
+      }
       log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply.code(401), ownPath(next), true);
     }

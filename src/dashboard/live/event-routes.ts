@@ -5,7 +5,8 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { type LiveProgress, runFeed } from './run-feed.ts';
 
-const MOST_STREAMS = 100;
+/** Counted by token, so that the read-only one leaves streams for those with full access. */
+const MOST_OF_A_TOKEN = 50;
 const MOST_OF_A_SESSION = 20;
 /** Proxies close what is silent for longer than a minute. */
 const HEARTBEAT_MS = 15_000;
@@ -36,8 +37,9 @@ export function eventRoutes(
     const { run: id } = request.params;
     const { session } = request;
     if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();
-    const own = [...open].filter((other) => other.session === session).length;
-    if (open.size >= MOST_STREAMS || own >= MOST_OF_A_SESSION) {
+    const alike = [...open].filter((other) => other.session.canAct === session.canAct);
+    const own = alike.filter((other) => other.session === session);
+    if (alike.length >= MOST_OF_A_TOKEN || own.length >= MOST_OF_A_SESSION) {
       throw new PageError(
         503,
         'Too many open pages',

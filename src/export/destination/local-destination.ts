@@ -1,8 +1,8 @@
-import { type BigIntStats, constants } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationError } from '../../model/errors.ts';
-import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
+import { allowedPath, type FileAccess, openAllowed, refusedPlace } from '../../state/allowed-path.ts';
 import { syncFolder, writeAll } from '../../state/durable-file.ts';
 import { found } from '../../state/file-errors.ts';
 import { makeFolders } from '../../state/make-folders.ts';
@@ -20,21 +20,17 @@ const RIGHTS = 0o7777n;
  */
 export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
   const allowed = await told(path, 'read', allowedPath(path, access));
-  if ('refused' in allowed) {
-    throw new DestinationError(`The destination ${path} ${allowed.refused}.`, { hint: allowed.hint });
-  }
+  if ('refused' in allowed) throw refusal(`The destination ${path}`, allowed);
   const location = allowed.real;
   return {
     location,
     async read(signal) {
       signal.throwIfAborted();
-      const file = await told(location, 'read', found(open(location, constants.O_RDONLY)));
-      if (file === undefined) return undefined;
+      const opened = await told(location, 'read', found(openAllowed(location)));
+      if (opened === undefined) return undefined;
+      if ('refused' in opened) throw refusal(location, opened);
+      const { file } = opened;
       const status = await told(location, 'read', file.stat({ bigint: true }));
-      if (!status.isFile()) {
-        await file.close();
-        throw noFile(location, status);
-      }
       return {
         content: file.createReadStream({ highWaterMark: CHUNK_BYTES }),
         version: versionOf(status),
@@ -58,6 +54,13 @@ export async function localDestination(path: string, access: FileAccess): Promis
       }
     },
   };
+}
+
+function refusal(
+  what: string,
+  { refused, hint }: { readonly refused: string; readonly hint: string },
+): DestinationError {
+  return new DestinationError(`${what} ${refused}.`, { hint });
 }
 
 function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
@@ -86,6 +89,9 @@ async function writeNew(
 ): Promise<number> {
   const file = await told(path, 'written', open(temporary, 'wx', 0o600));
   try {
+    // Where a folder above was replaced, the rename would fail: the file is not there under this name.
+    const moved = await refusedPlace(file, temporary);
+    if (moved !== null) throw refusal(path, moved);
     // Whoever could read the old file can read the new one, and nobody else.
     if (before !== undefined) await told(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
     let size = 0;

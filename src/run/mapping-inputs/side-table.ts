@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { readCsv } from '../../csv/read-csv.ts';
 import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
@@ -10,7 +9,7 @@ import { gunzip } from '../../source/gunzip.ts';
 import { peek } from '../../source/peek.ts';
 import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise.ts';
 import { refuseTooMuch } from '../../source/source-limits.ts';
-import { allowedPath, type FileAccess } from '../../state/allowed-path.ts';
+import { allowedPath, type FileAccess, openAllowed } from '../../state/allowed-path.ts';
 
 /** A CSV file besides the source: a lookup table or a crosswalk. */
 interface SideTable {
@@ -40,16 +39,13 @@ export async function readSideTable(
   const allowed = await allowedPath(name, access).catch((cause: unknown) => {
     throw unreadable(name, cause);
   });
-  if ('refused' in allowed) {
-    throw new SourceError(`The file ${name} ${allowed.refused}.`, {
-      place: { file: name },
-      hint: allowed.hint,
-    });
-  }
+  if ('refused' in allowed) throw refusal(name, allowed);
   const path = allowed.real;
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const opened = await openAllowed(path);
+    if ('refused' in opened) throw refusal(name, opened);
+    await using file = opened.file;
     for await (const chunk of file.createReadStream({ autoClose: false })) {
       hash.update(chunk);
       yield chunk;
@@ -76,6 +72,13 @@ export async function readSideTable(
     if (cause instanceof StoreferryError) throw cause;
     throw unreadable(name, cause);
   }
+}
+
+function refusal(
+  name: string,
+  { refused, hint }: { readonly refused: string; readonly hint: string },
+): SourceError {
+  return new SourceError(`The file ${name} ${refused}.`, { place: { file: name }, hint });
 }
 
 function unreadable(name: string, cause: unknown): SourceError {

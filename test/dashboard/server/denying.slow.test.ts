@@ -80,5 +80,7 @@ describe('attempts to sign in behind a proxy', () => {
       statuses.push(await attempt(dashboard.local(), `full-${time}`, `198.51.100.${time}`));
     }
     expect(statuses).toEqual([...Array(20).fill(401), 429, 429]);
+    expect(await attempt(dashboard.local(), dashboard.tokens.full, '198.51.100.99')).toBe(303);
+    expect(await attempt(dashboard.local(), dashboard.tokens.readOnly, '198.51.100.98')).toBe(303);
   });
 });

@@ -289,7 +289,7 @@ describe('every answer', () => {
   });
 });
 
-it('limits attempts to sign in, and says when to try again', async () => {
+it('limits attempts with wrong tokens, says when to try again, and lets the right one in', async () => {
   await using other = await setupNightly(1);
   const served = await serveDashboard(other.workspace);
   const client = served.client();
@@ -298,10 +298,11 @@ it('limits attempts to sign in, and says when to try again', async () => {
     statuses.push((await client.post('/sign-in', { token: `full-${attempt}` })).status);
   }
   expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
-  const right = await client.post('/sign-in', { token: served.tokens.full });
-  expect(right.status).toBe(429);
-  expect(right.headers['retry-after']).toMatch(/^\d+$/);
-  expect(right.words).toContain('Try again in');
+  const wrong = await client.post('/sign-in', { token: 'full-12' });
+  expect(wrong.status).toBe(429);
+  expect(wrong.headers['retry-after']).toMatch(/^\d+$/);
+  expect(wrong.words).toContain('Try again in');
+  expect((await client.post('/sign-in', { token: served.tokens.full })).status).toBe(303);
   expect(served.command.stderr()).not.toContain('full-11');
 });
 

@@ -107,6 +107,22 @@ describe('a run under way', () => {
     expect((await client.get('/runs/nosuchrun/events')).status).toBe(404);
   });
 
+  it('is told to full sessions, however many pages the read-only token has open', async () => {
+    await using nightly = await setupNightly(2_000, {}, { latencyMs: 100 });
+    const dashboard = await serveDashboard(nightly.workspace);
+    const full = await dashboard.signedIn('full');
+    const run = await beginRun(full);
+    const statuses: number[] = [];
+    for (let session = 0; session < 5; session += 1) {
+      const looking = await dashboard.signedIn('readOnly');
+      const streams = Array.from({ length: 20 }, () => listen(looking, run).status);
+      statuses.push(...(await Promise.all(streams)));
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(50);
+    expect(await listen(full, run).status).toBe(200);
+  });
+
   it('says of an address that leads nowhere where to go, and of queues what they need', async () => {
     await using nightly = await setupNightly(1);
     const dashboard = await serveDashboard(nightly.workspace);
