@@ -83,6 +83,17 @@ describe('what a spreadsheet makes of a cell', () => {
     ['short', 'x'.repeat(32_767), 'cut'],
     ['10.00', '#REF!', 'error'],
     ['=1+2', '3', 'formula'],
+    ['129.95', '12995', 'decimal'],
+    ['12,50', '1250', 'decimal'],
+    ['1,5', '15', 'decimal'],
+    ['99.90', '9990', 'decimal'],
+    ['19.99', '19.990,00', 'decimal'],
+    ['129.90', '1299', 'decimal'],
+    ['129.95', '1.2995', 'decimal'],
+    ['-12.5 €', '-125,00 €', 'decimal'],
+    ['10.00', '1000', 'decimal'],
+    ['0.5', '05', 'decimal'],
+    ['0.07', '7', 'decimal'],
   ];
 
   it.each(unclear)('%j -> %j is refused (%s): what was meant is not known', (old, now, damage) => {
@@ -109,6 +120,7 @@ describe('what the user has typed', () => {
     ['31.12.2026', '2026-12-31'],
     ['WAHR', 'TRUE'],
     [' name', 'name'],
+    ['129.95', '12995'],
   ])('%j -> %j is a correction where the reason names the column', (old, now) => {
     expect(judgeCell(old, now, true)).toEqual({ kind: 'edited' });
   });
@@ -134,6 +146,9 @@ describe('what the user has typed', () => {
     [LONG, LONG.slice(0, 20_000)],
     ['a b', 'ab'],
     ['10', '100'],
+    ['10.00', '100.00'],
+    ['129.95', '119.95'],
+    ['12', '1.2'],
     ['A1', 'A01'],
     ['Café', 'Cafe'],
     ['what?', 'what'],

@@ -12,6 +12,7 @@ export const DAMAGE_WORDS = {
   sign: 'the leading + was dropped',
   date: 'it was taken for a date',
   notation: 'the number is written another way',
+  decimal: 'the decimal sign was moved or dropped',
   boolean: 'yes and no are written another way',
   blanks: 'blanks were changed',
   quotes: 'quotes were changed',
@@ -39,6 +40,8 @@ interface Effect {
    * `edited`: it means the same as the old text, so writing it so may be the correction.
    */
   readonly whereBlamed: 'restored' | 'refused' | 'edited';
+  /** Where no reason names the column; `restored` if left out. `refused`: people type such a thing as well. */
+  readonly elsewhere?: 'refused';
 }
 
 /** In this order: what loses most comes first. */
@@ -57,6 +60,7 @@ const EFFECTS: readonly Effect[] = [
   { damage: 'date', makes: partsBecameDate, whereBlamed: 'refused' },
   { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
   { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
+  { damage: 'decimal', makes: movedDecimal, whereBlamed: 'edited', elsewhere: 'refused' },
   { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
   { damage: 'accents', makes: lostAccents, whereBlamed: 'edited' },
   {
@@ -79,7 +83,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
   const sound = before.trim() !== '' && !SHORTENED.test(before) && !isErrorValue(before.trim());
   const effect = sound ? EFFECTS.find(({ makes }) => makes(before, after)) : undefined;
   if (effect !== undefined) {
-    const kind = blamed ? effect.whereBlamed : 'restored';
+    const kind = blamed ? effect.whereBlamed : (effect.elsewhere ?? 'restored');
     return kind === 'edited' ? { kind } : { kind, damage: effect.damage };
   }
   const damage = traceOf(before, after, blamed);
@@ -172,12 +176,10 @@ const NUMBER =
 
 /** The numbers that a text may mean, each in one notation: `1,234` may be 1234 or 1.234. */
 function numbersIn(text: string): ReadonlySet<string> {
-  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
-  const match = trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed);
-  const { sign, body = '', exponent = '0', unit } = match?.groups ?? {};
+  const { sign, body = '', exponent = '0', unit } = numberParts(text);
   const power = Number(exponent) - (unit === '%' ? 2 : 0);
   const numbers = new Set<string>();
-  for (const [whole, fraction] of decimalsIn(body.replaceAll(/\s/g, ' ').replaceAll('’', "'"))) {
+  for (const [whole, fraction] of decimalsIn(body)) {
     const digits = `${whole}${fraction}`.replace(/^0+/, '');
     const significant = digits.replace(/0+$/, '');
     const shift = power - fraction.length + digits.length - significant.length;
@@ -186,6 +188,12 @@ function numbersIn(text: string): ReadonlySet<string> {
     );
   }
   return numbers;
+}
+
+function numberParts(text: string): { sign?: string; body?: string; exponent?: string; unit?: string } {
+  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
+  const { body = '', ...parts } = (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
+  return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 
 /** The digits before and after the decimal sign, for each way to read them. */
@@ -205,6 +213,24 @@ function decimalsIn(body: string): (readonly [whole: string, fraction: string])[
 function sameNumber(old: string, now: string): boolean {
   const meant = numbersIn(old);
   return meant.size > 0 && !meant.isDisjointFrom(numbersIn(now));
+}
+
+/**
+ * Whether the digits are the same and the decimal sign stands elsewhere: `129.95` read where points group digits is
+ * `12995`. With one digit alone, as in `10.00`, only the loss of the sign counts: `100.00` is another price.
+ */
+function movedDecimal(old: string, now: string): boolean {
+  const fraction = Math.max(0, ...decimalsIn(numberParts(old).body ?? '').map(([, digits]) => digits.length));
+  if (fraction === 0) return false;
+  const made = [...numbersIn(now)].map((number) => number.split('e'));
+  return [...numbersIn(old)].some((number) => {
+    const [digits = '', shift = ''] = number.split('e');
+    const isLong = digits.replace('-', '').length > 1;
+    return made.some(
+      ([other, power = '']) =>
+        shift !== '' && digits === other && (isLong || Number(power) === Number(shift) + fraction),
+    );
+  });
 }
 
 const LANGUAGES = 'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk'.split(' ');
