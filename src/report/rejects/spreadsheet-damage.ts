@@ -1,7 +1,7 @@
 import { isLive } from '../../model/inert-cell.ts';
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
 
-/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it. */
+/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
 export const DAMAGE_WORDS = {
   letters: 'letters were lost',
   accents: 'letters lost their accents',
@@ -18,6 +18,7 @@ export const DAMAGE_WORDS = {
   quotes: 'quotes were changed',
   formula: 'it was calculated as a formula',
   error: 'it is the error of a formula',
+  line: 'the row cannot be compared: its line is none of the rejects file, from which rows or columns are missing',
 } as const;
 
 /** One of them. */
@@ -192,7 +193,8 @@ function numbersIn(text: string): ReadonlySet<string> {
 
 function numberParts(text: string): { sign?: string; body?: string; exponent?: string; unit?: string } {
   const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
-  const { body = '', ...parts } = (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
+  const { body = '', ...parts } =
+    (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
   return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 
