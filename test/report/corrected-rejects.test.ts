@@ -142,6 +142,21 @@ describe('a corrected rejects file', () => {
     expect(edits).toMatchObject({ restoredCells: 1, editedCells: 1 });
   });
 
+  it.each(['windows-1252', 'macintosh'])('is read where a spreadsheet opened it as %s', async (charset) => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,Größe\nA,schön\nB,süß\n' }, [rejection(2, 3)]);
+    const { edits, files } = await rejects.corrected(
+      new TextDecoder(charset).decode(Buffer.from(rejects.text.slice(1))).replace(/^B,.*?,/m, 'B,sauer,'),
+    );
+    expect(files[0]).toMatchObject({
+      header: ['sku', 'Größe'],
+      cells: [
+        ['A', 'schön'],
+        ['B', 'sauer'],
+      ],
+    });
+    expect(edits).toMatchObject({ restoredCells: 1, editedCells: 1, addedColumns: [], removedColumns: [] });
+  });
+
   it('takes no line break written otherwise for an edit, and keeps lines right', async () => {
     await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,"x\r\ny"\nB,z\n' }, [rejection(2, 4)]);
     const { edits, files } = await rejects.corrected(rejects.text.replaceAll('\r\n', '\n'));

@@ -7,6 +7,7 @@ import {
   withoutBlankSurplus,
 } from './rejects-columns.ts';
 import type { RejectsIndex } from './rejects-index.ts';
+import { garbled } from './spreadsheet-damage.ts';
 
 /**
  * Where the columns of a rejects file have gone in its corrected form. Rows are arranged as they once stood: the
@@ -51,7 +52,11 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   const columns = union.header.length;
 
   const placeOf = new Map<string, number>();
-  const theirs = trimmed.map((name, place) => (ours.get(name) === place ? undefined : name));
+  const names = new Set(union.header);
+  const theirs = trimmed.map((name, place) => {
+    if (ours.get(name) === place) return undefined;
+    return names.has(name) ? name : (union.header.find((old) => garbled(old, name)) ?? name);
+  });
   for (const [place, key] of columnKeys(theirs.map((name) => name ?? '\0')).entries()) {
     if (theirs[place] !== undefined) placeOf.set(key, place);
   }

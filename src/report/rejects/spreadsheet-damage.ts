@@ -1,9 +1,19 @@
 import { isLive } from '../../model/inert-cell.ts';
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
+import {
+  fractionBecameNumber,
+  isDate,
+  isShortDate,
+  momentBecameNumber,
+  partsBecameDate,
+  plainDigits,
+  sameMoment,
+} from './spreadsheet-dates.ts';
 
 /** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
 export const DAMAGE_WORDS = {
   letters: 'letters were lost',
+  charset: 'letters were read in another charset than they were saved in',
   accents: 'letters lost their accents',
   cut: 'the text was cut where a cell is full',
   shortened: 'a long number was shortened',
@@ -48,6 +58,7 @@ interface Effect {
 /** In this order: what loses most comes first. */
 const EFFECTS: readonly Effect[] = [
   { damage: 'letters', makes: lostLetters, whereBlamed: 'restored' },
+  { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
   { damage: 'cut', makes: (old, now) => isFull(now) && old.startsWith(now), whereBlamed: 'restored' },
   { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
   { damage: 'shortened', makes: shortenedNumber, whereBlamed: 'restored' },
@@ -59,7 +70,9 @@ const EFFECTS: readonly Effect[] = [
     whereBlamed: 'refused',
   },
   { damage: 'date', makes: partsBecameDate, whereBlamed: 'refused' },
+  { damage: 'date', makes: momentBecameNumber, whereBlamed: 'refused' },
   { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
+  { damage: 'notation', makes: fractionBecameNumber, whereBlamed: 'edited' },
   { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
   { damage: 'decimal', makes: movedDecimal, whereBlamed: 'edited', elsewhere: 'refused' },
   { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
@@ -93,13 +106,14 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
 
 /** What shows that a new text is not as it was typed. */
 function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
+  if (hasGarbledLetter(old, now)) return 'charset';
   if (isFull(now)) return 'cut';
   if (isErrorValue(now.trim())) return 'error';
   if (SHORTENED.test(now)) return 'shortened';
   if (/^\d{16,}$/.test(now) && /^0+$/.test(now.slice(EXACT_DIGITS))) return 'rounded';
   if (/^0\d+$/.test(old) && /^[1-9]\d*$/.test(now) && now.length < old.length) return 'zeros';
   if (isLive(old) && !blamed && numbersIn(now).size > 0) return 'formula';
-  if (SHORT_DATE.test(now) && datePartsOf(now) !== undefined && !isDate(old)) return 'date';
+  if (isShortDate(now) && !isDate(old)) return 'date';
   if (isDate(now) && !blamed && old.trim() !== '' && !isDate(old)) return 'date';
   return undefined;
 }
@@ -128,6 +142,38 @@ function lostLetters(old: string, now: string): boolean {
   return lost > 0 && at === after.length;
 }
 
+/** The charsets that spreadsheets open a CSV file in which does not say its own. */
+const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'.split(
+  ' ',
+);
+
+/** What the letters of a text become when its UTF-8 is read in each of those charsets. */
+function misreadingsOf(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  return ASSUMED_CHARSETS.map((charset) => visible(new TextDecoder(charset).decode(bytes)));
+}
+
+/** Without the characters that no charset shows: programs drop them, or put a mark in their place. */
+function visible(text: string): string {
+  return withPlainBlanks(text.replaceAll(/[\u0080-\u009f\ufffd]/g, ''));
+}
+
+/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
+export function garbled(old: string, now: string): boolean {
+  return BEYOND_ASCII.test(old) && BEYOND_ASCII.test(now) && misreadingsOf(old).includes(visible(now));
+}
+
+/** Whether a letter of `old` stands in `now` as another charset shows it: the text was edited after that. */
+function hasGarbledLetter(old: string, now: string): boolean {
+  if (!BEYOND_ASCII.test(old) || !BEYOND_ASCII.test(now)) return false;
+  const letters = new Set(old.match(/[^\p{ASCII}]/gu));
+  return [...letters].some((letter) =>
+    misreadingsOf(letter).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
+  );
+}
+
+const BEYOND_ASCII = /\P{ASCII}/u;
+
 /** The same where a program writes the plain letter instead: `ř`, which Windows-1252 has not, as `r`. */
 function lostAccents(old: string, now: string): boolean {
   if (old.length !== now.length) return false;
@@ -148,13 +194,14 @@ function isFull(text: string): boolean {
 /** A number is kept with so many digits; what is behind them becomes 0. */
 const EXACT_DIGITS = 15;
 /** As spreadsheets show numbers that are too wide: `1.23E+12`. */
-const SHORTENED = /^\s*[-+]?\d(?:[.,](\d+))?E([-+]\d{2,3})\s*$/i;
+const SHORTENED =
+  /^\s*[-+]?\d(?:(?:[.,](?<fraction>\d+))?E(?<power>[-+]\d{2,3})|[.,](?<fraction>\d+)E(?<power>\d{1,3}))\s*$/i;
 
 function shortenedNumber(old: string, now: string): boolean {
-  const [text, fraction = '', exponent] = SHORTENED.exec(now) ?? [];
-  if (text === undefined) return false;
-  const value = Number(text.replace(',', '.'));
-  const step = 10 ** (Number(exponent) - fraction.length);
+  const { fraction = '', power } = SHORTENED.exec(now)?.groups ?? {};
+  if (power === undefined) return false;
+  const value = Number(now.replace(',', '.'));
+  const step = 10 ** (Number(power) - fraction.length);
   return [...numbersIn(old)].some((number) => Math.abs(Number(number) - value) <= step * 0.500_001);
 }
 
@@ -192,7 +239,9 @@ function numbersIn(text: string): ReadonlySet<string> {
 }
 
 function numberParts(text: string): { sign?: string; body?: string; exponent?: string; unit?: string } {
-  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
+  const trimmed = plainDigits(text)
+    .trim()
+    .replace(/^\((.*)\)$/, '-$1');
   const { body = '', ...parts } =
     (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
   return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
@@ -233,106 +282,6 @@ function movedDecimal(old: string, now: string): boolean {
         shift !== '' && digits === other && (isLong || Number(power) === Number(shift) + fraction),
     );
   });
-}
-
-const LANGUAGES = 'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk'.split(' ');
-const months = new Map<string, number>();
-
-/** Which month a word names, in the languages that spreadsheets are sold in: in full, or from its beginning. */
-function monthOf(word: string): number | undefined {
-  if (months.size === 0) {
-    for (const language of LANGUAGES) {
-      for (const day of [undefined, 'numeric'] as const) {
-        const format = new Intl.DateTimeFormat(language, { month: 'long', day, timeZone: 'UTC' });
-        for (let month = 1; month <= 12; month += 1) {
-          const parts = format.formatToParts(Date.UTC(2024, month - 1, 1));
-          const name = (parts.find(({ type }) => type === 'month')?.value ?? '').toLowerCase();
-          for (let length = SHORTEST_MONTH; length <= name.length; length += 1) {
-            const beginning = name.slice(0, length);
-            if (!months.has(beginning)) months.set(beginning, month);
-          }
-        }
-      }
-    }
-    months.set('mrz', 3);
-  }
-  return months.get(word.toLowerCase());
-}
-
-const SHORTEST_MONTH = 3;
-
-/** `03. Apr`, `Apr-03`, `3-Apr-26`, `Jan 50`: a date as a spreadsheet shows what looked like a part of one. */
-const SHORT_DATE = /^(?:\d{1,2}[-. ]{1,2}\p{L}{3,5}\.?(?:[- ]\d{2})?|\p{L}{3,5}\.?[- ]\d{2})$/u;
-const FULL_DATE =
-  /^(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
-const TIME = /^\d{1,3}:\d{1,2}(?::\d{1,2})?(?: ?[AP]M)?$/i;
-
-function isDate(text: string): boolean {
-  return (
-    FULL_DATE.test(text.trim()) ||
-    (SHORT_DATE.test(text.trim()) && /\p{L}/u.test(text) && datePartsOf(text) !== undefined)
-  );
-}
-
-/** The numbers of what may be a date, months by their number; undefined where anything else stands there. */
-function datePartsOf(text: string): readonly number[] | undefined {
-  if (text.length > LONGEST_NUMBER || !/^[\p{L}\d\s.,/:-]+$/u.test(text)) return undefined;
-  const words = text.match(/\p{L}+|\d+/gu) ?? [];
-  const parts = words.map((word) => (/^\d{1,4}$/.test(word) ? Number(word) : monthOf(word)));
-  const known = parts.filter((part) => part !== undefined);
-  return known.length === parts.length && known.length >= 2 && known.length <= 3 ? known : undefined;
-}
-
-/** Days of a spreadsheet count from here. */
-const FIRST_DAY = Date.UTC(1899, 11, 30);
-
-/** `3-4`, `1/2`, `1.50` or `MAR1` that became `03. Apr`, `01/02/2026`, `Jan 50` or the number of a day. */
-function partsBecameDate(old: string, now: string): boolean {
-  if (FULL_DATE.test(old) || TIME.test(old)) return false;
-  const before = datePartsOf(old);
-  const after = /^\d{5}$/.test(now) ? partsOfDay(Number(now)) : isDate(now) ? datePartsOf(now) : undefined;
-  if (before === undefined || after === undefined) return false;
-  const left = after.map((part) => part % 100);
-  return before.every((part) => {
-    const at = left.indexOf(part % 100);
-    if (at >= 0) left.splice(at, 1);
-    return at >= 0;
-  });
-}
-
-function partsOfDay(day: number): readonly number[] {
-  const date = new Date(FIRST_DAY + day * 86_400_000);
-  return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
-}
-
-/** The same day, or time of a day, in another form. */
-function sameMoment(old: string, now: string): boolean {
-  if (TIME.test(old) && TIME.test(now)) {
-    const parts = now.match(/\d+/g) ?? [];
-    return (old.match(/\d+/g) ?? []).every((part, index) => Number(part) === Number(parts[index]));
-  }
-  if (!FULL_DATE.test(old)) return false;
-  if (/^\d{5}$/.test(now)) return daysOf(old).includes(partsOfDay(Number(now)).join('-'));
-  const days = daysOf(now);
-  return daysOf(old).some((day) => days.includes(day));
-}
-
-/** The days that a full date may mean, by the order of its parts, as `year-month-day`. */
-function daysOf(text: string): string[] {
-  const parts = datePartsOf(text.trim().split(/[T ](?=\d{1,2}:)/)[0] ?? '');
-  if (parts?.length !== 3) return [];
-  const [one = 0, two = 0, three = 0] = parts;
-  const year = (part: number) => (part < 100 ? 2000 + part : part);
-  const ways =
-    one > 31
-      ? [[one, two, three]]
-      : [
-          [three, two, one],
-          [three, one, two],
-        ];
-  return ways
-    .filter(([, month = 0, day = 0]) => month >= 1 && month <= 12 && day >= 1 && day <= 31)
-    .map(([y = 0, month, day]) => `${year(y)}-${month}-${day}`);
 }
 
 function sameTruth(old: string, now: string): boolean {
