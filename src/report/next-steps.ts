@@ -2,6 +2,7 @@ import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { isUnmatched } from '../model/unmatched-codes.ts';
 import { forgotten } from '../model/verification.ts';
+import { KEY_NOT_REJECTED } from './warning-lines.ts';
 import type { Page } from './wording/page.ts';
 import { counted } from './wording/words.ts';
 
@@ -51,7 +52,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
         },
       ];
     case 'done-with-rejects':
-      return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];
+      return [correctionStep(run, plan, program), ...verify];
     case 'failed':
     case 'interrupted':
       return [{ what: anew(run), command: again }];
@@ -88,13 +89,23 @@ function resendStep({ job, verification }: Ended, program: string): NextStep[] {
   ];
 }
 
-/** In rows of contacts that only lack a match there is nothing to correct. */
-function correction({ totals }: Ended, plan: Plan | null): string {
-  const unmatched = (plan?.rejections ?? []).filter(({ code }) => isUnmatched(code));
-  const records = unmatched.reduce((sum, group) => sum + group.records, 0);
-  return records > 0 && records === totals?.rejected
+/** In rows of contacts that only lack a match there is nothing to correct, and of foreign keys a retry of a retry sends nothing. */
+function correctionStep({ id, kind, retryOf, totals }: Ended, plan: Plan | null, program: string): NextStep {
+  const isAll = (of: (code: string) => boolean) => {
+    const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
+    const records = groups.reduce((sum, group) => sum + group.records, 0);
+    return records > 0 && records === totals?.rejected;
+  };
+  if (kind === 'retry' && retryOf !== null && isAll((code) => code === KEY_NOT_REJECTED)) {
+    return {
+      what: `Change the keys back in the rejects file of run ${retryOf}, then:`,
+      command: `${program} retry ${retryOf}`,
+    };
+  }
+  const what = isAll(isUnmatched)
     ? 'Create these contacts in the store or complete the crosswalk, then:'
     : 'Correct the rows in the rejects file, then:';
+  return { what, command: `${program} retry ${id}` };
 }
 
 function anew({ kind }: Ended): string {

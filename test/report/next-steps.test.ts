@@ -83,6 +83,21 @@ describe('the next steps', () => {
     ]);
   });
 
+  it('after a retry of foreign keys alone lead back to the run that it retried', () => {
+    const retried = aRun({ kind: 'retry', status: 'done-with-rejects', retryOf: 'a1b2', totals });
+    const foreign = (records: number) => {
+      const [group] = unmatched(records).rejections;
+      return aPlan({ rejections: group === undefined ? [] : [{ ...group, code: 'key-not-rejected' }] });
+    };
+    expect(nextSteps(retried, foreign(REJECTED))).toEqual([
+      {
+        what: 'Change the keys back in the rejects file of run a1b2, then:',
+        command: 'storeferry retry a1b2',
+      },
+    ]);
+    expect(nextSteps(retried, foreign(REJECTED - 1))[0]?.command).toBe('storeferry retry k3f9');
+  });
+
   it('ask for contacts where rows lack nothing but a match, and for corrections otherwise', () => {
     const ended = aRun({ status: 'done-with-rejects', totals });
     expect(REJECTED).toBeGreaterThan(0);

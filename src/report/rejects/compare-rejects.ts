@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type CellEdit, type DamagedCell, rowOfNoLine } from './compare-row.ts';
 import {
   type CorrectedForm,
@@ -48,6 +49,8 @@ export interface ComparedRejects {
   readonly keyless: readonly CorrectedPlace[];
   /** How many rows have something in common with what was rejected. */
   readonly alike: number;
+  /** A digest of what the user has typed beyond ASCII: two readings of a file may differ in nothing else. */
+  readonly typed: string;
   /** As in `CorrectedForm`: what the comparison went by. */
   readonly unclaimed: readonly UntouchedRow[] | undefined;
 }
@@ -68,6 +71,7 @@ export async function compareRejects(
   const refusedRows: (CorrectedPlace & { readonly cell: DamagedCell })[] = [];
   const keyless: CorrectedPlace[] = [];
   const added: Pick<JoinedRow, 'line' | 'header'>[] = [];
+  const typed = createHash('sha256');
   let alike = 0;
   for await (const rows of joinRejects(options, form, untouched)) {
     for (const row of rows) {
@@ -77,6 +81,9 @@ export async function compareRejects(
         added.push({ line: row.line, header: row.header });
       }
       if (row.kind === 'alike') alike += 1;
+      const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
+      for (const [at, cell] of isTyped ? row.cells.entries() : [])
+        if (/\P{ASCII}/u.test(cell)) typed.update(`${row.line}:${at}:${cell}\n`);
       if (row.edits.length > 0) sums.editedRows += 1;
       sums.editedCells += row.edits.length;
       sums.restoredCells += row.restored.length;
@@ -111,7 +118,14 @@ export async function compareRejects(
     removedColumns: layout.removedColumns,
     addedColumns: layout.addedColumns,
   };
-  return { edits, refused: refusedRows, keyless, alike, unclaimed: form.unclaimed };
+  return {
+    edits,
+    refused: refusedRows,
+    keyless,
+    alike,
+    typed: typed.digest('hex'),
+    unclaimed: form.unclaimed,
+  };
 }
 
 function keepFirst<T>(kept: T[], more: readonly T[]): void {

@@ -34,6 +34,8 @@ export interface CorrectedRejectsOptions {
   readonly csv: CsvTools;
   /** Left out: told by comparing with the untouched copy. */
   readonly encoding?: string | undefined;
+  /** Whether messages must not quote cells. */
+  readonly personal?: boolean;
 }
 
 /** How the corrected file is read. */
