@@ -52,8 +52,16 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
         },
       ];
     case 'done-with-rejects':
-      return [correctionStep(run, plan, program), ...verify];
+      return [{ what: correction(run, plan), command: `${program} retry ${id}` }, ...verify];
     case 'failed':
+      // Without a plan the file itself may have been refused: the same command would fail again.
+      if (run.kind === 'retry' && plan === null) {
+        return [
+          { what: 'If the rejects file is not as it should be, correct it, then:', command: again },
+          { what: 'Or correct the source, then:', command: `${program} run ${job}` },
+        ];
+      }
+      return [{ what: anew(run), command: again }];
     case 'interrupted':
       return [{ what: anew(run), command: again }];
     case 'running':
@@ -89,23 +97,17 @@ function resendStep({ job, verification }: Ended, program: string): NextStep[] {
   ];
 }
 
-/** In rows of contacts that only lack a match there is nothing to correct, and of foreign keys a retry of a retry sends nothing. */
-function correctionStep({ id, kind, retryOf, totals }: Ended, plan: Plan | null, program: string): NextStep {
+/** In rows of contacts that only lack a match there is nothing to correct, and in foreign rows nothing but the key. */
+function correction({ totals }: Ended, plan: Plan | null): string {
   const isAll = (of: (code: string) => boolean) => {
     const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
     const records = groups.reduce((sum, group) => sum + group.records, 0);
     return records > 0 && records === totals?.rejected;
   };
-  if (kind === 'retry' && retryOf !== null && isAll((code) => code === KEY_NOT_REJECTED)) {
-    return {
-      what: `Change the keys back in the rejects file of run ${retryOf}, then:`,
-      command: `${program} retry ${retryOf}`,
-    };
-  }
-  const what = isAll(isUnmatched)
+  if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Change the keys back in the rejects file, then:';
+  return isAll(isUnmatched)
     ? 'Create these contacts in the store or complete the crosswalk, then:'
     : 'Correct the rows in the rejects file, then:';
-  return { what, command: `${program} retry ${id}` };
 }
 
 function anew({ kind }: Ended): string {

@@ -54,17 +54,4 @@ export async function refuseUnlessRejected(
       hint: `storeferry runs ${rejected.id} shows what became of it.`,
     });
   }
-  const { keys, keyless = [] } = await readRejectsIndex(artifacts.run(rejected.id));
-  if (keys?.length === 0 && keyless.length === 0) {
-    const of = rejected.retryOf;
-    throw new UsageError(
-      `The run ${rejected.id} has nothing to retry: the keys in its rejects file are none that ${of === null ? 'were' : `run ${of} had`} rejected.`,
-      {
-        hint:
-          of === null
-            ? `Correct the source, then: storeferry run ${rejected.job}`
-            : `Change the keys back in the rejects file of run ${of}, then: storeferry retry ${of}`,
-      },
-    );
-  }
 }
