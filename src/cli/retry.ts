@@ -34,7 +34,9 @@ export async function retry(
 function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
   const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
   const change = (cell: CellEdit) =>
-    personal ? place(cell) : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
+    personal || cell.old === cell.new
+      ? place(cell)
+      : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
   const damage = (cell: DamagedCell) => `${change(cell)} (${DAMAGE_WORDS[cell.damage]})`;
   const list = (lines: readonly string[], all: number) => {
     for (const line of lines.slice(0, CELLS_LISTED)) err(`  ${line}\n`);

@@ -2,6 +2,7 @@ import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { isUnmatched } from '../model/unmatched-codes.ts';
 import { forgotten } from '../model/verification.ts';
+import { KEY_NOT_REJECTED } from './warning-lines.ts';
 import type { Page } from './wording/page.ts';
 import { counted } from './wording/words.ts';
 
@@ -38,7 +39,7 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
       return [
         { what: 'To send exactly this:', command: `${program} approve ${id}` },
         {
-          what: 'To plan anew from the source as it is by then, and send that:',
+          what: 'To re-plan with the current file, and send that:',
           command: `${program} run ${job}${run.resend === true ? ' --resend' : ''}`,
         },
       ];
@@ -66,16 +67,23 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
       if (run.kind === 'verify' && run.verification?.sampled === 0) {
         return [{ what: 'To send what can be verified after that:', command: `${program} run ${job}` }];
       }
-      return [{ what: anew(run), command: again }];
+      // Without a plan the file itself may have been refused: the same command would fail again.
+      if (run.kind === 'retry' && plan === null) {
+        return [
+          { what: 'If the rejects file is not as it should be, correct it, then:', command: again },
+          { what: 'Or correct the source, then:', command: `${program} run ${job}` },
+        ];
+      }
+      return [{ what: againText(run), command: again }];
     case 'interrupted':
-      return [{ what: anew(run), command: again }];
+      return [{ what: againText(run), command: again }];
     case 'running':
       return [
         { what: 'To see how far it is:', command: `${program} runs ${id}` },
         { what: 'If its process has died, to go on:', command: again },
       ];
     case 'superseded':
-      return [{ what: 'To plan and run anew:', command: again }];
+      return [{ what: 'To plan and run again:', command: again }];
     case 'done':
       return [...resendStep(run, program), ...verify];
     default:
@@ -113,16 +121,20 @@ function afterRejects(run: Ended, plan: Plan | null, program: string): NextStep 
   return { what, command: `${program} run ${job}` };
 }
 
-/** In rows of contacts that only lack a match there is nothing to correct. */
+/** In rows of contacts that only lack a match there is nothing to correct, and in foreign rows nothing but the key. */
 function correction({ totals }: Ended, plan: Plan | null): string {
-  const unmatched = (plan?.rejections ?? []).filter(({ code }) => isUnmatched(code));
-  const records = unmatched.reduce((sum, group) => sum + group.records, 0);
-  return records > 0 && records === totals?.rejected
+  const isAll = (of: (code: string) => boolean) => {
+    const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
+    const records = groups.reduce((sum, group) => sum + group.records, 0);
+    return records > 0 && records === totals?.rejected;
+  };
+  if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Change the keys back in the rejects file, then:';
+  return isAll(isUnmatched)
     ? 'Create these contacts in the store or complete the crosswalk, then:'
     : 'Correct the rows in the rejects file, then:';
 }
 
-function anew({ kind, stateLoss }: Ended): string {
+function againText({ kind, stateLoss }: Ended): string {
   switch (kind) {
     case 'plan':
       return 'To plan again:';

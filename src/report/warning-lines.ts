@@ -10,6 +10,9 @@ const KEYS_NAMED = 3;
 /** The code of a record that a retry leaves out, since another run has applied one of its key. */
 export const APPLIED_SINCE = 'applied-since';
 
+/** The code of a record whose key was not among the rejects: it says nothing about what a retry of it may send. */
+export const KEY_NOT_REJECTED = 'key-not-rejected';
+
 /** What a person should know about a plan besides its figures, a sentence each. */
 export function planWarnings(plan: Plan): string[] {
   return [

@@ -34,6 +34,7 @@ export async function readCorrections(
     corrected: open,
     untouched: () => from.read(UNTOUCHED_FILE),
     index: await readRejectsIndex(from),
+    personal: rejected.resource === 'contacts',
     csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
   });
 }

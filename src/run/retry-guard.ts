@@ -8,15 +8,12 @@ import type { Run } from '../model/run.ts';
 import { refusedCellWords } from '../report/rejects/cell-words.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectedKey } from '../report/rejects/rejects-index.ts';
-import { APPLIED_SINCE } from '../report/warning-lines.ts';
+import { APPLIED_SINCE, KEY_NOT_REJECTED } from '../report/warning-lines.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { openSealed, sealedJson } from '../state/sealed-json.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 
 const GUARD_FILE = 'retry.json';
-
-/** The code of a record whose key was not among the rejects: it says nothing about what a retry of it may send. */
-export const KEY_NOT_REJECTED = 'key-not-rejected';
 
 const rejectedKey = z.tuple([z.string(), z.string().nullable()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({

@@ -79,6 +79,17 @@ describe('retry', () => {
     expect(scene.store.lastBody('product-2')).toContain('"000123"');
   });
 
+  it('undoes the damage in a row whose storeferry_line was deleted', async () => {
+    await using scene = await setup(withCodes);
+    const cleared = scene.rejects.replace('000123', '123').replace(/,3$/m, ',').replaceAll('tbc', '21.00');
+    expect(cleared).toMatch(/,\n/);
+    await scene.save(cleared);
+    const { json, stderr } = await scene.retry();
+    expect(json).toMatchObject({ status: 'done', applied: 2, rejected: 0 });
+    expect(scene.store.lastBody('product-2')).toContain('"000123"');
+    expect(stderr).toContain('2 cells edited in 2 of 2 rows, 1 cell restored');
+  });
+
   it('accepts what a European spreadsheet saves: semicolons, Windows-1252, decimal commas', async () => {
     await using scene = await setup((catalog) =>
       catalog

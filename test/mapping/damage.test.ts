@@ -75,6 +75,7 @@ describe('a cell that a spreadsheet has spoilt', () => {
   it.each([
     ['Sku', '1.23E+12'],
     ['Sku', '4,00639E+12'],
+    ['Sku', '1.23457E12'],
   ] as const)('refuses a code whose digits are lost: %s %s', async (column, text) => {
     expect(await product({ [column]: text })).toMatchObject({
       kind: 'rejected',
@@ -86,6 +87,7 @@ describe('a cell that a spreadsheet has spoilt', () => {
     { Sku: '5E10' },
     { Sku: 'E+12' },
     { Title: 'Vitamin 1.5E+12' },
+    { Title: 'Vitamin 1.5E12' },
     { Title: '#1 mug!' },
     { Body: '#N/A is what you see' },
     { Other: '#N/A' },

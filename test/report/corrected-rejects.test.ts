@@ -90,6 +90,20 @@ describe('a corrected rejects file', () => {
     },
   );
 
+  it('is refused where several charsets fit, and read what was typed differently', async () => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,x\nB,y\n' }, [rejection(2, 3)]);
+    const bytes = Buffer.from(rejects.text.slice(1).replace('A,x', 'A,\u00d8eka'), 'latin1');
+    await expect(rejects.corrected(bytes)).rejects.toMatchObject({
+      code: 'source',
+      message: /'Øeka' in windows-1252 or '.*eka' in macintosh \(line 2, column name\)/,
+      hint: /CSV UTF-8/,
+    });
+    const added = Buffer.concat([Buffer.from(rejects.text.slice(1)), Buffer.from('C,\u00d8,,', 'latin1')]);
+    await expect(rejects.corrected(added)).rejects.toMatchObject({ message: /cells that were added/ });
+    const { files } = await rejects.corrected(bytes, 'windows-1250');
+    expect(files[0]?.cells[0]).toEqual(['A', 'Řeka']);
+  });
+
   it('is read to its end in the encoding that its last rows show', async () => {
     const rows = Array.from({ length: 4000 }, (_, row) => `${row},"plain ""text"" ${row}, so long",x`);
     const source = ['sku,name,price', ...rows, 'Z,"Straße, ""grün""",x'].join('\n');
@@ -125,8 +139,8 @@ describe('a corrected rejects file', () => {
     const { edits, files } = await rejects.corrected(
       'storeferry_line;price;stock;sku\n2;1;7;A\n3;2;8;B\n4;y;9;C\n',
     );
-    expect(files[0]?.header).toEqual(['sku', 'price', 'stock']);
-    expect(files[0]?.cells[1]).toEqual(['B', '2', '8']);
+    expect(files[0]?.header).toEqual(['sku', 'name', 'price', 'stock']);
+    expect(files[0]?.cells[1]).toEqual(['B', 'Bär', '2', '8']);
     expect(edits).toMatchObject({ removedColumns: ['name'], addedColumns: ['stock'], editedCells: 1 });
   });
 
@@ -140,6 +154,21 @@ describe('a corrected rejects file', () => {
       ['B', 'fine?'],
     ]);
     expect(edits).toMatchObject({ restoredCells: 1, editedCells: 1 });
+  });
+
+  it.each(['windows-1252', 'macintosh'])('is read where a spreadsheet opened it as %s', async (charset) => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,Größe\nA,schön\nB,süß\n' }, [rejection(2, 3)]);
+    const { edits, files } = await rejects.corrected(
+      new TextDecoder(charset).decode(Buffer.from(rejects.text.slice(1))).replace(/^B,.*?,/m, 'B,sauer,'),
+    );
+    expect(files[0]).toMatchObject({
+      header: ['sku', 'Größe'],
+      cells: [
+        ['A', 'schön'],
+        ['B', 'sauer'],
+      ],
+    });
+    expect(edits).toMatchObject({ restoredCells: 1, editedCells: 1, addedColumns: [], removedColumns: [] });
   });
 
   it('takes no line break written otherwise for an edit, and keeps lines right', async () => {
@@ -271,6 +300,56 @@ describe('a corrected rejects file', () => {
         { file: 0, line: 2, cell: { line: '2', column: 'sku', old: '000123', new: '125', damage: 'zeros' } },
         { file: 0, line: 3, cell: { line: '3', column: 'barcode', ...old, damage: 'shortened' } },
       ]);
+    });
+  });
+
+  describe('whose rows have lost their line', () => {
+    const SOURCE = 'sku,name,brand,price\n000100,Mug,Acme,x\n000200,Jug,Acme,y\n000300,Cup,Acme,z\n';
+    const reject = () => rejectsOf({ 'a.csv': SOURCE }, [rejection(2, 4)]);
+    const saved = (...rows: readonly string[]) =>
+      ['sku,name,brand,price,storeferry_reason,storeferry_line', ...rows].join('\n');
+
+    it.each(['', '99', '2'])(
+      'compares such a row with the rejected one that it is like (line %j)',
+      async (line) => {
+        await using rejects = await reject();
+        const rows = ['000100,Mug,Acme,1,,2', `200,Jug,Acme,2,,${line}`, '000300,Cup,Acme,3,,4'];
+        const { edits, refused, files } = await rejects.corrected(saved(...rows));
+        expect(files[0]?.cells[1]).toEqual(['000200', 'Jug', 'Acme', '2']);
+        expect(edits).toMatchObject({ addedRows: 0, deletedRows: 0, editedCells: 3, restoredCells: 1 });
+        expect(edits.restored[0]).toMatchObject({ line: '3', column: 'sku', damage: 'zeros' });
+        expect(refused).toEqual([]);
+      },
+    );
+
+    it('refuses a row that is like none while a rejected one is missing', async () => {
+      await using rejects = await reject();
+      const rows = ['000100,Mug,Acme,1,,2', '200,New jug,Bolt,2,,', '000300,Cup,Acme,3,,4'];
+      const { edits, refused } = await rejects.corrected(saved(...rows));
+      expect(edits).toMatchObject({ addedRows: 1, deletedRows: 1, refusedCells: 1 });
+      expect(refused).toMatchObject([{ line: 3, cell: { column: 'storeferry_line', damage: 'line' } }]);
+    });
+
+    it('lets rows be added where none is missing', async () => {
+      await using rejects = await reject();
+      const rows = [
+        '000100,Mug,Acme,1,,2',
+        '000200,Jug,Acme,2,,3',
+        '000300,Cup,Acme,3,,4',
+        '400,Mug,Acme,4,,',
+      ];
+      const { edits, files } = await rejects.corrected(saved(...rows));
+      expect(edits).toMatchObject({ addedRows: 1, deletedRows: 0, refusedCells: 0 });
+      expect(files[0]?.cells[3]).toEqual(['400', 'Mug', 'Acme', '4']);
+    });
+
+    it('refuses added rows where columns are missing: these would be sent as blank', async () => {
+      await using rejects = await reject();
+      const { refused, files } = await rejects.corrected(
+        'sku,price,storeferry_line\n000100,1,2\n000200,2,3\n000300,3,4\n400,4,\n',
+      );
+      expect(files[0]?.cells[1]).toEqual(['000200', 'Jug', 'Acme', '2']);
+      expect(refused).toMatchObject([{ line: 5, cell: { damage: 'line' } }]);
     });
   });
 

@@ -106,6 +106,22 @@ describe('the next steps', () => {
     ]);
   });
 
+  it('after a retry of foreign keys alone lead to the keys, and where its file was refused not to the same again', () => {
+    const retried = aRun({ kind: 'retry', status: 'done-with-rejects', retryOf: 'a1b2', totals });
+    const [group] = unmatched(REJECTED).rejections;
+    const plan = aPlan({ rejections: group === undefined ? [] : [{ ...group, code: 'key-not-rejected' }] });
+    expect(nextSteps(retried, plan)).toEqual([
+      { what: 'Change the keys back in the rejects file, then:', command: 'storeferry retry k3f9' },
+    ]);
+    expect(nextSteps(aRun({ ...retried, status: 'failed' }), null)).toEqual([
+      {
+        what: 'If the rejects file is not as it should be, correct it, then:',
+        command: 'storeferry retry a1b2',
+      },
+      { what: 'Or correct the source, then:', command: 'storeferry run nightly-catalog' },
+    ]);
+  });
+
   it('ask for contacts where rows lack nothing but a match, and for corrections otherwise', () => {
     const ended = aRun({ status: 'done-with-rejects', totals });
     expect(REJECTED).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { printable, shortened } from '../wording/printable.ts';
 import { counted, grouped } from '../wording/words.ts';
 import type { RejectsEdits } from './compare-rejects.ts';
 import type { DamagedCell } from './compare-row.ts';
+import { LINE_COLUMN } from './rejects-columns.ts';
 import { DAMAGE_WORDS } from './spreadsheet-damage.ts';
 
 const CELL_LENGTH = 60;
@@ -16,11 +17,10 @@ export const RESTORED = 'A spreadsheet changed these cells. Their old values are
 export const REFUSED =
   'A spreadsheet changed these cells, and what was meant is not known. Their records are not sent: format the column as text, type the value again and save; or put the old value back.';
 
-/** Whether the file is as it was written, but for what a spreadsheet did. */
+/** Whether the file is as it was written, but for what a spreadsheet did and columns that were taken out. */
 export function isUntouched(edits: RejectsEdits): boolean {
-  const { editedCells, addedRows, deletedRows, refusedCells, removedColumns, addedColumns } = edits;
-  const columns = removedColumns.length + addedColumns.length;
-  return editedCells + addedRows + deletedRows + refusedCells + columns === 0;
+  const { editedCells, addedRows, deletedRows, refusedCells, addedColumns } = edits;
+  return editedCells + addedRows + deletedRows + refusedCells + addedColumns.length === 0;
 }
 
 /** `3 cells edited in 2 of 5 rows, 1 row taken out, 2 cells restored`. */
@@ -33,7 +33,7 @@ export function editsWords(edits: RejectsEdits): string {
     ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
     ...(restoredCells > 0 ? [`${counted(restoredCells, 'cell')} restored`] : []),
     ...(refusedCells > 0 ? [`${counted(refusedCells, 'cell')} refused`] : []),
-    ...columnWords(removedColumns, 'taken out'),
+    ...columnWords(removedColumns, 'taken out, so that the old values are used'),
     ...columnWords(addedColumns, 'added'),
   ].join(', ');
 }
@@ -52,6 +52,8 @@ export function quotedCell(cell: string): string {
 
 /** Why the record of a refused cell is not sent: the reason of its rejection. Values of contacts are not quoted. */
 export function refusedCellWords({ old, new: now, damage }: DamagedCell, personal: boolean): string {
+  if (damage === 'line')
+    return `the ${LINE_COLUMN} of the row is none of the rejects file, whose other rows or columns are missing: it cannot be compared with what was rejected. Type the ${LINE_COLUMN} that the row had, or take the row out`;
   const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
   return `${cell}, as a spreadsheet does it (${DAMAGE_WORDS[damage]}), and what was meant is not known: format the column as text and type the value again`;
 }

@@ -1,10 +1,13 @@
-import type { CellEdit, DamagedCell } from './compare-row.ts';
+import { createHash } from 'node:crypto';
+import { type CellEdit, type DamagedCell, rowOfNoLine } from './compare-row.ts';
 import {
   type CorrectedForm,
   type CorrectedRejectsOptions,
+  type JoinedRow,
   joinRejects,
   openUntouched,
 } from './join-rejects.ts';
+import type { UntouchedRow } from './untouched-rows.ts';
 
 const CELLS_KEPT = 1000;
 
@@ -46,26 +49,41 @@ export interface ComparedRejects {
   readonly keyless: readonly CorrectedPlace[];
   /** How many rows have something in common with what was rejected. */
   readonly alike: number;
+  /** A digest of what the user has typed beyond ASCII: two readings of a file may differ in nothing else. */
+  readonly typed: string;
+  /** As in `CorrectedForm`: what the comparison went by. */
+  readonly unclaimed: readonly UntouchedRow[] | undefined;
 }
 
-/** Reads the corrected file through and sums up what was changed. CsvError, EncodingError. */
+/**
+ * Reads the corrected file through and sums up what was changed; once more where rows have lost their line, to compare
+ * them with the rows of the copy that they are like. CsvError, EncodingError.
+ */
 export async function compareRejects(
   options: CorrectedRejectsOptions,
   form: CorrectedForm,
 ): Promise<ComparedRejects> {
   const { layout } = form;
-  const untouched = await openUntouched(options, layout);
+  const untouched = await openUntouched(options, form);
   const byColumn = new Map<string, number>();
   const [cells, restored, refused]: [CellEdit[], DamagedCell[], DamagedCell[]] = [[], [], []];
   const sums = { rows: 0, editedRows: 0, addedRows: 0, editedCells: 0, restoredCells: 0, refusedCells: 0 };
   const refusedRows: (CorrectedPlace & { readonly cell: DamagedCell })[] = [];
   const keyless: CorrectedPlace[] = [];
+  const added: Pick<JoinedRow, 'line' | 'header'>[] = [];
+  const typed = createHash('sha256');
   let alike = 0;
   for await (const rows of joinRejects(options, form, untouched)) {
     for (const row of rows) {
       sums.rows += 1;
-      if (row.kind === 'added') sums.addedRows += 1;
+      if (row.kind === 'added') {
+        sums.addedRows += 1;
+        added.push({ line: row.line, header: row.header });
+      }
       if (row.kind === 'alike') alike += 1;
+      const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
+      for (const [at, cell] of isTyped ? row.cells.entries() : [])
+        if (/\P{ASCII}/u.test(cell)) typed.update(`${row.line}:${at}:${cell}\n`);
       if (row.edits.length > 0) sums.editedRows += 1;
       sums.editedCells += row.edits.length;
       sums.restoredCells += row.restored.length;
@@ -80,14 +98,34 @@ export async function compareRejects(
       if (row.keyless) keyless.push(place);
     }
   }
+  const left = await untouched.left();
+  if (layout.hasLines && added.length > 0 && left.length > 0 && form.unclaimed === undefined)
+    return await compareRejects(options, { ...form, unclaimed: left });
+  // Any of them may be a row of the copy, which nothing then compares it with; and blank is not what a removed column held.
+  if (left.length > 0 || layout.removedColumns.length > 0) {
+    const cells = added.map(({ line }) => rowOfNoLine(line));
+    sums.refusedCells += added.length;
+    keepFirst(refused, cells);
+    for (const [number, cell] of cells.entries()) {
+      const { line = 0, header = 0 } = added[number] ?? {};
+      refusedRows.push({ file: header, line, cell });
+    }
+  }
   const edits = {
     ...sums,
-    deletedRows: await untouched.left(),
+    deletedRows: left.length,
     ...{ byColumn, cells, restored, refused },
     removedColumns: layout.removedColumns,
     addedColumns: layout.addedColumns,
   };
-  return { edits, refused: refusedRows, keyless, alike };
+  return {
+    edits,
+    refused: refusedRows,
+    keyless,
+    alike,
+    typed: typed.digest('hex'),
+    unclaimed: form.unclaimed,
+  };
 }
 
 function keepFirst<T>(kept: T[], more: readonly T[]): void {

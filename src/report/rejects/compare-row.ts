@@ -1,4 +1,5 @@
 import type { CorrectedLayout } from './corrected-layout.ts';
+import { LINE_COLUMN } from './rejects-columns.ts';
 import { judgeCell, type SpreadsheetDamage } from './spreadsheet-damage.ts';
 import type { UntouchedRow } from './untouched-rows.ts';
 
@@ -27,7 +28,7 @@ export interface ComparedRow {
   readonly refused: readonly DamagedCell[];
 }
 
-/** Compares a row with what it was, and undoes what a spreadsheet did to it. */
+/** Compares a row with what it was, and undoes what a spreadsheet did to it; columns that were removed are as they were. */
 export function compareRow(
   original: UntouchedRow,
   cells: readonly string[],
@@ -37,6 +38,7 @@ export function compareRow(
   const edits: CellEdit[] = [];
   const restored: DamagedCell[] = [];
   const refused: DamagedCell[] = [];
+  for (const place of layout.removed) result[place] = original.cells[place] ?? '';
   for (const index of layout.comparable) {
     const old = original.cells[index] ?? '';
     const now = cells[index] ?? '';
@@ -61,8 +63,17 @@ export function damageInAdded(
   cells: readonly string[],
   layout: CorrectedLayout,
 ): readonly DamagedCell[] {
-  const added = { line: `${line} of the corrected file`, cells: [], reason: '' };
+  const added = { line: correctedLine(line), cells: [], reason: '' };
   return compareRow(added, cells, layout).refused;
+}
+
+/** A row that the copy has not, where it may be one that the copy has. */
+export function rowOfNoLine(line: number): DamagedCell {
+  return { line: correctedLine(line), column: LINE_COLUMN, old: '', new: '', damage: 'line' };
+}
+
+function correctedLine(line: number): string {
+  return `${line} of the corrected file`;
 }
 
 /** Whether one of the reasons of a row names the column, and no other line. */

@@ -7,19 +7,22 @@ import {
   withoutBlankSurplus,
 } from './rejects-columns.ts';
 import type { RejectsIndex } from './rejects-index.ts';
+import { garbled } from './spreadsheet-damage.ts';
 
 /**
  * Where the columns of a rejects file have gone in its corrected form. Rows are arranged as they once stood: the
  * columns of all headers, then the surplus cells, then columns that the user has added.
  */
 export interface CorrectedLayout {
-  /** The headers that the rows are to be mapped under, without removed columns and with added ones. */
+  /** The headers that the rows are to be mapped under: those of the copy, with added columns behind them. */
   readonly headers: readonly (readonly string[])[];
   readonly hasLines: boolean;
   readonly removedColumns: readonly string[];
   readonly addedColumns: readonly string[];
   /** Places in an arranged row that the untouched copy has as well. */
   readonly comparable: readonly number[];
+  /** Places whose columns are gone: the copy alone says what stood there. */
+  readonly removed: readonly number[];
   columnName(place: number): string;
   /** The cells of a row of the corrected file, arranged. */
   arrange(cells: readonly string[]): string[];
@@ -49,7 +52,11 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   const columns = union.header.length;
 
   const placeOf = new Map<string, number>();
-  const theirs = trimmed.map((name, place) => (ours.get(name) === place ? undefined : name));
+  const names = new Set(union.header);
+  const theirs = trimmed.map((name, place) => {
+    if (ours.get(name) === place) return undefined;
+    return names.has(name) ? name : (union.header.find((old) => garbled(old, name)) ?? name);
+  });
   for (const [place, key] of columnKeys(theirs.map((name) => name ?? '\0')).entries()) {
     if (theirs[place] !== undefined) placeOf.set(key, place);
   }
@@ -67,10 +74,9 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   const linePlace = ours.get(LINE_COLUMN) ?? -1;
   const reasonPlace = ours.get(REASON_COLUMN) ?? -1;
   const extraPlaces = Array.from({ length: index.extras }, (_, number) => columns + number);
-  const keptOf = union.positions.map((positions) => positions.filter((place) => present[place] === true));
 
   return {
-    headers: keptOf.map((places) => [
+    headers: union.positions.map((places) => [
       ...places.map((place) => union.header[place] ?? ''),
       ...added.map(([, place]) => trimmed[place] ?? ''),
     ]),
@@ -78,6 +84,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     removedColumns: union.header.filter((_, place) => present[place] === false),
     addedColumns: added.map(([, place]) => trimmed[place] ?? ''),
     comparable: [...present.flatMap((there, place) => (there ? [place] : [])), ...extraPlaces],
+    removed: present.flatMap((there, place) => (there ? [] : [place])),
     columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
     arrange: (cells) => {
       const arranged = from.map((place) => (place < 0 ? '' : (cells[place] ?? '')));
@@ -89,14 +96,11 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     headerOf: (header) => (hasLines ? (header ?? 0) : 0),
     cut: (arranged, header, length) => {
       const positions = union.positions[header] ?? [];
-      const kept = keptOf[header] ?? [];
       if (length !== undefined && length < positions.length) {
-        return positions
-          .slice(0, length)
-          .flatMap((place) => (present[place] === true ? [arranged[place] ?? ''] : []));
+        return positions.slice(0, length).map((place) => arranged[place] ?? '');
       }
       const whole = [
-        ...kept.map((place) => arranged[place] ?? ''),
+        ...positions.map((place) => arranged[place] ?? ''),
         ...added.map((_, number) => arranged[addedStart + number] ?? ''),
       ];
       const surplus = [

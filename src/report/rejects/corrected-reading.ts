@@ -1,6 +1,7 @@
 import { DELIMITER_CHARACTERS } from '../../model/delimiters.ts';
 import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
 import type { Dialect } from '../../model/table.ts';
+import { quotedCell } from './cell-words.ts';
 import { type ComparedRejects, compareRejects } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
 import { type CorrectedForm, type CorrectedRejectsOptions, withoutMarks } from './join-rejects.ts';
@@ -22,9 +23,13 @@ export async function findReading(options: CorrectedRejectsOptions): Promise<Cor
   return reading;
 }
 
-/** Of the encodings in which the file can be read at all. In the wrong one, quotes and delimiters may be parts of letters. */
+/**
+ * Of the encodings in which the file can be read at all. In the wrong one, quotes and delimiters may be parts of letters.
+ * SourceError where several fit equally and read differently what the user has typed.
+ */
 async function closestReading(options: CorrectedRejectsOptions): Promise<CorrectedReading | undefined> {
   let best: { readonly reading: CorrectedReading; readonly differing: number } | undefined;
+  let rival: CorrectedReading | undefined;
   for (const encoding of options.csv.encodings) {
     const reading = await tryReading(options, encoding).catch((reason: unknown) => {
       if (reason instanceof CsvError || reason instanceof SourceError) return undefined;
@@ -33,9 +38,39 @@ async function closestReading(options: CorrectedRejectsOptions): Promise<Correct
     if (reading === undefined) continue;
     const { editedCells, restoredCells, refusedCells, addedRows } = reading.compared.edits;
     const differing = editedCells + restoredCells + refusedCells + addedRows;
-    if (best === undefined || differing < best.differing) best = { reading, differing };
+    if (best === undefined || differing < best.differing) {
+      best = { reading, differing };
+      rival = undefined;
+    } else if (differing === best.differing && reading.compared.typed !== best.reading.compared.typed) {
+      rival ??= reading;
+    }
   }
+  if (best !== undefined && rival !== undefined) throw ambiguousCharset(options, best.reading, rival);
   return best?.reading;
+}
+
+function ambiguousCharset(
+  { name, personal = false }: CorrectedRejectsOptions,
+  ...readings: readonly [CorrectedReading, CorrectedReading]
+): SourceError {
+  const [one, other] = readings.map(({ encoding = '', compared }) => ({
+    encoding,
+    cells: compared.edits.cells,
+  }));
+  const at = one?.cells.findIndex((cell, index) => cell.new !== other?.cells[index]?.new) ?? -1;
+  const cell = one?.cells[at];
+  const shown = readings.map(({ encoding, compared }) => {
+    const text = personal ? undefined : compared.edits.cells[at]?.new;
+    return text === undefined ? `${encoding}` : `${quotedCell(text)} in ${encoding}`;
+  });
+  const where = cell === undefined ? 'cells that were added' : `line ${cell.line}, column ${cell.column}`;
+  return new SourceError(
+    `The charset of the corrected file is not known: it may be ${shown.join(' or ')} (${where}).`,
+    {
+      place: { file: name },
+      hint: 'Save the file as UTF-8 ("CSV UTF-8" in a spreadsheet), and check the letters in it.',
+    },
+  );
 }
 
 async function tryReading(
@@ -45,7 +80,7 @@ async function tryReading(
   const { delimiter, header, dialect } = await openBest(options, encoding);
   const layout = layOut(header, options.index);
   const compared = await compareRejects(options, { encoding, delimiter, layout });
-  return { encoding, delimiter, dialect, layout, compared };
+  return { encoding, delimiter, dialect, layout, compared, unclaimed: compared.unclaimed };
 }
 
 /** Tries the delimiters, since the header to expect is known: the one that finds most of its columns. */

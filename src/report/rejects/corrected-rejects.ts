@@ -50,7 +50,7 @@ async function* restored(
   delimiter: string,
 ): AsyncGenerator<string> {
   const { formatRow } = options.csv;
-  const untouched = await openUntouched(options, reading.layout);
+  const untouched = await openUntouched(options, reading);
   let nextLine = 1;
   const put = (cells: readonly string[], line: number): string => {
     const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${formatRow(cells, delimiter)}\n`;

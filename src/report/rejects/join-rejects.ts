@@ -5,7 +5,14 @@ import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';
 import type { RejectsIndex } from './rejects-index.ts';
-import { type UntouchedRows, untouchedByLikeness, untouchedByLine } from './untouched-rows.ts';
+import {
+  type UntouchedRow,
+  type UntouchedRows,
+  untouchedByLikeness,
+  untouchedByLine,
+  untouchedByLineOrLikeness,
+  untouchedRows,
+} from './untouched-rows.ts';
 
 /** CSV reading and writing, which stages do not import from one another. */
 export interface CsvTools {
@@ -27,6 +34,8 @@ export interface CorrectedRejectsOptions {
   readonly csv: CsvTools;
   /** Left out: told by comparing with the untouched copy. */
   readonly encoding?: string | undefined;
+  /** Whether messages must not quote cells. */
+  readonly personal?: boolean;
 }
 
 /** How the corrected file is read. */
@@ -34,6 +43,8 @@ export interface CorrectedForm {
   readonly encoding: string | undefined;
   readonly delimiter: string;
   readonly layout: CorrectedLayout;
+  /** Rows of the copy whose line no row has, where other rows have lines that the copy has not. */
+  readonly unclaimed?: readonly UntouchedRow[] | undefined;
 }
 
 /** A row of the corrected file, its cells as they are to be mapped, and the row it once was. */
@@ -108,12 +119,14 @@ export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
 /** Opens the untouched copy for one reading of the corrected file. */
 export async function openUntouched(
   { csv, index, untouched }: CorrectedRejectsOptions,
-  layout: CorrectedLayout,
+  { layout, unclaimed }: Pick<CorrectedForm, 'layout' | 'unclaimed'>,
 ): Promise<UntouchedRows> {
   const opened = await csv.open(await untouched(), {
     name: 'the untouched copy',
     delimiter: index.delimiter,
   });
   const table = withoutMarks(opened, index);
-  return layout.hasLines ? untouchedByLine(table) : await untouchedByLikeness(table, layout.comparable);
+  if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.comparable);
+  if (unclaimed === undefined) return untouchedByLine(table);
+  return await untouchedByLineOrLikeness(table, unclaimed, layout.comparable);
 }

@@ -1,9 +1,19 @@
 import { isLive } from '../../model/inert-cell.ts';
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
+import {
+  fractionBecameNumber,
+  isDate,
+  isShortDate,
+  momentBecameNumber,
+  partsBecameDate,
+  plainDigits,
+  sameMoment,
+} from './spreadsheet-dates.ts';
 
-/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it. */
+/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
 export const DAMAGE_WORDS = {
   letters: 'letters were lost',
+  charset: 'letters were read in another charset than they were saved in',
   accents: 'letters lost their accents',
   cut: 'the text was cut where a cell is full',
   shortened: 'a long number was shortened',
@@ -12,11 +22,13 @@ export const DAMAGE_WORDS = {
   sign: 'the leading + was dropped',
   date: 'it was taken for a date',
   notation: 'the number is written another way',
+  decimal: 'the decimal sign was moved or dropped',
   boolean: 'yes and no are written another way',
   blanks: 'blanks were changed',
   quotes: 'quotes were changed',
   formula: 'it was calculated as a formula',
   error: 'it is the error of a formula',
+  line: 'the row cannot be compared: its line is none of the rejects file, from which rows or columns are missing',
 } as const;
 
 /** One of them. */
@@ -39,11 +51,14 @@ interface Effect {
    * `edited`: it means the same as the old text, so writing it so may be the correction.
    */
   readonly whereBlamed: 'restored' | 'refused' | 'edited';
+  /** Where no reason names the column; `restored` if left out. `refused`: people type such a thing as well. */
+  readonly elsewhere?: 'refused';
 }
 
 /** In this order: what loses most comes first. */
 const EFFECTS: readonly Effect[] = [
   { damage: 'letters', makes: lostLetters, whereBlamed: 'restored' },
+  { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
   { damage: 'cut', makes: (old, now) => isFull(now) && old.startsWith(now), whereBlamed: 'restored' },
   { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
   { damage: 'shortened', makes: shortenedNumber, whereBlamed: 'restored' },
@@ -55,8 +70,11 @@ const EFFECTS: readonly Effect[] = [
     whereBlamed: 'refused',
   },
   { damage: 'date', makes: partsBecameDate, whereBlamed: 'refused' },
+  { damage: 'date', makes: momentBecameNumber, whereBlamed: 'refused' },
   { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
+  { damage: 'notation', makes: fractionBecameNumber, whereBlamed: 'edited' },
   { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
+  { damage: 'decimal', makes: movedDecimal, whereBlamed: 'edited', elsewhere: 'refused' },
   { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
   { damage: 'accents', makes: lostAccents, whereBlamed: 'edited' },
   {
@@ -79,7 +97,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
   const sound = before.trim() !== '' && !SHORTENED.test(before) && !isErrorValue(before.trim());
   const effect = sound ? EFFECTS.find(({ makes }) => makes(before, after)) : undefined;
   if (effect !== undefined) {
-    const kind = blamed ? effect.whereBlamed : 'restored';
+    const kind = blamed ? effect.whereBlamed : (effect.elsewhere ?? 'restored');
     return kind === 'edited' ? { kind } : { kind, damage: effect.damage };
   }
   const damage = traceOf(before, after, blamed);
@@ -88,13 +106,14 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
 
 /** What shows that a new text is not as it was typed. */
 function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
+  if (hasGarbledLetter(old, now)) return 'charset';
   if (isFull(now)) return 'cut';
   if (isErrorValue(now.trim())) return 'error';
   if (SHORTENED.test(now)) return 'shortened';
   if (/^\d{16,}$/.test(now) && /^0+$/.test(now.slice(EXACT_DIGITS))) return 'rounded';
   if (/^0\d+$/.test(old) && /^[1-9]\d*$/.test(now) && now.length < old.length) return 'zeros';
   if (isLive(old) && !blamed && numbersIn(now).size > 0) return 'formula';
-  if (SHORT_DATE.test(now) && datePartsOf(now) !== undefined && !isDate(old)) return 'date';
+  if (isShortDate(now) && !isDate(old)) return 'date';
   if (isDate(now) && !blamed && old.trim() !== '' && !isDate(old)) return 'date';
   return undefined;
 }
@@ -123,6 +142,38 @@ function lostLetters(old: string, now: string): boolean {
   return lost > 0 && at === after.length;
 }
 
+/** The charsets that spreadsheets open a CSV file in which does not say its own. */
+const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'.split(
+  ' ',
+);
+
+/** What the letters of a text become when its UTF-8 is read in each of those charsets. */
+function misreadingsOf(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  return ASSUMED_CHARSETS.map((charset) => visible(new TextDecoder(charset).decode(bytes)));
+}
+
+/** Without the characters that no charset shows: programs drop them, or put a mark in their place. */
+function visible(text: string): string {
+  return withPlainBlanks(text.replaceAll(/[\u0080-\u009f\ufffd]/g, ''));
+}
+
+/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
+export function garbled(old: string, now: string): boolean {
+  return BEYOND_ASCII.test(old) && BEYOND_ASCII.test(now) && misreadingsOf(old).includes(visible(now));
+}
+
+/** Whether a letter of `old` stands in `now` as another charset shows it: the text was edited after that. */
+function hasGarbledLetter(old: string, now: string): boolean {
+  if (!BEYOND_ASCII.test(old) || !BEYOND_ASCII.test(now)) return false;
+  const letters = new Set(old.match(/[^\p{ASCII}]/gu));
+  return [...letters].some((letter) =>
+    misreadingsOf(letter).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
+  );
+}
+
+const BEYOND_ASCII = /\P{ASCII}/u;
+
 /** The same where a program writes the plain letter instead: `ř`, which Windows-1252 has not, as `r`. */
 function lostAccents(old: string, now: string): boolean {
   if (old.length !== now.length) return false;
@@ -143,13 +194,14 @@ function isFull(text: string): boolean {
 /** A number is kept with so many digits; what is behind them becomes 0. */
 const EXACT_DIGITS = 15;
 /** As spreadsheets show numbers that are too wide: `1.23E+12`. */
-const SHORTENED = /^\s*[-+]?\d(?:[.,](\d+))?E([-+]\d{2,3})\s*$/i;
+const SHORTENED =
+  /^\s*[-+]?\d(?:(?:[.,](?<fraction>\d+))?E(?<power>[-+]\d{2,3})|[.,](?<fraction>\d+)E(?<power>\d{1,3}))\s*$/i;
 
 function shortenedNumber(old: string, now: string): boolean {
-  const [text, fraction = '', exponent] = SHORTENED.exec(now) ?? [];
-  if (text === undefined) return false;
-  const value = Number(text.replace(',', '.'));
-  const step = 10 ** (Number(exponent) - fraction.length);
+  const { fraction = '', power } = SHORTENED.exec(now)?.groups ?? {};
+  if (power === undefined) return false;
+  const value = Number(now.replace(',', '.'));
+  const step = 10 ** (Number(power) - fraction.length);
   return [...numbersIn(old)].some((number) => Math.abs(Number(number) - value) <= step * 0.500_001);
 }
 
@@ -172,12 +224,10 @@ const NUMBER =
 
 /** The numbers that a text may mean, each in one notation: `1,234` may be 1234 or 1.234. */
 function numbersIn(text: string): ReadonlySet<string> {
-  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
-  const match = trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed);
-  const { sign, body = '', exponent = '0', unit } = match?.groups ?? {};
+  const { sign, body = '', exponent = '0', unit } = numberParts(text);
   const power = Number(exponent) - (unit === '%' ? 2 : 0);
   const numbers = new Set<string>();
-  for (const [whole, fraction] of decimalsIn(body.replaceAll(/\s/g, ' ').replaceAll('’', "'"))) {
+  for (const [whole, fraction] of decimalsIn(body)) {
     const digits = `${whole}${fraction}`.replace(/^0+/, '');
     const significant = digits.replace(/0+$/, '');
     const shift = power - fraction.length + digits.length - significant.length;
@@ -186,6 +236,15 @@ function numbersIn(text: string): ReadonlySet<string> {
     );
   }
   return numbers;
+}
+
+function numberParts(text: string): { sign?: string; body?: string; exponent?: string; unit?: string } {
+  const trimmed = plainDigits(text)
+    .trim()
+    .replace(/^\((.*)\)$/, '-$1');
+  const { body = '', ...parts } =
+    (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
+  return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 
 /** The digits before and after the decimal sign, for each way to read them. */
@@ -207,104 +266,22 @@ function sameNumber(old: string, now: string): boolean {
   return meant.size > 0 && !meant.isDisjointFrom(numbersIn(now));
 }
 
-const LANGUAGES = 'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk'.split(' ');
-const months = new Map<string, number>();
-
-/** Which month a word names, in the languages that spreadsheets are sold in: in full, or from its beginning. */
-function monthOf(word: string): number | undefined {
-  if (months.size === 0) {
-    for (const language of LANGUAGES) {
-      for (const day of [undefined, 'numeric'] as const) {
-        const format = new Intl.DateTimeFormat(language, { month: 'long', day, timeZone: 'UTC' });
-        for (let month = 1; month <= 12; month += 1) {
-          const parts = format.formatToParts(Date.UTC(2024, month - 1, 1));
-          const name = (parts.find(({ type }) => type === 'month')?.value ?? '').toLowerCase();
-          for (let length = SHORTEST_MONTH; length <= name.length; length += 1) {
-            const beginning = name.slice(0, length);
-            if (!months.has(beginning)) months.set(beginning, month);
-          }
-        }
-      }
-    }
-    months.set('mrz', 3);
-  }
-  return months.get(word.toLowerCase());
-}
-
-const SHORTEST_MONTH = 3;
-
-/** `03. Apr`, `Apr-03`, `3-Apr-26`, `Jan 50`: a date as a spreadsheet shows what looked like a part of one. */
-const SHORT_DATE = /^(?:\d{1,2}[-. ]{1,2}\p{L}{3,5}\.?(?:[- ]\d{2})?|\p{L}{3,5}\.?[- ]\d{2})$/u;
-const FULL_DATE =
-  /^(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
-const TIME = /^\d{1,3}:\d{1,2}(?::\d{1,2})?(?: ?[AP]M)?$/i;
-
-function isDate(text: string): boolean {
-  return (
-    FULL_DATE.test(text.trim()) ||
-    (SHORT_DATE.test(text.trim()) && /\p{L}/u.test(text) && datePartsOf(text) !== undefined)
-  );
-}
-
-/** The numbers of what may be a date, months by their number; undefined where anything else stands there. */
-function datePartsOf(text: string): readonly number[] | undefined {
-  if (text.length > LONGEST_NUMBER || !/^[\p{L}\d\s.,/:-]+$/u.test(text)) return undefined;
-  const words = text.match(/\p{L}+|\d+/gu) ?? [];
-  const parts = words.map((word) => (/^\d{1,4}$/.test(word) ? Number(word) : monthOf(word)));
-  const known = parts.filter((part) => part !== undefined);
-  return known.length === parts.length && known.length >= 2 && known.length <= 3 ? known : undefined;
-}
-
-/** Days of a spreadsheet count from here. */
-const FIRST_DAY = Date.UTC(1899, 11, 30);
-
-/** `3-4`, `1/2`, `1.50` or `MAR1` that became `03. Apr`, `01/02/2026`, `Jan 50` or the number of a day. */
-function partsBecameDate(old: string, now: string): boolean {
-  if (FULL_DATE.test(old) || TIME.test(old)) return false;
-  const before = datePartsOf(old);
-  const after = /^\d{5}$/.test(now) ? partsOfDay(Number(now)) : isDate(now) ? datePartsOf(now) : undefined;
-  if (before === undefined || after === undefined) return false;
-  const left = after.map((part) => part % 100);
-  return before.every((part) => {
-    const at = left.indexOf(part % 100);
-    if (at >= 0) left.splice(at, 1);
-    return at >= 0;
+/**
+ * Whether the digits are the same and the decimal sign stands elsewhere: `129.95` read where points group digits is
+ * `12995`. With one digit alone, as in `10.00`, only the loss of the sign counts: `100.00` is another price.
+ */
+function movedDecimal(old: string, now: string): boolean {
+  const fraction = Math.max(0, ...decimalsIn(numberParts(old).body ?? '').map(([, digits]) => digits.length));
+  if (fraction === 0) return false;
+  const made = [...numbersIn(now)].map((number) => number.split('e'));
+  return [...numbersIn(old)].some((number) => {
+    const [digits = '', shift = ''] = number.split('e');
+    const isLong = digits.replace('-', '').length > 1;
+    return made.some(
+      ([other, power = '']) =>
+        shift !== '' && digits === other && (isLong || Number(power) === Number(shift) + fraction),
+    );
   });
-}
-
-function partsOfDay(day: number): readonly number[] {
-  const date = new Date(FIRST_DAY + day * 86_400_000);
-  return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
-}
-
-/** The same day, or time of a day, in another form. */
-function sameMoment(old: string, now: string): boolean {
-  if (TIME.test(old) && TIME.test(now)) {
-    const parts = now.match(/\d+/g) ?? [];
-    return (old.match(/\d+/g) ?? []).every((part, index) => Number(part) === Number(parts[index]));
-  }
-  if (!FULL_DATE.test(old)) return false;
-  if (/^\d{5}$/.test(now)) return daysOf(old).includes(partsOfDay(Number(now)).join('-'));
-  const days = daysOf(now);
-  return daysOf(old).some((day) => days.includes(day));
-}
-
-/** The days that a full date may mean, by the order of its parts, as `year-month-day`. */
-function daysOf(text: string): string[] {
-  const parts = datePartsOf(text.trim().split(/[T ](?=\d{1,2}:)/)[0] ?? '');
-  if (parts?.length !== 3) return [];
-  const [one = 0, two = 0, three = 0] = parts;
-  const year = (part: number) => (part < 100 ? 2000 + part : part);
-  const ways =
-    one > 31
-      ? [[one, two, three]]
-      : [
-          [three, two, one],
-          [three, one, two],
-        ];
-  return ways
-    .filter(([, month = 0, day = 0]) => month >= 1 && month <= 12 && day >= 1 && day <= 31)
-    .map(([y = 0, month, day]) => `${year(y)}-${month}-${day}`);
 }
 
 function sameTruth(old: string, now: string): boolean {

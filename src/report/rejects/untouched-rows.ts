@@ -12,8 +12,8 @@ export interface UntouchedRow {
 export interface UntouchedRows {
   /** A promise only where the copy has to be read on. */
   take(line: string, cells: readonly string[]): UntouchedRow | undefined | Promise<UntouchedRow | undefined>;
-  /** How many were not taken. */
-  left(): Promise<number>;
+  /** Those that were not taken. */
+  left(): Promise<readonly UntouchedRow[]>;
 }
 
 /**
@@ -63,11 +63,19 @@ export function untouchedByLine(table: Table): UntouchedRows {
       return search(line) ?? (ended ? undefined : searchOn(line));
     },
     async left() {
-      let count = skipped.size;
-      for (; !ended; await readOn()) count += batch.length - next;
-      return count;
+      const rows = [...skipped.values()];
+      for (; !ended; await readOn())
+        rows.push(...batch.slice(next).map(({ cells }) => untouchedRow(cells, columns)));
+      return rows;
     },
   };
+}
+
+/** All rows of the copy. */
+export async function* untouchedRows(table: Table): AsyncGenerator<UntouchedRow> {
+  for await (const batch of table.batches()) {
+    for (const { cells } of batch) yield untouchedRow(cells, table.header.length);
+  }
 }
 
 /** The last two columns of the copy are ours. */
@@ -85,21 +93,21 @@ const COMMONPLACE = 0.8;
  * Rows by their likeness, for a file whose lines are gone: the one that has most cells in common, if these are at least half by
  * weight; of several alike the first. `places` are those to compare by.
  */
-export async function untouchedByLikeness(table: Table, places: readonly number[]): Promise<UntouchedRows> {
+export async function untouchedByLikeness(
+  rows: AsyncIterable<UntouchedRow> | Iterable<UntouchedRow>,
+  places: readonly number[],
+): Promise<UntouchedRows> {
   const left = new Set<UntouchedRow>();
   const holders = new Map<string, UntouchedRow[]>();
   const keyOf = (place: number, cell: string) => `${place}:${cell}`;
   const filled = (cells: readonly string[]) => places.filter((place) => (cells[place] ?? '') !== '');
-  for await (const batch of table.batches()) {
-    for (const { cells } of batch) {
-      const row = untouchedRow(cells, table.header.length);
-      left.add(row);
-      for (const place of filled(cells)) {
-        const key = keyOf(place, cells[place] ?? '');
-        const known = holders.get(key);
-        if (known === undefined) holders.set(key, [row]);
-        else known.push(row);
-      }
+  for await (const row of rows) {
+    left.add(row);
+    for (const place of filled(row.cells)) {
+      const key = keyOf(place, row.cells[place] ?? '');
+      const known = holders.get(key);
+      if (known === undefined) holders.set(key, [row]);
+      else known.push(row);
     }
   }
   const others = left.size - 1;
@@ -138,6 +146,25 @@ export async function untouchedByLikeness(table: Table, places: readonly number[
       if (best !== undefined) left.delete(best.row);
       return best?.row;
     },
-    left: async () => left.size,
+    left: async () => [...left],
+  };
+}
+
+/** Rows by their line; where the line of a row names none of the copy, by their likeness among `unclaimed`. */
+export async function untouchedByLineOrLikeness(
+  table: Table,
+  unclaimed: readonly UntouchedRow[],
+  places: readonly number[],
+): Promise<UntouchedRows> {
+  const byLine = untouchedByLine(table);
+  const byLikeness = await untouchedByLikeness(unclaimed, places);
+  return {
+    take(line, cells) {
+      const found = byLine.take(line, cells);
+      return found instanceof Promise
+        ? found.then((row) => row ?? byLikeness.take(line, cells))
+        : (found ?? byLikeness.take(line, cells));
+    },
+    left: byLikeness.left,
   };
 }
