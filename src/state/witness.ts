@@ -166,6 +166,7 @@ export class WitnessFile {
     await this.serial(serial, Math.max(0, ...leftMs));
     const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
     await this.#folder.remove(names.filter((name) => name !== this.#name));
+    await this.close();
   }
 
   /** Closes the file until the next write. */

@@ -101,7 +101,7 @@ describeWithRedis('workers that share a run', () => {
     expect(first.stderr).toMatch(/Enqueued nightly as run \w+\./);
     expect(first.stderr).toContain('No worker is there to take it');
     const waiting = await workspace.storeferry('enqueue', 'nightly');
-    expect(waiting.stderr).toContain('nightly is waiting or running already.');
+    expect(waiting.stderr).toMatch(/nightly is waiting or running already, as run \w+\./);
 
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
     await following.printed('waiting or running already');
@@ -113,7 +113,7 @@ describeWithRedis('workers that share a run', () => {
     ]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('The job nightly is already running');
-    expect(running.stderr).toContain('nightly is waiting or running already.');
+    expect(running.stderr).toMatch(/nightly is waiting or running already, as run \w+\./);
     const watching = workspace.start('enqueue', 'nightly', '--follow');
     await watching.printed('Run ');
     watching.process.kill('SIGINT');

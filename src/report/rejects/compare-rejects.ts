@@ -51,9 +51,14 @@ export interface ComparedRejects {
   readonly alike: number;
   /** A digest of what the user has typed beyond ASCII: two readings of a file may differ in nothing else. */
   readonly typed: string;
+  /** The beginning of that text. */
+  readonly typedStart: string;
   /** As in `CorrectedForm`: what the comparison went by. */
   readonly unclaimed: readonly UntouchedRow[] | undefined;
 }
+
+/** Enough to see in which script somebody writes. */
+const TYPED_KEPT = 10_000;
 
 /**
  * Reads the corrected file through and sums up what was changed; once more where rows have lost their line, to compare
@@ -72,6 +77,7 @@ export async function compareRejects(
   const keyless: CorrectedPlace[] = [];
   const added: Pick<JoinedRow, 'line' | 'header'>[] = [];
   const typed = createHash('sha256');
+  let typedStart = '';
   let alike = 0;
   for await (const rows of joinRejects(options, form, untouched)) {
     for (const row of rows) {
@@ -82,8 +88,11 @@ export async function compareRejects(
       }
       if (row.kind === 'alike') alike += 1;
       const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
-      for (const [at, cell] of isTyped ? row.cells.entries() : [])
-        if (/\P{ASCII}/u.test(cell)) typed.update(`${row.line}:${at}:${cell}\n`);
+      for (const [at, cell] of isTyped ? row.cells.entries() : []) {
+        if (!/\P{ASCII}/u.test(cell)) continue;
+        typed.update(`${row.line}:${at}:${cell}\n`);
+        if (typedStart.length < TYPED_KEPT) typedStart += `${cell}\n`;
+      }
       if (row.edits.length > 0) sums.editedRows += 1;
       sums.editedCells += row.edits.length;
       sums.restoredCells += row.restored.length;
@@ -124,6 +133,7 @@ export async function compareRejects(
     keyless,
     alike,
     typed: typed.digest('hex'),
+    typedStart,
     unclaimed: form.unclaimed,
   };
 }

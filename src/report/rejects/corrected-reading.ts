@@ -37,7 +37,9 @@ async function closestReading(options: CorrectedRejectsOptions): Promise<Correct
     });
     if (reading === undefined) continue;
     const { editedCells, restoredCells, refusedCells, addedRows } = reading.compared.edits;
-    const differing = editedCells + restoredCells + refusedCells + addedRows;
+    // Half a difference, so that it only decides between equals.
+    const doubt = isPlausible(reading.compared.typedStart) ? 0 : 0.5;
+    const differing = editedCells + restoredCells + refusedCells + addedRows + doubt;
     if (best === undefined || differing < best.differing) {
       best = { reading, differing };
       rival = undefined;
@@ -48,6 +50,20 @@ async function closestReading(options: CorrectedRejectsOptions): Promise<Correct
   if (best !== undefined && rival !== undefined) throw ambiguousCharset(options, best.reading, rival);
   return best?.reading;
 }
+
+/** Words of one script, of letters that people type: what another charset makes of them often is neither. */
+function isPlausible(typed: string): boolean {
+  const words = typed.match(/[\p{L}\p{M}]+/gu) ?? [];
+  const isOfOneScript = words.every((word) => SCRIPTS.filter((script) => script.test(word)).length <= 1);
+  return isOfOneScript && !NOT_TYPED.test(typed);
+}
+
+const SCRIPTS = ['Latin', 'Cyrillic', 'Greek', 'Hebrew', 'Arabic', 'Thai', 'Katakana', 'Han', 'Hangul'].map(
+  (script) => new RegExp(`\\p{Script=${script}}`, 'u'),
+);
+/** Control characters, modifiers, ligatures, and signs that stand for letters of another charset. */
+const NOT_TYPED =
+  /[\u0080-\u009f\u00a6\u00a8\u00ac\u00af\u00b4\u00b8]|\p{Lm}|\p{Co}|\p{Cn}|[\ufb00-\ufb06]|[‹›†‡ˆ∂∑∏π∫Ω√∆◊\uf8ff]/u;
 
 function ambiguousCharset(
   { name, personal = false }: CorrectedRejectsOptions,
