@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
-import { lossOf, type Serial, witnessFiles } from '../../src/state/witness.ts';
+import { lossOf, type Serial, type WitnessFile, witnessFiles } from '../../src/state/witness.ts';
 
 const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;
 const ATTEMPT_MS = 4_000;
@@ -13,8 +13,13 @@ const serial = (value: number, lineage = 'one'): Serial => ({ lineage, value });
 async function openFolder() {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-witness-'));
   const sent = join(dir, 'sent');
+  const opened: WitnessFile[] = [];
   return {
-    process: () => witnessFiles(folderArtifacts(dir)).of(TARGET),
+    process() {
+      const witness = witnessFiles(folderArtifacts(dir)).of(TARGET);
+      opened.push(witness);
+      return witness;
+    },
     files: async () => (await readdir(sent)).sort(),
     /** As if all that was written so far had been written a day and a start of the machine ago. */
     async age() {
@@ -39,7 +44,10 @@ async function openFolder() {
     async damage() {
       for (const name of await readdir(sent)) await writeFile(join(sent, name), '{"serial":');
     },
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true }),
+    async [Symbol.asyncDispose]() {
+      for (const witness of opened) await witness.close();
+      await rm(dir, { recursive: true });
+    },
   };
 }
 
