@@ -50,11 +50,11 @@ export async function readHistory(
   } catch (error) {
     bytes.content.destroy();
     if (!(error instanceof CsvError)) throw error;
-    // A file without a byte in it: `run` begins it anew as well.
+    // `run` treats an empty file as a new one, too.
     if (bytes.isEmpty()) return { points, unreadable };
     throw new DestinationError(`The history cannot be read: ${error.message}`, {
       place: error.place,
-      hint: 'Mend or remove that line.',
+      hint: 'Correct or remove that line.',
       cause: error,
     });
   }

@@ -71,7 +71,7 @@ export async function fetchFile(
       throw connectionFailure(error);
     }
     if (size !== null && size !== spool.size) {
-      throw new RemoteFailure('passing', `${spool.size} bytes of it came where ${size} were announced`);
+      throw new RemoteFailure('passing', `${spool.size} bytes arrived, ${size} were announced`);
     }
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };

@@ -110,7 +110,7 @@ export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): 
     async put(upload, { signal, ifVersion }) {
       const condition = ifVersion === undefined ? {} : conditionHeaders(ifVersion);
       if (condition === undefined) {
-        throw new RemoteFailure('final', 'the server names no version by which a change could be noticed', {
+        throw new RemoteFailure('final', 'the server sends no version by which a change could be noticed', {
           hint: 'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
         });
       }
@@ -165,9 +165,9 @@ function refuseEncoding({ headers, body }: Answer): void {
   body.on('error', () => undefined).destroy();
   throw new RemoteFailure(
     'final',
-    `the server packs it as '${encoding.slice(0, 40)}', which was not asked for`,
+    `the server compresses it as '${encoding.slice(0, 40)}', which was not requested`,
     {
-      hint: 'Have the server send it as it is, or packed with gzip.',
+      hint: 'Configure the server to send it uncompressed, or with gzip.',
     },
   );
 }

@@ -23,7 +23,7 @@ export interface StageOptions extends FileAccess {
   readonly signal?: AbortSignal | undefined;
   /** How long to go on with a server that fails, where a test is in a hurry. */
   readonly patience?: Patience | undefined;
-  /** Told the unpacked bytes so far, and the file under way, as often as bytes come. */
+  /** Called with the unpacked bytes so far and the current file, whenever bytes arrive. */
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
 
@@ -206,7 +206,7 @@ function mistaken(name: string, recognised: ReturnType<typeof recognise>): Sourc
     case 'gzip':
     case 'zip':
       return new SourceError(
-        `The source ${name} is packed twice: within it is another ${recognised.kind} file.`,
+        `The source ${name} is packed twice: it contains another ${recognised.kind} file.`,
         {
           place,
           hint: 'Pack the CSV file itself.',
@@ -215,14 +215,14 @@ function mistaken(name: string, recognised: ReturnType<typeof recognise>): Sourc
     case 'text':
       return new SourceError(`The source ${name} is empty: it has 0 bytes.`, {
         place,
-        hint: 'Look whether the export has failed.',
+        hint: 'Check whether the export failed.',
       });
     default:
       return recognised satisfies never;
   }
 }
 
-/** The same label twice, as only archives can have it, gets a number: rows are told apart by it. */
+/** The same label twice, as only archives can have it, gets a number: it identifies the file of a row. */
 function unique(name: string, files: readonly SnapshotFile[]): string {
   const taken = (candidate: string) => files.some((file) => file.name === candidate);
   if (!taken(name)) return name;

@@ -77,7 +77,7 @@ describe('artifacts in S3', () => {
 
     await using refused = await makeWorkspace(files, { ...env, AWS_SECRET_ACCESS_KEY: 'MARKED-secret' });
     const denied = await refused.storeferry('check', '--online');
-    expect(denied.stdout).toMatch(/^error +artifacts: .*cannot be written:\s+the store refuses access/m);
+    expect(denied.stdout).toMatch(/^error +artifacts: .*cannot be written:\s+the server refuses access/m);
     expect(denied.stdout).toContain('AWS_SECRET_ACCESS_KEY');
     expect(denied.stdout + denied.stderr).not.toContain('MARKED-secret');
     expect(denied.code).not.toBe(0);

@@ -198,7 +198,7 @@ describe('a file on the web', () => {
       response.writeHead(200, { 'content-encoding': encoding }).end('packed');
     });
     const brotli = () => httpClient(httpAddress(`${server.url}/a.csv?br`));
-    expect((await failureOf(fetchOne(brotli()))).message).toMatch(/packs it as 'br'/);
+    expect((await failureOf(fetchOne(brotli()))).message).toMatch(/compresses it as 'br'/);
     const gzip = () => httpClient(httpAddress(`${server.url}/a.csv?gz`));
     expect((await fetchOne(gzip()))?.content).toBe('packed');
   });

@@ -73,7 +73,7 @@ describeWithSshd('a file on an SSH server', () => {
     for (const wrong of [{ privateKey: null, password: 'MARKED-wrong' }, { user: 'nobody-of-that-name' }]) {
       const failure = await failureOf(contentsOf(addressOf('a.csv', wrong)));
       expect(failure.kind).toBe('final');
-      expect(failure.message).toMatch(/does not let the user/);
+      expect(failure.message).toMatch(/refuses the login of the user/);
       expect(`${failure.message}${failure.hint}`).not.toContain('MARKED');
     }
   });
@@ -211,9 +211,9 @@ describeWithSshd('a file on an SSH server', () => {
       hostKeys: [fingerprint],
       privateKey: null,
     });
-    expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/gives no SFTP/);
+    expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/offers no SFTP/);
     expect((await failureOf(contentsOf({ ...at, password: 'wrong' }))).message).toMatch(
-      /does not let the user/,
+      /refuses the login of the user/,
     );
     server.close();
   });

@@ -6,7 +6,7 @@ import type { Written } from './written.ts';
 /** Items as JSON, in batches. */
 export type Items = AsyncIterable<readonly string[]>;
 
-/** Writes the destination anew. With a style it is a table, without one it is JSON Lines. */
+/** Replaces the destination. With a style it is a table, without one it is JSON Lines. */
 export async function replaceFile(
   destination: Destination,
   {

@@ -10,7 +10,7 @@ import { listReading } from './list-reading.ts';
 /** How items become lines of a file. */
 export interface RowShape {
   readonly columns: readonly string[];
-  /** The columns that tell one line from all others: a line that is there already is not added. */
+  /** The columns that identify a line: one whose key is in the file already is not added. */
   readonly keyColumns: readonly string[];
   /** Whether each line is a new one, so that a line that is there already is worth a word. */
   readonly isHistory: boolean;
