@@ -172,7 +172,7 @@ export interface Plan {
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   readonly unreadableKeys: number;
   readonly deletesWithheld: DeletesWithheld | null;
-  /** Removed keys whose id the store never answered, or answered anew since: they cannot be deleted. */
+  /** Removed keys whose id the store never answered, or answered again since: they cannot be deleted. */
   readonly deletesWithoutId: number;
   /**
    * Removed keys that were in flight when a run died, and never acknowledged: the store may hold them, of this job or by

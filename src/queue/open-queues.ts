@@ -14,8 +14,8 @@ export function shardQueueName(store: string): string {
 }
 
 /**
- * Results are kept for whoever follows a run, who looks four times a second; what became of it is in the state. Both
- * bounds are needed, or finished jobs stay for ever.
+ * Results are kept for commands that follow a run; they look four times a second. How a run ended is in the state.
+ * Without both bounds finished jobs stay for ever.
  */
 const KEPT_SECONDS = 24 * 60 * 60;
 const MOST_KEPT = 1_000;

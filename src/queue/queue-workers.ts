@@ -76,7 +76,7 @@ export function queueWorkers({
       await Promise.all(all.map(({ worker }) => worker.waitUntilReady()));
     },
     async close() {
-      for (const { worker } of all) worker.cancelAllJobs('the worker is told to stop');
+      for (const { worker } of all) worker.cancelAllJobs('the worker is stopping');
       await Promise.all(all.map(({ worker }) => worker.close()));
     },
   };

@@ -40,7 +40,7 @@ export interface WorkerFiles {
   /** Changes when schedules may have. */
   readonly schedulesVersion: () => Promise<string>;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
-  /** Whom a job names to be told, as far as its file can be read. */
+  /** The notifications that a job asks for, where its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
   readonly configurationOf: (run: Run) => RunConfiguration;
 }
@@ -60,7 +60,7 @@ export interface RunningWorker {
   /** Why it is not well; null when it is. */
   health(): Promise<string | null>;
   metrics(): Promise<readonly Metric[]>;
-  /** Aborts when work waits and none of it comes: then it is best to begin anew. */
+  /** Aborts when work waits and none of it comes: then the process should be restarted. */
   readonly gaveUp: AbortSignal;
 }
 

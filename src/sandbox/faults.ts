@@ -7,7 +7,7 @@ export type Fault =
   | { readonly kind: 'too-many'; readonly retryAfterSeconds: number }
   /** 503; nothing is applied. */
   | { readonly kind: 'fail-before' }
-  /** 503, though the request was applied: what a client cannot tell from the other kind. */
+  /** 503 after the request was applied; for a client it looks like `fail-before`. */
   | { readonly kind: 'fail-after' };
 
 export interface FaultOptions {

@@ -35,7 +35,7 @@ export function countOutcomes(state: State): WorkCounts {
     metrics: () => [
       {
         name: 'storeferry_operations_total',
-        help: 'Operations by what became of them; an unsent one may be counted again when it is sent.',
+        help: 'Operations by outcome; an unsent one is counted again when it is sent later.',
         type: 'counter',
         samples: operations.samples(),
       },

@@ -11,7 +11,7 @@ const MAIL_HOSTS = ['postbox.example', 'mailhaven.example', 'northmail.example',
 const TAGS = ['customer', 'wholesale', 'market-stall', 'gift-buyer', 'vip', 'lapsed'];
 
 /**
- * Contacts of nobody: always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
+ * Invented contacts, always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
  * names them, so a change here changes that file.
  */
 export function makeContacts(count: number): ContactAnswer[] {
