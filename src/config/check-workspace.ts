@@ -76,7 +76,7 @@ function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[]
 function plainHttp({ files }: Workspace, { name, baseUrl }: StoreConfig): ConfigurationProblem[] {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === 'https:' || isLoopback(hostname)) return [];
-  const message = `${name}.baseUrl: http sends the API key readable for everybody on the way; use https`;
+  const message = `${name}.baseUrl: http sends the API key unencrypted; use https`;
   const place = files.stores()?.placeOf([name, 'baseUrl'], 'value') ?? { file: 'stores.yaml' };
   return [{ place, message }];
 }
@@ -116,7 +116,7 @@ const PRIVATE = [
   { file: '.storeferry', mode: '700' },
 ] as const;
 
-/** A file that is not there may come before the night; more often it is misspelt. */
+/** Only warnings: a missing file may arrive before the run, though more often its name is misspelt. */
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);

@@ -37,7 +37,7 @@ export interface Inspection {
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
 const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
 
-/** Reads lazily: only the files that are asked for. `onSecret` is told the secrets that were filled in. */
+/** Reads each file when it is first asked for. `onSecret` is called with each secret that the environment filled in. */
 export function inspectFiles(
   files: WorkspaceFiles,
   environment: Environment,
@@ -65,7 +65,7 @@ export function inspectFiles(
       .map((name) => ({
         place: yaml.placeOf([name], 'key'),
         message:
-          'the name of a store may hold letters, digits, dots, - and _ only, and begins with one of the first two',
+          'expected a store name of letters, digits, dots, - and _ that begins with a letter or a digit',
       }));
     return { names: names.filter(isName), problems };
   }

@@ -82,7 +82,7 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
     .join(', ');
   const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;
   return new EncodingError(
-    `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) belongs to no character. ${
+    `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) is not part of a character. ${
       first === undefined ? 'No usual encoding fits.' : `It is likely one of: ${likely}.`
     }`,
     candidates,

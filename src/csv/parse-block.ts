@@ -22,7 +22,7 @@ export function parseBlock(text: string, rows: number, options: ParseBlockOption
     // Left alone it is decided by whether the text has a quote, which is safe; forced, it ignores quotes altogether.
     ...(options.quotes === 'none' ? { fastMode: true } : {}),
   });
-  // The last row that Papa Parse sees is the empty one behind the last line end: that is what it is told to ignore.
+  // The last row that Papa Parse sees is the empty one behind the last line end: that one is ignored (`true`).
   const { data, errors }: Papa.ParseResult<string[]> = parser.parse(text, 0, true);
   return errors.length === 0 && data.length === rows ? data : undefined;
 }

@@ -198,7 +198,7 @@ function refuseNul(block: Uint8Array, reading: Reading): void {
   const at = block.indexOf(0);
   if (at < 0) return;
   throw new CsvError(
-    'The file contains a NUL character, which no text has: it is damaged, or not in the encoding it is read in.',
+    'The file contains a NUL character: it is damaged, or its encoding is not the one it is read in.',
     {
       place: { file: reading.name, line: lineAt(block, 0, reading.line, at), column: columnOf(block, at) },
       hint: 'Export the file again; if it is UTF-16 or UTF-32, save it as CSV UTF-8.',

@@ -56,7 +56,7 @@ function areNames(cells: readonly string[]): boolean {
   );
 }
 
-/** Tells the rows that are a header again: the same names, or, in the first row, words above columns of values. */
+/** Recognises rows that are a header again: the same names, or, in the first row, words above columns of values. */
 export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
   const names = header.cells.map((cell) => cell.trim());
   const several = filled(header).length > 1;

@@ -52,5 +52,8 @@ export const scheduleSchema = z.strictObject({
   }),
   timezone: timezoneSchema
     .default('UTC')
-    .meta({ description: 'The time zone of the clock meant, by its name.', examples: ['Europe/London'] }),
+    .meta({
+      description: 'The name of the time zone that the expression is in.',
+      examples: ['Europe/London'],
+    }),
 });

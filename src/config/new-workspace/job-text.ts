@@ -62,7 +62,7 @@ export function jobText(job: NewJob): string {
     '',
     '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
     ...scheduleLines(job),
-    '# A web address that is told how a run went.',
+    '# A web address that gets a notification when a run ends.',
     `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
   ];
   return `${lines.join('\n')}\n`;
@@ -92,7 +92,7 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
     'crosswalk:',
     `  path: ${yamlText(crosswalk.path)}`,
     crosswalk.field === undefined
-      ? `  match: ${yamlText(crosswalk.match)} # its column to match, and the contact's field that is called alike`
+      ? `  match: ${yamlText(crosswalk.match)} # its column to match; the contact has a field of the same name`
       : `  match: ${yamlText(crosswalk.match)} # its column to match`,
     ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,

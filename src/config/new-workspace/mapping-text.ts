@@ -118,7 +118,7 @@ function productLines(fields: readonly string[], spare: readonly SpareColumn[]):
   const inUse = (key: string, line: string) => (fields.includes(key) ? [`  ${line}`] : []);
   return [
     'product:',
-    '  # The key: the same url is the same product, night after night. Take what never changes, and is there once.',
+    '  # The key: the same url is the same product in every run. Use a column that never changes and is unique.',
     `  url: ${fields.includes('sku') ? '[sku, slug]' : '[title, slug]'}`,
     '  title: title',
     ...inUse('description', 'description: description'),

@@ -81,7 +81,7 @@ function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
   ];
 }
 
-/** The key that tells the kind, with its value where that tells it. */
+/** The key by which the kind is recognised, with its value where it has a fixed one. */
 function kindOf({ properties = {} }: JsonSchema): string {
   const [key = '', node] = Object.entries(properties)[0] ?? [];
   return isSchema(node) && node.const !== undefined ? code(`${key}: ${node.const}`) : code(key);
