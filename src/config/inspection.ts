@@ -15,9 +15,9 @@ import {
 } from './job/job-relations.ts';
 import { once } from './once.ts';
 import { completePlace, placeSecrets } from './place/complete-place.ts';
-import type { SecretField } from './secrets.ts';
+import type { SecretField } from './secret-field.ts';
 import { isName, type StoreConfig, storeSchema } from './stores.ts';
-import { valueAt } from './values-at.ts';
+import { valueAt } from './value-at.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 

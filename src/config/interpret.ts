@@ -5,9 +5,9 @@ import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
 import type { Finding } from './findings/explain-issues.ts';
 import { wordFinding } from './findings/word-finding.ts';
 import { parseFilled } from './parse-filled.ts';
-import { placeholder } from './placeholders.ts';
-import { looksSecret, type SecretField } from './secrets.ts';
-import { valueAt } from './values-at.ts';
+import { placeholder } from './placeholder.ts';
+import { looksSecret, type SecretField } from './secret-field.ts';
+import { valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 import type { Path } from './yaml/yaml-place.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../model/deep-readonly.ts';
-import { baseUrlSchema } from './base-url.ts';
-import { placeholder } from './placeholders.ts';
+import { baseUrlSchema } from './base-url-schema.ts';
+import { placeholder } from './placeholder.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

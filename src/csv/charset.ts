@@ -1,6 +1,6 @@
 import { CsvError, EncodingError } from '../model/errors.ts';
 import { byteOrderMark, canonicalEncoding } from './encodings.ts';
-import { invalidUtf8At, wholeUtf8Length } from './invalid-utf8.ts';
+import { invalidUtf8At, wholeUtf8Length } from './invalid-utf8-at.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { lineAt } from './scan-rows.ts';
 import { columnOf } from './structure-error.ts';

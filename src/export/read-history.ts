@@ -3,8 +3,8 @@ import { withoutInertMark } from '../model/inert-cell.ts';
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
-import { watchBytes } from './writing/last-byte.ts';
 import { textLines } from './writing/text-lines.ts';
+import { watchBytes } from './writing/watched-bytes.ts';
 
 /** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
 export async function readHistory(

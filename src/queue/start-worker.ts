@@ -1,13 +1,13 @@
 import type { Notify } from '../config/job/notify.ts';
-import type { JobSchedules } from '../config/job/schedules.ts';
+import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { Run } from '../model/run.ts';
 import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunRequest } from '../run/run-request.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import { errorLogger } from './error-logger.ts';
+import { checkArtifacts } from './health/check-artifacts.ts';
 import { redisAdvice } from './health/redis-advice.ts';
-import { checkArtifacts } from './health/shared-artifacts.ts';
 import { watchProgress } from './health/watch-progress.ts';
 import { workerHealth } from './health/worker-health.ts';
 import type { RunJobData } from './job-types.ts';

@@ -1,6 +1,6 @@
 import { connectionFailure } from './connection-failure.ts';
-import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './deadlines.ts';
 import type { FoundFile, RemoteClient } from './remote-client.ts';
+import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
 import { RemoteFailure } from './remote-failure.ts';
 import { type Patience, retrying } from './retrying.ts';
 import { openSpool, type Spool } from './spool.ts';

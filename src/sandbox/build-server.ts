@@ -8,7 +8,7 @@ import {
   fastify,
 } from 'fastify';
 import { answerBrokenRequest } from './answer-broken-request.ts';
-import { authenticator } from './authentication.ts';
+import { authenticator } from './authenticator.ts';
 import type { Fault } from './faults.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { type Answer, type Route, refuse } from './route.ts';

@@ -5,14 +5,14 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import type { Patience } from '../remote/retrying.ts';
 import { type FileAccess, openAllowed } from '../state/allowed-path.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { fetchSource } from './fetch-source.ts';
 import { type FoundFile, findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
+import { openZip } from './open-zip.ts';
 import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
-import { fetchSource } from './remote-source.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
 import { DEFAULT_SOURCE_LIMITS, limitError, refuseTooMuch, type SourceLimits } from './source-limits.ts';
-import { openZip } from './unzip.ts';
 import { writeCopy } from './write-copy.ts';
 
 const READ_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { s3Client } from '../../src/remote/s3.ts';
+import { s3Client } from '../../src/remote/s3-client.ts';
 import { fetchOne, put } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { s3Address } from '../support/s3-address.ts';

@@ -1,5 +1,5 @@
 import { pathKey } from '../fill-values.ts';
-import { valueAt } from '../values-at.ts';
+import { valueAt } from '../value-at.ts';
 import type { Path } from '../yaml/yaml-place.ts';
 import { describeValue } from './describe-value.ts';
 import type { Finding } from './explain-issues.ts';

@@ -4,7 +4,7 @@ import { didYouMean } from '../../model/nearest.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { type DestinationSpec, destinationSchema } from './destination-spec.ts';
 import { type Notify, notifySchema } from './notify.ts';
-import { scheduleSchema } from './schedule.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 
 /** A job that reads a store into a file. */
 export const exportJobSchema = z

@@ -3,10 +3,10 @@ import { HTML_POLICIES } from '../../mapping/html-policy.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/workspace-path.ts';
-import { limitsSchema } from './input-limits.ts';
+import { limitsSchema } from './limits-schema.ts';
 import { type Notify, notifySchema } from './notify.ts';
-import { safetySchema } from './safety.ts';
-import { scheduleSchema } from './schedule.ts';
+import { safetySchema } from './safety-schema.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 import { type SourceSpec, sourceSchema } from './source-spec.ts';
 
 const crosswalkSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
-import { isHttpUrl } from '../place/http-url.ts';
-import { placeholder } from '../placeholders.ts';
+import { isHttpUrl } from '../place/is-http-url.ts';
+import { placeholder } from '../placeholder.ts';
 
 /** The webhook that is notified when a run ends. */
 export const notifySchema = z.strictObject({

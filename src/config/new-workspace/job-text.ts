@@ -1,7 +1,7 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { ImportJob } from '../job/import-job.ts';
-import { placeholder } from '../placeholders.ts';
+import { placeholder } from '../placeholder.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
 /** What is to be said in the file of a new import job. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { placeholder } from '../placeholders.ts';
-import { isHttpUrl } from './http-url.ts';
-import { sftpAddressSchema } from './sftp-address.ts';
-import { webAddressSchema } from './web-address.ts';
+import { placeholder } from '../placeholder.ts';
+import { isHttpUrl } from './is-http-url.ts';
+import { sftpAddressSchema } from './sftp-address-schema.ts';
+import { webAddressSchema } from './web-address-schema.ts';
 
 const allowPrivateAddresses = z
   .boolean()

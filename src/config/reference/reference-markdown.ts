@@ -1,7 +1,7 @@
 import { type JsonSchema, plainSchemaFor, type SchemaName } from './json-schema.ts';
 import { limitsMarkdown } from './limits-markdown.ts';
-import { rowsOf } from './schema-rows.ts';
-import { branchesOf, code, typeOf } from './schema-type.ts';
+import { schemaRows } from './schema-rows.ts';
+import { branchesOf, code, schemaType } from './schema-type.ts';
 
 /** What there is a reference of. */
 export type ReferenceName = SchemaName | 'environment' | 'limits';
@@ -55,9 +55,9 @@ function table(rows: readonly string[]): string {
 function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: NameOf): string[] {
   switch (name) {
     case 'environment':
-      return [table(rowsOf(schema, nameOf))];
+      return [table(schemaRows(schema, nameOf))];
     case 'stores':
-      return [table(rowsOf(schema.additionalProperties, nameOf))];
+      return [table(schemaRows(schema.additionalProperties, nameOf))];
     case 'job':
     case 'mapping':
       return kinds(name, schema, nameOf);
@@ -69,7 +69,7 @@ function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: Na
 /** What all kinds of the file have in common, then what each has alone. */
 function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
   const branches = branchesOf(schema);
-  const lists = branches.map((branch) => rowsOf(branch, nameOf));
+  const lists = branches.map((branch) => schemaRows(branch, nameOf));
   const [first = [], ...others] = lists;
   const common = first.filter((row) => others.every((rows) => rows.includes(row)));
   return [
@@ -89,11 +89,11 @@ function kindOf({ properties = {} }: JsonSchema): string {
 
 function definitionSection(id: string, definition: JsonSchema, nameOf: NameOf): string {
   const { description = '' } = definition;
-  const rows = rowsOf(definition, nameOf);
+  const rows = schemaRows(definition, nameOf);
   const ofBranches = branchesOf(definition).flatMap((branch) =>
     branch === definition ? [] : (branch.description ?? '').split('\n').filter((line) => line !== ''),
   );
   const list = ofBranches.map((line) => `- ${line}`).join('\n');
-  const parts = [`${HEADING} ${id}`, description, `Written as ${typeOf(definition, nameOf)}.`, list];
+  const parts = [`${HEADING} ${id}`, description, `Written as ${schemaType(definition, nameOf)}.`, list];
   return [...parts, ...(rows.length === 0 ? [] : [table(rows)])].filter((part) => part !== '').join('\n\n');
 }

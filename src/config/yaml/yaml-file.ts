@@ -1,7 +1,7 @@
 import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { ConfigurationProblem, Place } from '../../model/errors.ts';
+import { explainYaml } from './explain-yaml.ts';
 import { offsetOf, type Path, startOf } from './yaml-place.ts';
-import { explainYaml } from './yaml-problem.ts';
 
 /** A YAML file as plain values that remember where they stand. */
 export interface YamlFile {

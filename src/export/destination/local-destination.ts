@@ -6,8 +6,8 @@ import { allowedPath, type FileAccess, openAllowed, refusedPlace } from '../../s
 import { syncFolder, writeAll } from '../../state/durable-file.ts';
 import { found } from '../../state/file-errors.ts';
 import { makeFolders } from '../../state/make-folders.ts';
+import { asDestinationError, changedMeanwhile } from './as-destination-error.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
-import { asDestinationError, changedMeanwhile } from './destination-error.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
 
 const CHUNK_BYTES = 256 * 1_024;

@@ -5,10 +5,10 @@ import type { Row } from '../../model/row.ts';
 import type { Dialect } from '../../model/table.ts';
 import type { Destination } from '../destination/destination.ts';
 import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
-import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
-import { watchBytes } from './last-byte.ts';
+import { csvLine, markOf, type TableStyle } from './csv-line.ts';
 import { type Items, replaceFile } from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
+import { watchBytes } from './watched-bytes.ts';
 import type { Written } from './written.ts';
 
 /** Opens a CSV file; that of csv/. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { DestinationError } from '../../model/errors.ts';
+import { changedMeanwhile } from '../destination/as-destination-error.ts';
 import type { Destination, DestinationWriteOptions } from '../destination/destination.ts';
-import { changedMeanwhile } from '../destination/destination-error.ts';
 import type { RowShape } from './row-shape.ts';
 
 /** The key of a line, from the values of its key columns. */

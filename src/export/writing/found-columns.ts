@@ -1,6 +1,6 @@
 import { DestinationError } from '../../model/errors.ts';
 import { isMembers } from '../exact-json.ts';
-import { columnName } from './column-path.ts';
+import { columnName } from './column-name.ts';
 
 /** More than this are no columns but data, such as ids used as names. */
 const MOST_COLUMNS = 2_000;

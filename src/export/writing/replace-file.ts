@@ -1,5 +1,5 @@
 import type { Destination } from '../destination/destination.ts';
-import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
+import { csvLine, markOf, type TableStyle } from './csv-line.ts';
 import type { RowShape } from './row-shape.ts';
 import type { Written } from './written.ts';
 

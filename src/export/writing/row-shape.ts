@@ -3,7 +3,7 @@ import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { exactJson } from '../exact-json.ts';
 import { readKeptList } from '../reading/read-lists.ts';
 import { cellText, valueAt } from './cell-text.ts';
-import { pathOf } from './column-path.ts';
+import { pathOf } from './column-name.ts';
 import { FoundColumns } from './found-columns.ts';
 import { listReading } from './list-reading.ts';
 

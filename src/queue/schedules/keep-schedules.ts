@@ -1,4 +1,4 @@
-import type { JobSchedule, JobSchedules } from '../../config/job/schedules.ts';
+import type { JobSchedule, JobSchedules } from '../../config/job/read-schedules.ts';
 import type { Locks } from '../../state/state.ts';
 import { enqueueRun } from '../enqueue-run.ts';
 import type { Queues } from '../open-queues.ts';

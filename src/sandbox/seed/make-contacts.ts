@@ -1,8 +1,8 @@
 import type { ContactAnswer } from '../contact-body.ts';
 import { type Random, seededRandom } from '../seeded-random.ts';
-import { SEED_LISTS } from './lists.ts';
 import { COMPANIES, FIRST_NAMES, LAST_NAMES, STREETS, TOWNS } from './names.ts';
 import { between, pick } from './pick.ts';
+import { SEED_LISTS } from './seed-lists.ts';
 
 const FIRST_ID = 1001;
 /** 1 January 2023, in seconds. */

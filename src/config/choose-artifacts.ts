@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import type { Environment } from './environment.ts';
-import { completeS3Place } from './place/s3-place.ts';
+import { completeS3Place } from './place/complete-s3-place.ts';
 
 /** What `ARTIFACTS_URL` may be. */
 export const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';

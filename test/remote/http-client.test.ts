@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InterruptedError } from '../../src/model/errors.ts';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
-import { httpClient } from '../../src/remote/http.ts';
+import { httpClient } from '../../src/remote/http-client.ts';
 import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { none } from '../support/measure.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from './place/http-url.ts';
+import { isHttpUrl } from './place/is-http-url.ts';
 
 const API_PREFIX = '/api/site';
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { Server } from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SftpAddress } from '../../src/model/remote-address.ts';
-import { sftpClient } from '../../src/remote/sftp.ts';
+import { sftpClient } from '../../src/remote/sftp-client.ts';
 import { makeHostKey } from '../support/host-key.ts';
 import { describeWithSshd, type Sshd, startSshd } from '../support/sshd.ts';
 import { failureOf, fetchAll, put } from './trials.ts';

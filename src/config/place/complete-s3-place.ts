@@ -1,6 +1,6 @@
 import type { S3Place } from '../../model/remote-address.ts';
 import type { Environment } from '../environment.ts';
-import { isHttpUrl } from './http-url.ts';
+import { isHttpUrl } from './is-http-url.ts';
 
 /** What says otherwise than the usual variables. */
 export interface OwnS3Settings {

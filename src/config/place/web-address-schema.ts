@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { placeholder } from '../placeholders.ts';
-import { isHttpUrl } from './http-url.ts';
+import { placeholder } from '../placeholder.ts';
+import { isHttpUrl } from './is-http-url.ts';
 
 const EXPECTED = 'expected an address such as https://shop.example/export.csv';
 
