@@ -9,9 +9,9 @@ import { type Workspace, whyUnset } from './workspace.ts';
 
 /** Everything that is wrong in a workspace, and what is right in it. */
 export interface WorkspaceCheck {
-  /** What a run would stop at. */
+  /** Problems that stop a run. */
   readonly problems: readonly ConfigurationProblem[];
-  /** What may be meant so, or is yet to be set. */
+  /** Problems that do not stop a run. */
   readonly warnings: readonly ConfigurationProblem[];
   /** Names of the variables that are needed and not set. */
   readonly unset: readonly string[];
@@ -100,7 +100,7 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
   );
 }
 
-/** What holds keys and customers' data is for its owner. Windows has no such rights. */
+/** Files with keys or customers' data must be closed to other users. Windows has no such permissions. */
 function openToOthers({ path }: Workspace): ConfigurationProblem[] {
   if (process.platform === 'win32') return [];
   return PRIVATE.flatMap(({ file, mode }) => {

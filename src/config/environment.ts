@@ -12,7 +12,7 @@ export interface Environment {
   secretsInFile(): readonly string[];
 }
 
-/** Shorter values are settings, such as `true`, whose words would be taken out of messages. */
+/** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
 const SHORTEST_SECRET = 8;
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -21,7 +21,7 @@ import { valueAt } from './value-at.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 
-/** What the files of a workspace say, with everything that is wrong; undefined where there is no such file or entry. */
+/** The content of the workspace files with all their problems; undefined where there is no such file or entry. */
 export interface Inspection {
   /** The names in `stores.yaml` (undefined when it cannot be read), and what concerns no single store. */
   stores(): {
@@ -140,7 +140,7 @@ function isMap(value: unknown): value is object {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** What a job that is not valid names all the same, so that one reading finds all that is wrong. */
+/** The names in an invalid job, so that one check finds all problems. */
 function literalNames(content: unknown): Named {
   const literal = (key: string) => {
     const value = valueAt(content, [key]);

@@ -4,7 +4,7 @@ import { expectation } from './findings/expectation.ts';
 import { explainIssues, type Finding } from './findings/explain-issues.ts';
 import { setValueAt, valueAt } from './value-at.ts';
 
-/** Either the value, or what is wrong. */
+/** Either the value, or the findings. */
 export type Parsed<T> = { readonly value: T } | { readonly findings: readonly Finding[] };
 
 /**

@@ -5,7 +5,7 @@ import { rankEncodings } from './rank-encodings.ts';
 import { lineAt } from './scan-rows.ts';
 import { columnOf } from './structure-error.ts';
 
-/** So many characters that read as UTF-8 by chance are out of the question. */
+/** With this many valid multi-byte characters the file cannot be UTF-8 by chance. */
 const CERTAINLY_UTF8 = 8;
 
 const CANDIDATES_SHOWN = 3;

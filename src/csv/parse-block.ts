@@ -10,7 +10,7 @@ export interface ParseBlockOptions {
 
 /**
  * Cells of whole rows, by Papa Parse in array mode. The text ends with a line end. Gives undefined when Papa Parse
- * reports an error or another number of rows than expected: then two readers disagree, and neither may be believed.
+ * reports an error or another number of rows than expected: then the two readers disagree, and the rows are ambiguous.
  *
  * Its `Parser` is used, not `parse`: that one makes a streamer for every text, drops a byte order mark from each, and
  * keeps memory alive (350 MiB instead of 110 over the same file, and twice the time, most of it spent collecting).

@@ -19,9 +19,9 @@ import { transcode } from './transcode.ts';
  */
 const BLOCK_BYTES = 64 * 1024;
 
-/** How a CSV file is to be read; what is left out is found out. */
+/** How to read a CSV file; what is left out is detected. */
 export interface CsvOptions {
-  /** What messages call the file. */
+  /** The name of the file in messages. */
   readonly name: string;
   /** The file's index within the snapshot, for its rows; 0 when left out. */
   readonly file?: number | undefined;
@@ -32,7 +32,7 @@ export interface CsvOptions {
   /** `none`: the file never quotes cells, and a quote is an ordinary character. */
   readonly quotes?: 'standard' | 'none' | undefined;
   readonly limits?: Partial<CsvLimits> | undefined;
-  /** How much is read and parsed at once. Nothing but speed depends on it. */
+  /** Bytes that are read and parsed at once; affects only speed. */
   readonly blockBytes?: number | undefined;
 }
 

@@ -125,7 +125,7 @@ function refuseLongCell(cells: readonly string[], line: number, { name, limits }
   if (long >= 0) throw csvLimitError(limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
 }
 
-/** Refuses what need not be read to its end: a cell that stays open, a row without end, and rows that are too long. */
+/** Refuses without reading on: a cell that stays open, a row without end, and rows that are too long. */
 function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void {
   const { limits, line, name: file } = reading;
   const { openCell, end, nextLine } = scan;
@@ -173,7 +173,7 @@ function cellsBefore(bytes: Uint8Array, { delimiter, quotes }: Reading): number 
   return (rows?.[0]?.length ?? 1) - 1;
 }
 
-/** Where rows are was not kept, since only a message asks for it. */
+/** The positions of rows are computed here, since only messages need them. */
 function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
   let longest = { line, bytes: 0 };
   let at = 0;

@@ -30,7 +30,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
     const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
-    // A header whose other columns have no name is as wide as its rows, and its only name is no sentence.
+    // A header with one name only is as wide as its rows, and the name is not a sentence.
     const isTitle = first.cells.length !== length || named.some((text) => text.includes(' '));
     if (
       isTitle &&

@@ -128,7 +128,7 @@ export interface JudgedDates {
   readonly until: number | null;
 }
 
-/** What is worth saying about the source that was read. */
+/** Facts about the source that was read. */
 export interface PlanSource {
   readonly files: readonly {
     readonly name: string;
@@ -144,7 +144,7 @@ export interface PlanSource {
   readonly dates: JudgedDates | null;
 }
 
-/** What applying a source would do, without having sent anything. */
+/** What applying a source would do; nothing has been sent. */
 export interface Plan {
   readonly job: string;
   readonly resource: Resource;

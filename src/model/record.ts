@@ -6,7 +6,7 @@ import type { RowSpan } from './row.ts';
 /** What an import writes. */
 export type Resource = 'products' | 'contacts';
 
-/** What the rows of one record have in common, whatever became of it. */
+/** What the rows of one record have in common, whatever its result. */
 interface FromRows {
   /** The rows to show for this record, whole groups, in source order; a shared row may stand under two records. */
   readonly spans: readonly RowSpan[];

@@ -12,7 +12,7 @@ export const RUN_STATUSES = [
   'interrupted',
   'superseded',
 ] as const;
-/** How a run stands, or ended (design.md, Commands). */
+/** The status of a run, or how it ended (design.md, Commands). */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Everything that could be sent has been sent. */
@@ -48,7 +48,7 @@ export interface Run {
   /** The name of the store and its address when the run began: for people. */
   readonly store: string;
   readonly baseUrl: string;
-  /** What the store is (store-identity.ts): its ledger and locks go by it. */
+  /** The identity of the store (store-identity.ts), under which its ledger and locks are kept. */
   readonly storeId: string;
   readonly status: RunStatus;
   /** The step under way, or the last one begun. */

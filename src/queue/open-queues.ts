@@ -26,7 +26,7 @@ const EVENTS_KEPT = 1_000;
  */
 const SILENT_MS = 15_000;
 
-/** What BullMQ reaches Redis by. */
+/** The connection of BullMQ to Redis. */
 export interface QueueConnection extends AsyncDisposable {
   readonly connection: ConnectionOptions;
 }

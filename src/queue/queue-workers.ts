@@ -17,7 +17,7 @@ export interface QueueWorkersOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** Everything that this process takes from the queues. */
+/** The BullMQ workers of this process. */
 export interface QueueWorkers {
   /** Grows as more queues are taken from. */
   readonly all: readonly WatchedWorker[];

@@ -53,7 +53,7 @@ export async function fetchFile(
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
     using pace = watchPace(deadlines, (failure) => {
-      // What waits for a request over SFTP is ended by the signal only.
+      // Only the signal ends a wait for a request over SFTP.
       slow.abort(failure);
       content.destroy(failure);
     });

@@ -89,7 +89,7 @@ export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): 
       const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...unlessHeaders(unless) };
       const answer = await follow(wanted, signal);
       const { statusCode, headers, body } = answer;
-      // Unasked, 304 says nothing: that there is a file, or that there is none, would be a guess.
+      // A 304 to an unconditional request does not say whether there is a file.
       if (unless !== null && (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers)))) {
         discard(answer);
         return { kind: 'unchanged' };
@@ -172,7 +172,7 @@ function refuseEncoding({ headers, body }: Answer): void {
   );
 }
 
-/** Lets go of an answer whose content is not wanted. */
+/** Discards the content of an answer. */
 function discard({ body }: Answer): void {
   body.on('error', () => undefined).destroy();
 }

@@ -2,7 +2,7 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { withDeadlines } from './remote-deadlines.ts';
 
-/** The client of an address; nothing is connected yet, and every call has a deadline. Its library is loaded only now. */
+/** The client of an address; nothing is connected yet, and every call has a deadline. Its library is loaded here, on first use. */
 export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   return withDeadlines(await clientOf(at));
 }

@@ -20,7 +20,7 @@ export interface S3Objects {
   has(key: string): Promise<boolean>;
   /** All keys that begin so. */
   list(prefix: string): Promise<string[]>;
-  /** Absent ones are no error. */
+  /** Absent objects are not an error. */
   remove(keys: readonly string[]): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
     if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
     // A connection that breaks before anybody reads would otherwise end the process.
     Body.on('error', () => {});
-    // Not every store minds these conditions.
+    // Some servers ignore these conditions.
     const other = version !== undefined && ETag !== version;
     if (other || (from > 0 && ContentRange === undefined)) {
       Body.destroy();

@@ -1,7 +1,7 @@
 import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
-/** The server will not take the risk of a replay yet; of a file it is asked again. */
+/** 425 Too Early: the server does not risk a replay yet, so the request is sent again. */
 const TOO_EARLY = 425;
 
 const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';

@@ -1,6 +1,6 @@
 import type { Random } from './seeded-random.ts';
 
-/** What is to go wrong with one request. */
+/** The fault injected into one request. */
 export type Fault =
   | { readonly kind: 'none' }
   /** 429 with `Retry-After` in whole seconds; nothing is applied. */

@@ -3,7 +3,7 @@ export type Recognised =
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
   | { readonly kind: 'text' }
-  /** Something that people hand over by mistake: what it is, and how to come by CSV. */
+  /** Another kind of file: what it is, and how to get CSV. */
   | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
 
 /** How many bytes `recognise` wants to see: the signature of a tar is at byte 257. */

@@ -27,12 +27,12 @@ export interface StageOptions extends FileAccess {
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
 
-/** What of a source says which files it has. */
+/** The fields of a source that name its files. */
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> & { readonly files?: number | undefined };
 
 /**
  * The step `stage`: copies the source into the run's folder, unpacked. The list of the copies is the snapshot, which is
- * whole when the caller has saved it with `saveSnapshot`. What is no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
+ * whole when the caller has saved it with `saveSnapshot`. A file that is not CSV, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
  * no copy is left behind.
  */
 export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {

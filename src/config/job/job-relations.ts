@@ -4,14 +4,14 @@ import type { Path } from '../yaml/yaml-place.ts';
 import { crosswalkField, matchableFields } from './crosswalk-field.ts';
 import type { ImportJob } from './import-job.ts';
 
-/** Something that does not fit between a job and what it names. */
+/** A mismatch between a job and a store or mapping that it names. */
 export interface RelationProblem {
   readonly path: Path;
   readonly part: 'key' | 'value';
   readonly message: string;
 }
 
-/** What a job names; a name that the environment is yet to give is left out. */
+/** The names in a job; names whose variables are not set are left out. */
 export interface Named {
   readonly store?: string | undefined;
   readonly mapping?: string | undefined;

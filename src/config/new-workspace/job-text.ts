@@ -4,7 +4,7 @@ import type { ImportJob } from '../job/import-job.ts';
 import { placeholder } from '../placeholder.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
-/** What is to be said in the file of a new import job. */
+/** The values of a new import job. */
 export interface NewJob {
   readonly name: string;
   readonly imports: ImportJob['import'];

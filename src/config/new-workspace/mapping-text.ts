@@ -1,11 +1,11 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
-/** What is to be said in a mapping that its user will complete. */
+/** The values of a new mapping, which its user will complete. */
 export interface StarterMapping {
   readonly name: string;
   readonly imports: MappingSpec['import'];
-  /** What people call the file. */
+  /** The name of the file, for people. */
   readonly file: string;
   readonly header: readonly string[];
   /** Fields, with the columns that likely hold them. */

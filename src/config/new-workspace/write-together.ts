@@ -43,11 +43,11 @@ export function writeTogether(files: readonly NewFile[]): void {
     for (const step of undo.reverse()) attempt(step);
     throw error;
   }
-  // What was prepared has its place now.
+  // All files are in place; their temporary files are no longer needed.
   for (const file of files) rmSync(temporaryOf(file.path), { force: true });
 }
 
-/** What cannot be undone must not keep the rest from it, nor hide why it is. */
+/** A failed undo step must not prevent the others, nor hide the first error. */
 function attempt(step: () => void): void {
   try {
     step();

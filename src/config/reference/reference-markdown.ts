@@ -3,14 +3,14 @@ import { limitsMarkdown } from './limits-markdown.ts';
 import { schemaRows } from './schema-rows.ts';
 import { branchesOf, code, schemaType } from './schema-type.ts';
 
-/** What there is a reference of. */
+/** The references that exist. */
 export type ReferenceName = SchemaName | 'environment' | 'limits';
 
 const HEADING = '####';
 
 /**
  * The reference of a kind of file, of the environment, or of the limits, as Markdown: tables of its keys with type,
- * default and meaning, nested keys by their path. All of it stands in the schemas, so that it says what is read.
+ * default and meaning, nested keys by their path. All of it comes from the schemas, so it cannot differ from what is read.
  */
 export function referenceMarkdown(name: ReferenceName): string {
   if (name === 'limits') return limitsMarkdown();

@@ -92,7 +92,7 @@ async function writeNew(
     // Where a folder above was replaced, the rename would fail: the file is not there under this name.
     const moved = await refusedPlace(file, temporary);
     if (moved !== null) throw refusal(path, moved);
-    // Whoever could read the old file can read the new one, and nobody else.
+    // The new file keeps the permissions of the old one.
     if (before !== undefined) await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
     let size = 0;
     for await (const chunk of content) {

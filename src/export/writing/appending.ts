@@ -34,7 +34,7 @@ export function withoutId({ location }: Destination): DestinationError {
   );
 }
 
-/** What to say of lines that were there already: of a history that is worth a word, of orders it is how it should be. */
+/** The note on lines that were in the file already; expected for orders, noted for a history only. */
 export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
   return lines > 0 && isHistory ? [`${lines} lines were in the file already and were not added again.`] : [];
 }
