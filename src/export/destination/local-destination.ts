@@ -93,7 +93,8 @@ async function writeNew(
     const moved = await refusedPlace(file, temporary);
     if (moved !== null) throw refusal(path, moved);
     // The new file keeps the permissions of the old one.
-    if (before !== undefined) await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
+    if (before !== undefined)
+      await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
     let size = 0;
     for await (const chunk of content) {
       signal.throwIfAborted();
