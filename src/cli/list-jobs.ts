@@ -1,4 +1,4 @@
-import { nextTick, readSchedules } from '../config/job/schedules.ts';
+import { nextTick, readSchedules } from '../config/job/read-schedules.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
 import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';

@@ -9,9 +9,9 @@ import { type Workspace, whyUnset } from './workspace.ts';
 
 /** Everything that is wrong in a workspace, and what is right in it. */
 export interface WorkspaceCheck {
-  /** What a run would stop at. */
+  /** Problems that stop a run. */
   readonly problems: readonly ConfigurationProblem[];
-  /** What may be meant so, or is yet to be set. */
+  /** Problems that do not stop a run. */
   readonly warnings: readonly ConfigurationProblem[];
   /** Names of the variables that are needed and not set. */
   readonly unset: readonly string[];
@@ -76,7 +76,7 @@ function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[]
 function plainHttp({ files }: Workspace, { name, baseUrl }: StoreConfig): ConfigurationProblem[] {
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol === 'https:' || isLoopback(hostname)) return [];
-  const message = `${name}.baseUrl: http sends the API key readable for everybody on the way; use https`;
+  const message = `${name}.baseUrl: http sends the API key unencrypted; use https`;
   const place = files.stores()?.placeOf([name, 'baseUrl'], 'value') ?? { file: 'stores.yaml' };
   return [{ place, message }];
 }
@@ -100,7 +100,7 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
   );
 }
 
-/** What holds keys and customers' data is for its owner. Windows has no such rights. */
+/** Files with keys or customers' data must be closed to other users. Windows has no such permissions. */
 function openToOthers({ path }: Workspace): ConfigurationProblem[] {
   if (process.platform === 'win32') return [];
   return PRIVATE.flatMap(({ file, mode }) => {
@@ -116,7 +116,7 @@ const PRIVATE = [
   { file: '.storeferry', mode: '700' },
 ] as const;
 
-/** A file that is not there may come before the night; more often it is misspelt. */
+/** Only warnings: a missing file may arrive before the run, though more often its name is misspelt. */
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigurationError } from '../model/errors.ts';
-import { looksSecret } from './secrets.ts';
+import { looksSecret } from './secret-field.ts';
 
 /** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
 export interface Environment {
@@ -12,7 +12,7 @@ export interface Environment {
   secretsInFile(): readonly string[];
 }
 
-/** Shorter values are settings, such as `true`, whose words would be taken out of messages. */
+/** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
 const SHORTEST_SECRET = 8;
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-import { type FilledText, fillTemplate, parseTemplate } from './placeholders.ts';
+import { type FilledText, fillTemplate, parseTemplate } from './placeholder.ts';
 import type { Path } from './yaml/yaml-place.ts';
 
 /** Values with their placeholders filled in, and which of them had any. */

@@ -15,13 +15,13 @@ import {
 } from './job/job-relations.ts';
 import { once } from './once.ts';
 import { completePlace, placeSecrets } from './place/complete-place.ts';
-import type { SecretField } from './secrets.ts';
+import type { SecretField } from './secret-field.ts';
 import { isName, type StoreConfig, storeSchema } from './stores.ts';
-import { valueAt } from './values-at.ts';
+import { valueAt } from './value-at.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 
-/** What the files of a workspace say, with everything that is wrong; undefined where there is no such file or entry. */
+/** The content of the workspace files with all their problems; undefined where there is no such file or entry. */
 export interface Inspection {
   /** The names in `stores.yaml` (undefined when it cannot be read), and what concerns no single store. */
   stores(): {
@@ -37,7 +37,7 @@ export interface Inspection {
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
 const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
 
-/** Reads lazily: only the files that are asked for. `onSecret` is told the secrets that were filled in. */
+/** Reads each file when it is first asked for. `onSecret` is called with each secret that the environment filled in. */
 export function inspectFiles(
   files: WorkspaceFiles,
   environment: Environment,
@@ -65,7 +65,7 @@ export function inspectFiles(
       .map((name) => ({
         place: yaml.placeOf([name], 'key'),
         message:
-          'the name of a store may hold letters, digits, dots, - and _ only, and begins with one of the first two',
+          'expected a store name of letters, digits, dots, - and _ that begins with a letter or a digit',
       }));
     return { names: names.filter(isName), problems };
   }
@@ -140,7 +140,7 @@ function isMap(value: unknown): value is object {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** What a job that is not valid names all the same, so that one reading finds all that is wrong. */
+/** The names in an invalid job, so that one check finds all problems. */
 function literalNames(content: unknown): Named {
   const literal = (key: string) => {
     const value = valueAt(content, [key]);

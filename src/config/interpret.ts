@@ -5,9 +5,9 @@ import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
 import type { Finding } from './findings/explain-issues.ts';
 import { wordFinding } from './findings/word-finding.ts';
 import { parseFilled } from './parse-filled.ts';
-import { placeholder } from './placeholders.ts';
-import { looksSecret, type SecretField } from './secrets.ts';
-import { valueAt } from './values-at.ts';
+import { placeholder } from './placeholder.ts';
+import { looksSecret, type SecretField } from './secret-field.ts';
+import { valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 import type { Path } from './yaml/yaml-place.ts';
 
@@ -19,7 +19,7 @@ export interface UnsetVariable {
 
 /** What a part of a file means, and everything that is wrong with it. */
 export interface Interpretation<T> {
-  /** Absent when there are problems. With unset variables it may be there, and incomplete: good for checks only. */
+  /** Absent when there are problems. With unset variables it may be present and incomplete: use it for checks only. */
   readonly value: T | undefined;
   readonly problems: readonly ConfigurationProblem[];
   readonly unset: readonly UnsetVariable[];
@@ -34,7 +34,7 @@ export interface Reading<T> {
   readonly at: Path;
   readonly environment: Environment;
   readonly secretFields: readonly SecretField[];
-  /** Is told every secret that the environment filled in. */
+  /** Called with every secret that the environment filled in. */
   readonly onSecret: (value: string) => void;
 }
 
@@ -47,12 +47,12 @@ export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretatio
   const values = fillValues(valueAt(file.content, at), (name) => environment.get(name));
   reportSecrets(values, reading);
   const own = [...values.malformed.map(malformed), ...literalSecrets(values, secretFields)];
-  const told = new Set(own.map(({ path }) => pathKey(path)));
+  const reported = new Set(own.map(({ path }) => pathKey(path)));
   const parsed = parseFilled(schema, values);
   const refused = 'findings' in parsed ? parsed.findings : [];
   const findings = [
     ...own,
-    ...refused.filter(({ path }) => !told.has(pathKey(path)) && !isUnset(values, path)),
+    ...refused.filter(({ path }) => !reported.has(pathKey(path)) && !isUnset(values, path)),
   ];
   const placeholders = placeholdersOf(values);
   const secret = new Set(secretFields.map(({ path }) => pathKey(path)));

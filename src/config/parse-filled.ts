@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { type FilledValues, pathKey } from './fill-values.ts';
 import { expectation } from './findings/expectation.ts';
 import { explainIssues, type Finding } from './findings/explain-issues.ts';
-import { setValueAt, valueAt } from './values-at.ts';
+import { setValueAt, valueAt } from './value-at.ts';
 
-/** Either the value, or what is wrong. */
+/** Either the value, or the findings. */
 export type Parsed<T> = { readonly value: T } | { readonly findings: readonly Finding[] };
 
 /**

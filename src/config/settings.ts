@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
 import { parseRedisUrl } from '../model/redis-address.ts';
-import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './artifacts-url.ts';
+import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './choose-artifacts.ts';
 import type { Environment } from './environment.ts';
 import { expectation } from './findings/expectation.ts';
 import { explainIssues } from './findings/explain-issues.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../model/deep-readonly.ts';
-import { baseUrlSchema } from './base-url.ts';
-import { placeholder } from './placeholders.ts';
+import { baseUrlSchema } from './base-url-schema.ts';
+import { placeholder } from './placeholder.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -14,7 +14,7 @@ export const storeSchema = z.strictObject({
   }),
   apiKey: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, 'holds a space or another character that no key has')
+    .regex(/^[\x21-\x7e]+$/, 'contains a space or another character that no key has')
     .meta({
       description: 'The API key of the site. Comes from the environment only.',
       examples: [placeholder('STORE_API_KEY')],
@@ -44,7 +44,7 @@ export const storeSchema = z.strictObject({
         .max(600)
         .default(40)
         .describe(
-          'How long one request may take, to the end of its answer. After a crash, what was being sent waits for so long before it is sent again.',
+          'How long one request may take, until its answer is complete. After a crash, requests in flight are sent again only after this time.',
         ),
     })
     .prefault({})
@@ -54,7 +54,7 @@ export const storeSchema = z.strictObject({
     .regex(NAME, 'expected letters, digits, dots, - and _, beginning with one of the first two')
     .exactOptional()
     .describe(
-      'What the site is, where its address does not say it: names with one id are one store, with one ledger; different ids at one address are different stores. By default its address, whatever its spelling. A new id begins with an empty ledger.',
+      'Identifies the site where its address does not: entries with the same id are one store, with one ledger; different ids at one address are different stores. Default: the normalised address. A new id begins with an empty ledger.',
     ),
 });
 

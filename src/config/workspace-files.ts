@@ -55,7 +55,7 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
     if (/\.yml$/i.test(name)) return [{ file, why: 'the file is not read: its name must end in .yaml' }];
     const bad = name.endsWith('.yaml') && !isName(name.slice(0, -'.yaml'.length));
     return bad
-      ? [{ file, why: 'the file is not read: its name may hold letters, digits, dots, - and _ only' }]
+      ? [{ file, why: 'the file is not read: its name may contain only letters, digits, dots, - and _' }]
       : [];
   });
 }

@@ -1,4 +1,4 @@
-/** A movable view on a stream of bytes: grows at the end, is dropped from at the beginning. */
+/** A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. */
 export class ByteWindow {
   #bytes: Uint8Array = new Uint8Array(0);
   #final = false;

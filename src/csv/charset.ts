@@ -1,11 +1,11 @@
 import { CsvError, EncodingError } from '../model/errors.ts';
 import { byteOrderMark, canonicalEncoding } from './encodings.ts';
-import { invalidUtf8At, wholeUtf8Length } from './invalid-utf8.ts';
+import { invalidUtf8At, wholeUtf8Length } from './invalid-utf8-at.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { lineAt } from './scan-rows.ts';
 import { columnOf } from './structure-error.ts';
 
-/** So many characters that read as UTF-8 by chance are out of the question. */
+/** With this many valid multi-byte characters the file cannot be UTF-8 by chance. */
 const CERTAINLY_UTF8 = 8;
 
 const CANDIDATES_SHOWN = 3;
@@ -82,7 +82,7 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
     .join(', ');
   const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;
   return new EncodingError(
-    `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) belongs to no character. ${
+    `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) is not part of a character. ${
       first === undefined ? 'No usual encoding fits.' : `It is likely one of: ${likely}.`
     }`,
     candidates,

@@ -21,7 +21,7 @@ export type DetectedDelimiter =
   | { readonly kind: 'unclear'; readonly candidates: readonly string[] };
 
 /**
- * Tells the delimiter from the first whole rows: the one that stands in the header and as often in the rows.
+ * Detects the delimiter from the first whole rows: the one that stands in the header and as often in the rows.
  * A header names columns, so what it contains weighs most, but for what is written as in a sentence: a comma within
  * brackets or before a blank. A second candidate that fits half as well is a doubt, unless it fails in rows where the
  * first does not; doubts are not resolved by guessing.

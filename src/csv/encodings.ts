@@ -29,7 +29,7 @@ export function canonicalEncoding(label: string): string {
     return new TextDecoder(label).encoding;
   } catch (cause) {
     throw new CsvError(
-      `The encoding \`${label}\` is not known here. Known are utf-8, utf-16le, utf-16be, ${LEGACY_ENCODINGS.join(', ')} and the other names of the WHATWG Encoding Standard.`,
+      `The encoding \`${label}\` is not supported. Supported are utf-8, utf-16le, utf-16be, ${LEGACY_ENCODINGS.join(', ')} and the other names of the WHATWG Encoding Standard.`,
       {
         cause,
         hint: `Convert the file first, for example with \`iconv -f ${label} -t utf-8\`, and leave \`encoding\` out.`,

@@ -3,7 +3,7 @@ const NEEDS_QUOTES = /[",;\t|\r\n\ufeff]|^\s|\s$/;
 
 /**
  * One row as CSV text without its line end: read back by `readCsv` it gives the same cells, provided that one of
- * them is not blank. Whatever any of the usual delimiters could split is quoted, so that the delimiter can be told.
+ * them is not blank. Cells with any of the usual delimiters are quoted, so that the delimiter can be detected.
  */
 export function formatRow(cells: readonly string[], delimiter: string): string {
   let line = '';

@@ -1,6 +1,6 @@
 /**
- * What the characters beyond ASCII of a language are, the commoner ones first: small letters only. It tells encodings
- * apart: bytes that read as Czech in one of them read as a mixture of Danish, French and Italian in another.
+ * The lower-case letters of a language beyond ASCII, most frequent first. They distinguish encodings: bytes that are
+ * Czech in one encoding are a mixture of Danish, French and Italian in another.
  */
 export interface Language {
   readonly letters: string;

@@ -4,7 +4,7 @@ import { LEGACY_ENCODINGS } from './encodings.ts';
 import { LANGUAGES, type Language, PAIRS, type UsualPair } from './languages.ts';
 
 const MOST_WORDS = 400;
-/** What of a word is looked at: scripts without blanks have words of any length. */
+/** Bytes of a word that are judged: scripts without blanks have words of any length. */
 const WORD_BYTES = 120;
 /** A sample is recognised from so many bytes on, and need not be longer than this. */
 const SAMPLE_BYTES = { from: 4, to: 32 } as const;

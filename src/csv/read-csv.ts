@@ -14,25 +14,25 @@ import { headingRows, titleAbove } from './table-shape.ts';
 import { transcode } from './transcode.ts';
 
 /**
- * What is parsed at once. The rows of a block live until all of them are mapped: with 256 KiB the garbage collector
- * copied three times as much as with 64 KiB, and a night took a third longer.
+ * Bytes that are parsed at once. The rows of a block stay in memory until all of them are mapped: with 256 KiB the
+ * garbage collector copied three times as much as with 64 KiB, and a run took a third longer.
  */
 const BLOCK_BYTES = 64 * 1024;
 
-/** How a CSV file is to be read; what is left out is found out. */
+/** How to read a CSV file; what is left out is detected. */
 export interface CsvOptions {
-  /** What messages call the file. */
+  /** The name of the file in messages. */
   readonly name: string;
   /** The file's index within the snapshot, for its rows; 0 when left out. */
   readonly file?: number | undefined;
   /** A WHATWG label. Left out: a byte order mark decides, else the file must be valid UTF-8. */
   readonly encoding?: string | undefined;
-  /** One character. Left out: told from the header and the first rows. */
+  /** One character. Left out: detected from the header and the first rows. */
   readonly delimiter?: string | undefined;
   /** `none`: the file never quotes cells, and a quote is an ordinary character. */
   readonly quotes?: 'standard' | 'none' | undefined;
   readonly limits?: Partial<CsvLimits> | undefined;
-  /** How much is read and parsed at once. Nothing but speed depends on it. */
+  /** Bytes that are read and parsed at once; affects only speed. */
   readonly blockBytes?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface CsvTable extends Table, Disposable {
 
 /**
  * Opens CSV bytes: decides charset and delimiter, reads the header (the first line with content, never guessed away: a
- * title in its place is told in `doubt`), and streams the rows with the physical lines on which they start; rows that are a
+ * title in its place is reported in `doubt`), and streams the rows with the physical lines on which they start; rows that are a
  * header again are marked. What could be read in two ways is refused with its place when it is reached: CsvError,
  * EncodingError. The input is destroyed at the end, early or not.
  */
@@ -80,7 +80,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     delimiter:
       checkedDelimiter(name, options.delimiter) ??
       declared?.delimiter ??
-      (await tellDelimiter(window, name, limits)),
+      (await chooseDelimiter(window, name, limits)),
     quotes: options.quotes ?? 'standard',
     limits,
     blockBytes,
@@ -97,7 +97,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     if (done === true) {
       throw new CsvError('The file is empty: a header was expected in its first line.', {
         place: { file: name, line: 1 },
-        hint: 'Look whether the export has failed.',
+        hint: 'Check whether the export failed.',
       });
     }
     first = value;
@@ -160,7 +160,7 @@ async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Ui
   }
 }
 
-/** The line `sep=;` by which a file tells Excel its delimiter. */
+/** The first line `sep=;`, which names the delimiter for Excel. */
 function declaredDelimiter(
   bytes: Uint8Array,
 ): { readonly delimiter: string; readonly length: number } | undefined {
@@ -180,7 +180,7 @@ function checkedDelimiter(name: string, delimiter: string | undefined): string |
   );
 }
 
-async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits): Promise<string> {
+async function chooseDelimiter(window: ByteWindow, name: string, limits: CsvLimits): Promise<string> {
   let detected = detectDelimiter(window.bytes, window.final);
   // A header longer than a block is seen in whole before it is judged.
   while (detected.kind === 'incomplete' && window.bytes.length <= limits.rowBytes) {
@@ -195,7 +195,7 @@ async function tellDelimiter(window: ByteWindow, name: string, limits: CsvLimits
       return DELIMITERS.comma;
     case 'unclear':
       throw new DelimiterError(
-        `The delimiter cannot be told for certain: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about as well.`,
+        `The delimiter is unclear: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about equally well.`,
         detected.candidates,
         { place: { file: name, line: 1 }, hint: 'Set `delimiter` in the source of the job.' },
       );

@@ -125,7 +125,7 @@ function refuseLongCell(cells: readonly string[], line: number, { name, limits }
   if (long >= 0) throw csvLimitError(limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
 }
 
-/** Refuses what need not be read to its end: a cell that stays open, a row without end, and rows that are too long. */
+/** Refuses without reading on: a cell that stays open, a row without end, and rows that are too long. */
 function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void {
   const { limits, line, name: file } = reading;
   const { openCell, end, nextLine } = scan;
@@ -173,7 +173,7 @@ function cellsBefore(bytes: Uint8Array, { delimiter, quotes }: Reading): number 
   return (rows?.[0]?.length ?? 1) - 1;
 }
 
-/** Where rows are was not kept, since only a message asks for it. */
+/** The positions of rows are computed here, since only messages need them. */
 function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
   let longest = { line, bytes: 0 };
   let at = 0;
@@ -198,7 +198,7 @@ function refuseNul(block: Uint8Array, reading: Reading): void {
   const at = block.indexOf(0);
   if (at < 0) return;
   throw new CsvError(
-    'The file contains a NUL character, which no text has: it is damaged, or not in the encoding it is read in.',
+    'The file contains a NUL character: it is damaged, or its encoding is not the one it is read in.',
     {
       place: { file: reading.name, line: lineAt(block, 0, reading.line, at), column: columnOf(block, at) },
       hint: 'Export the file again; if it is UTF-16 or UTF-32, save it as CSV UTF-8.',

@@ -20,11 +20,11 @@ const EXPLANATIONS: Readonly<
   },
   'backslash-quote': {
     message:
-      'a quote follows a backslash: this file seems to escape quotes with backslashes, which CSV does not know',
+      'a quote follows a backslash: this file seems to escape quotes with backslashes, which is not CSV',
     hint: UNQUOTED_HINT,
   },
   'odd-quote': {
-    message: 'a cell that is not quoted contains a single quote, so that its end cannot be told for certain',
+    message: 'an unquoted cell contains one quote, so the end of the cell is ambiguous',
     hint: UNQUOTED_HINT,
   },
   'unclosed-quote': {

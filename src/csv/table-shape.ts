@@ -30,7 +30,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
     const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
-    // A header whose other columns have no name is as wide as its rows, and its only name is no sentence.
+    // A header with one name only is as wide as its rows, and the name is not a sentence.
     const isTitle = first.cells.length !== length || named.some((text) => text.includes(' '));
     if (
       isTitle &&
@@ -56,7 +56,7 @@ function areNames(cells: readonly string[]): boolean {
   );
 }
 
-/** Tells the rows that are a header again: the same names, or, in the first row, words above columns of values. */
+/** Recognises rows that are a header again: the same names, or, in the first row, words above columns of values. */
 export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
   const names = header.cells.map((cell) => cell.trim());
   const several = filled(header).length > 1;

@@ -28,7 +28,7 @@ export async function* transcode(
       const failure = replay(bytes, previous.length, offset, encoding);
       lines.add(Buffer.from(failure.text));
       const position = offset - previous.length + failure.at;
-      throw undecodable(`byte ${position + 1} of the file is no character`, encoding, bytes, {
+      throw undecodable(`byte ${position + 1} of the file is not part of a character`, encoding, bytes, {
         cause,
         place: { file: name, line: lines.line },
       });
@@ -62,7 +62,7 @@ function undecodable(
   const candidates = rankEncodings(lines.length > 0 ? lines : bytes).filter(
     (candidate) => candidate.encoding !== encoding,
   );
-  return new EncodingError(`The file is not in ${encoding}, as it was said to be: ${what}.`, candidates, {
+  return new EncodingError(`The file is not in ${encoding}: ${what}.`, candidates, {
     ...details,
     hint: 'Correct `encoding` in the source of the job, or leave it out for UTF-8.',
   });

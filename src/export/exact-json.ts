@@ -1,4 +1,4 @@
-/** What might be a number of more digits than JavaScript's numbers keep, or beyond their range; or text that looks so. */
+/** May be a number with more digits than JavaScript's numbers keep, or beyond their range; also matches such text. */
 const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE][+-]?\d/;
 
 /** Digits that a number would lose, kept as text. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Exported } from '../model/exported.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 
-/** What is kept of an export when its run is over. */
+/** The facts about an export that are kept after its run. */
 export const EXPORTED_FILE = 'exported.json';
 
 const exportedSchema: z.ZodType<Exported> = z.object({

@@ -3,8 +3,8 @@ import { withoutInertMark } from '../model/inert-cell.ts';
 import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
-import { watchBytes } from './writing/last-byte.ts';
 import { textLines } from './writing/text-lines.ts';
+import { watchBytes } from './writing/watched-bytes.ts';
 
 /** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
 export async function readHistory(
@@ -50,11 +50,11 @@ export async function readHistory(
   } catch (error) {
     bytes.content.destroy();
     if (!(error instanceof CsvError)) throw error;
-    // A file without a byte in it: `run` begins it anew as well.
+    // `run` treats an empty file as a new one, too.
     if (bytes.isEmpty()) return { points, unreadable };
     throw new DestinationError(`The history cannot be read: ${error.message}`, {
       place: error.place,
-      hint: 'Mend or remove that line.',
+      hint: 'Correct or remove that line.',
       cause: error,
     });
   }

@@ -1,2 +1,2 @@
-/** A configuration value as others get it: nothing in it may be changed. */
+/** A configuration value that cannot be changed at any depth. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

@@ -1,4 +1,4 @@
-/** What separates the columns of a file, by the name it goes by; the likeliest first. Others must be told. */
+/** The delimiters that are detected, by name, most likely first. A job must name any other. */
 export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
 
 /** Their characters. */

@@ -100,7 +100,7 @@ export interface EncodingCandidate {
   readonly word: string;
 }
 
-/** What separates the columns cannot be told, and must not be guessed. */
+/** The delimiter is unclear, and must not be guessed. */
 export class DelimiterError extends CsvError {
   /** The characters that might, likeliest first. */
   readonly candidates: readonly string[];
@@ -171,7 +171,7 @@ export class SafetyLimitError extends StoreferryError {
   readonly exitCode = 4;
 }
 
-/** The process was told to stop (SIGINT, SIGTERM, SIGHUP). */
+/** The process got a signal to stop (SIGINT, SIGTERM, SIGHUP). */
 export class InterruptedError extends StoreferryError {
   readonly code = 'interrupted';
   readonly exitCode = 130;

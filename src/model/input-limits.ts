@@ -91,7 +91,7 @@ export const LIMIT_WORDS = {
   },
   recordRows: {
     counts: 'Most rows of one record; one with more is rejected.',
-    found: 'the record goes on for more rows; is this the column that tells records apart?',
+    found: 'the record goes on for more rows; is this the column that identifies records?',
   },
   combinations: {
     counts: 'Most variants that a product gets by combining options; one with more is rejected.',
@@ -99,7 +99,7 @@ export const LIMIT_WORDS = {
   },
   mergedCopies: {
     counts: 'Most copies of a contact that `duplicates: merge` merges; more are rejected.',
-    found: 'the same id stands {copies} times; is the mapping of the id right?',
+    found: 'the same id occurs {copies} times; is the mapping of the id right?',
   },
 } as const satisfies Readonly<Record<LimitName, LimitWords>>;
 

@@ -27,8 +27,8 @@ const ROUNDING = 1e-9;
 export const PRICE_MOVE = `at least ${FACTOR} times as high, at most a third, or 0`;
 
 /**
- * Whether a price becomes at least 3 times or at most a third of the acknowledged one, or 0: more likely a slip than a
- * sale. From 0 every price is: it is at least 3 times 0.
+ * Whether a price becomes at least 3 times or at most a third of the acknowledged one, or 0: more likely an error than
+ * a sale. From 0 every price is: it is at least 3 times 0.
  */
 export function isPriceMove({ old, new: now }: Pick<Move, 'old' | 'new'>): boolean {
   if (old === now) return false;

@@ -38,5 +38,5 @@ export interface Left {
   readonly kind: 'left';
 }
 
-/** What became of an operation. */
+/** The result of an operation. */
 export type Outcome = Applied | Rejected | Unsent | Left;

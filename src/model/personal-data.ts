@@ -44,8 +44,8 @@ export function masked(sentence: string): string {
 }
 
 /**
- * The words of a store about a contact, with nobody in them: not the contact's own values, which are given, nor what looks
- * like somebody else's name, address or number. Names of fields and the sense stay.
+ * A message of a store about a contact without personal data: the contact's own values, which are given, and what looks
+ * like another person's name, address or number are masked. Names of fields stay.
  */
 export function withoutPeople(sentence: string, values: Iterable<string>): string {
   const own = patternOf(values);

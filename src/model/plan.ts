@@ -128,7 +128,7 @@ export interface JudgedDates {
   readonly until: number | null;
 }
 
-/** What is worth saying about the source that was read. */
+/** Facts about the source that was read. */
 export interface PlanSource {
   readonly files: readonly {
     readonly name: string;
@@ -144,7 +144,7 @@ export interface PlanSource {
   readonly dates: JudgedDates | null;
 }
 
-/** What applying a source would do, without having sent anything. */
+/** What applying a source would do; nothing has been sent. */
 export interface Plan {
   readonly job: string;
   readonly resource: Resource;
@@ -172,7 +172,7 @@ export interface Plan {
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   readonly unreadableKeys: number;
   readonly deletesWithheld: DeletesWithheld | null;
-  /** Removed keys whose id the store never answered, or answered anew since: they cannot be deleted. */
+  /** Removed keys whose id the store never answered, or answered again since: they cannot be deleted. */
   readonly deletesWithoutId: number;
   /**
    * Removed keys that were in flight when a run died, and never acknowledged: the store may hold them, of this job or by

@@ -23,7 +23,7 @@ interface OpenGroup {
 
 /** How many places a group names. */
 export const LINES_KEPT = 5;
-/** A store may answer a different sentence to every record: beyond this many, groups are told apart by code only. */
+/** A store may answer a different sentence to every record: beyond this many, groups are formed by code only. */
 const GROUPS_KEPT = 200;
 
 /** Counts refusals by cause, in memory that does not grow with their number. */

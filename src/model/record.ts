@@ -6,7 +6,7 @@ import type { RowSpan } from './row.ts';
 /** What an import writes. */
 export type Resource = 'products' | 'contacts';
 
-/** What the rows of one record have in common, whatever became of it. */
+/** What the rows of one record have in common, whatever its result. */
 interface FromRows {
   /** The rows to show for this record, whole groups, in source order; a shared row may stand under two records. */
   readonly spans: readonly RowSpan[];
@@ -27,7 +27,7 @@ export interface MappedRecord extends FromRows {
   readonly body: Product | Contact;
   /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
-  /** As in a DeferredRecord: these rows give this body on every later night, and nothing is said of it. */
+  /** As in a DeferredRecord: these rows give this body in every later run, without notes. */
   readonly memo?: string;
 }
 

@@ -14,7 +14,7 @@ export interface HttpAddress extends Remote {
   readonly auth: HttpAuth | null;
 }
 
-/** How a web server is told who asks. */
+/** The credentials for a web server. */
 export type HttpAuth =
   | { readonly kind: 'basic'; readonly user: string; readonly password: string }
   | { readonly kind: 'bearer'; readonly token: string };

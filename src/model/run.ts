@@ -12,7 +12,7 @@ export const RUN_STATUSES = [
   'interrupted',
   'superseded',
 ] as const;
-/** How a run stands, or ended (design.md, Commands). */
+/** The status of a run, or how it ended (design.md, Commands). */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Everything that could be sent has been sent. */
@@ -48,7 +48,7 @@ export interface Run {
   /** The name of the store and its address when the run began: for people. */
   readonly store: string;
   readonly baseUrl: string;
-  /** What the store is (store-identity.ts): its ledger and locks go by it. */
+  /** The identity of the store (store-identity.ts), under which its ledger and locks are kept. */
   readonly storeId: string;
   readonly status: RunStatus;
   /** The step under way, or the last one begun. */
@@ -63,8 +63,8 @@ export interface Run {
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
   /**
-   * Milliseconds that processes have worked on it, by clocks that nobody turns: what it waited for approval, or between
-   * an interruption and its continuation, is not in them. Noted about once a second; absent in state of earlier versions.
+   * Milliseconds that processes have worked on it, by monotonic clocks, without the time that it waited for approval or
+   * between an interruption and its continuation. Noted about once a second; absent in state of earlier versions.
    */
   readonly workedMs?: number;
   /** The sequence of the newest run that had begun when this one last ended; absent until then, and in state of earlier versions. */
@@ -78,7 +78,7 @@ export interface Run {
   readonly resend: boolean;
   /** The rejected run this one retries. */
   readonly retryOf: string | null;
-  /** What a remote source was told apart by when this run read it, and what it read; absent where nothing tells. */
+  /** The version of a remote source when this run read it, and the digest of its content; absent where it has no version. */
   readonly source?: { readonly version: string; readonly sha256: string };
   /** The state did not hold all that was sent when this run began; absent when it did. */
   readonly stateLoss?: StateLoss;
@@ -88,11 +88,11 @@ export interface Run {
   readonly verification?: Verification;
   /** How fast the process that sent last could send; absent while nothing was sent. */
   readonly limits?: FoundLimits;
-  /** Somebody has asked for its end at this moment; null or absent when nobody has, or since it was continued. */
+  /** When its end was requested; null or absent when it was not, or since it was continued. */
   readonly interruptAskedAt?: number | null;
   /**
-   * How far it was a moment ago, told about once a second by whoever is at work on it; null when it is over. Rate and
-   * time left are for the reader to find out, by a ProgressMeter.
+   * Its progress, written about once a second by the process that works on it; null when it is over. A ProgressMeter
+   * computes rate and time left.
    */
   readonly progress?: RunProgress | null;
   /** Null or absent when nothing of it has had to wait; over once `until` has passed. */
@@ -132,7 +132,7 @@ export interface StateLoss {
 export interface RunProgress {
   readonly step: RunStep;
   readonly done: number;
-  /** Null while nobody can know it. */
+  /** Null while it is not known. */
   readonly total: number | null;
   readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
   /** Records that the store has taken so far, and those that it or the mapping has refused. */

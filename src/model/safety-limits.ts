@@ -36,7 +36,7 @@ export interface Measured {
   readonly base: number | null;
 }
 
-/** What is said of something that stops a run. */
+/** The texts for something that stops a run. */
 interface SafetyRule {
   /** What it guards against. */
   readonly title: string;
@@ -192,7 +192,7 @@ export function safetyLimit(name: SafetyLimitName): SafetyLimit {
   return SAFETY_LIMITS[name];
 }
 
-/** What is said of a rule. */
+/** The texts of a rule. */
 export function safetyRule(name: SafetyRuleName): SafetyRule {
   return name === 'key' ? KEY_RULE : safetyLimit(name);
 }

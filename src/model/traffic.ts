@@ -10,7 +10,7 @@ export interface TrafficSample {
   readonly failed: number;
   /** Attempts that were not the first of their operation. */
   readonly retries: number;
-  /** Half of the attempts, and nineteen of twenty, took no longer; in milliseconds, at most 5 % wrong; null where none ended. */
+  /** Median and 95th percentile of the duration of the attempts, in milliseconds, at most 5 % wrong; null where none ended. */
   readonly p50: number | null;
   readonly p95: number | null;
   /** How many requests at once the limiter allowed, at most; over all processes that sent. */
@@ -21,7 +21,7 @@ export interface TrafficSample {
 
 /**
  * The traffic of a run over time, in order, continuations included: a second each at first, longer ones in a long run,
- * 300 at most. Times in which nobody was at work on it are left out.
+ * 300 at most. Times in which no process worked on it are left out.
  */
 export interface Traffic {
   readonly samples: readonly TrafficSample[];

@@ -1,10 +1,10 @@
 import type { WorkerLog } from './worker-log.ts';
 
 const SAME_ERROR_EVERY_MS = 5_000;
-/** Messages may name jobs, of which there is no end. */
+/** Messages may contain job names: at most this many are remembered. */
 const MOST_REMEMBERED = 100;
 
-/** Logs trouble with Redis, from every connection and attempt; work goes on. Said once in a while. */
+/** Logs Redis errors of all connections and attempts, each message at intervals; work goes on. */
 export function errorLogger(log: WorkerLog): (error: Error) => void {
   const saidAt = new Map<string, number>();
   return ({ message }) => {

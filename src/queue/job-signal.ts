@@ -2,7 +2,7 @@ import { InterruptedError } from '../model/errors.ts';
 import { abortingWith } from '../run/aborting-with.ts';
 
 /**
- * Aborts when the worker is told to stop, and when BullMQ takes the job away from it; always with an
+ * Aborts when the worker is to stop, and when BullMQ takes the job away from it; always with an
  * InterruptedError, since BullMQ's own reasons are texts.
  */
 export function jobSignal(worker: AbortSignal, cancelled: AbortSignal | undefined): AbortSignal {

@@ -33,17 +33,17 @@ export type ShardJobData = Readonly<z.infer<typeof shardJobData>>;
 export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
 
 /**
- * How a shard ended. Shard jobs never fail for good: the truth about operations is in the state, and this tells
- * whoever waits for the shard only whether to go on. `obsolete`: the run has ended, or is about to.
+ * How a shard ended. Shard jobs never fail for good: the outcomes of operations are in the state, and this says only
+ * whether the run goes on. `obsolete`: the run has ended, or is about to.
  */
 export type ShardJobResult =
   | { readonly status: 'delivered' | 'obsolete' }
   | { readonly status: ShardFailure; readonly message: string };
 
-/** What is said of a queued job that carries anything else. */
+/** The message for a queued job with other data. */
 export const UNREADABLE_JOB = 'the queued job cannot be read: another program or version has queued it';
 
-/** Whether a queued job carries what one of the run queue does: whoever can write to Redis can queue anything. */
+/** Whether a queued job carries what one of the run queue does: any program that can write to Redis can queue anything. */
 export function isRunJobData(data: unknown): data is RunJobData {
   return runJobData.safeParse(data).success;
 }

@@ -3,7 +3,7 @@ import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
 
 const PROGRESS_EVERY_MS = 10_000;
 
-/** Logs what a run of a job tells about itself, with its id. */
+/** Logs the events of a run, with its id. */
 export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
   let run: string | null = null;
   let loggedAt = clock();
@@ -23,7 +23,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'not-told':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },
-          'nobody could be told of its end',
+          'the notification of its end could not be sent',
         );
       case 'report-not-written':
         return log.warn({ run, job, problem: event.problem }, 'its report could not be written');

@@ -14,8 +14,8 @@ export function shardQueueName(store: string): string {
 }
 
 /**
- * Results are kept for whoever follows a run, who looks four times a second; what became of it is in the state. Both
- * bounds are needed, or finished jobs stay for ever.
+ * Results are kept for commands that follow a run; they look four times a second. How a run ended is in the state.
+ * Without both bounds finished jobs stay for ever.
  */
 const KEPT_SECONDS = 24 * 60 * 60;
 const MOST_KEPT = 1_000;
@@ -26,7 +26,7 @@ const EVENTS_KEPT = 1_000;
  */
 const SILENT_MS = 15_000;
 
-/** What BullMQ reaches Redis by. */
+/** The connection of BullMQ to Redis. */
 export interface QueueConnection extends AsyncDisposable {
   readonly connection: ConnectionOptions;
 }

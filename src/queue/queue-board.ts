@@ -31,7 +31,7 @@ export function queueBoard(queues: Queues, path: string, onBug: (error: Error) =
   // Its own would say what Redis said, with the command and what it carried.
   adapter.setErrorHandler((error) => {
     onBug(error);
-    const message = 'The log of the dashboard tells why.';
+    const message = 'The log of the dashboard shows why.';
     return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR', message } };
   });
   let shown = '';

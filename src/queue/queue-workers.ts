@@ -17,7 +17,7 @@ export interface QueueWorkersOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** Everything that this process takes from the queues. */
+/** The BullMQ workers of this process. */
 export interface QueueWorkers {
   /** Grows as more queues are taken from. */
   readonly all: readonly WatchedWorker[];
@@ -76,7 +76,7 @@ export function queueWorkers({
       await Promise.all(all.map(({ worker }) => worker.waitUntilReady()));
     },
     async close() {
-      for (const { worker } of all) worker.cancelAllJobs('the worker is told to stop');
+      for (const { worker } of all) worker.cancelAllJobs('the worker is stopping');
       await Promise.all(all.map(({ worker }) => worker.close()));
     },
   };

@@ -33,10 +33,10 @@ const HELD_MS = 1_000;
 export interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
-  /** Whom a job names to be told, as far as its file can be read. */
+  /** The notifications that a job asks for, where its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
   readonly deliver: DeliverShards;
-  /** Called for every run that ends here, whatever came of it. */
+  /** Called for every run that ends in this worker, with any status. */
   readonly onEnd: (run: Run) => void;
   readonly log: WorkerLog;
 }
@@ -81,7 +81,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       if (before !== undefined) {
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had ended before');
-        // Perhaps its worker has told of it, perhaps it died before: the notification has the same id.
+        // Its worker may have died before it sent the notification. A second one has the same id.
         await tellEnd(own, notifyOf(job), before);
         return { run: id, error };
       }

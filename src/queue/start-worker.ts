@@ -1,13 +1,13 @@
 import type { Notify } from '../config/job/notify.ts';
-import type { JobSchedules } from '../config/job/schedules.ts';
+import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { Run } from '../model/run.ts';
 import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunRequest } from '../run/run-request.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import { errorLogger } from './error-logger.ts';
+import { checkArtifacts } from './health/check-artifacts.ts';
 import { redisAdvice } from './health/redis-advice.ts';
-import { checkArtifacts } from './health/shared-artifacts.ts';
 import { watchProgress } from './health/watch-progress.ts';
 import { workerHealth } from './health/worker-health.ts';
 import type { RunJobData } from './job-types.ts';
@@ -40,7 +40,7 @@ export interface WorkerFiles {
   /** Changes when schedules may have. */
   readonly schedulesVersion: () => Promise<string>;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
-  /** Whom a job names to be told, as far as its file can be read. */
+  /** The notifications that a job asks for, where its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
   readonly configurationOf: (run: Run) => RunConfiguration;
 }
@@ -60,7 +60,7 @@ export interface RunningWorker {
   /** Why it is not well; null when it is. */
   health(): Promise<string | null>;
   metrics(): Promise<readonly Metric[]>;
-  /** Aborts when work waits and none of it comes: then it is best to begin anew. */
+  /** Aborts when work waits and none of it comes: then the process should be restarted. */
   readonly gaveUp: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 import type { BaseLogger } from 'pino';
 
-/** Where a worker says what it does: one line a step of a run or shard, with their ids. */
+/** The log of a worker: one line per step of a run or shard, with their ids. */
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** What the log says of a wait, whichever process it is of. */

@@ -1,6 +1,6 @@
 import { connectionFailure } from './connection-failure.ts';
-import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './deadlines.ts';
 import type { FoundFile, RemoteClient } from './remote-client.ts';
+import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
 import { RemoteFailure } from './remote-failure.ts';
 import { type Patience, retrying } from './retrying.ts';
 import { openSpool, type Spool } from './spool.ts';
@@ -53,7 +53,7 @@ export async function fetchFile(
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
     using pace = watchPace(deadlines, (failure) => {
-      // What waits for a request over SFTP is ended by the signal only.
+      // Only the signal ends a wait for a request over SFTP.
       slow.abort(failure);
       content.destroy(failure);
     });
@@ -71,7 +71,7 @@ export async function fetchFile(
       throw connectionFailure(error);
     }
     if (size !== null && size !== spool.size) {
-      throw new RemoteFailure('passing', `${spool.size} bytes of it came where ${size} were announced`);
+      throw new RemoteFailure('passing', `${spool.size} bytes arrived, ${size} were announced`);
     }
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };

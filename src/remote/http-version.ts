@@ -1,6 +1,6 @@
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a server says to tell one version of a file from another (RFC 9110, section 8.8). */
+/** The validators by which a server identifies a version of a file (RFC 9110, section 8.8). */
 interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;
@@ -9,8 +9,8 @@ interface Validators {
 /** A file that was written this shortly before it was sent may be written again within the same second. */
 const SETTLED_MS = 2_000;
 
-/** Of a file of which the server tells nothing: no condition on writing can be made of it. */
-export const UNTOLD_VERSION = '{}';
+/** The version of a file for which the server sends no validators: it allows no conditional write. */
+export const UNKNOWN_VERSION = '{}';
 
 export function headerOf(headers: Headers, name: string): string | null {
   const value = headers[name];
@@ -42,8 +42,8 @@ export function unlessHeaders(version: string | null): Record<string, string> {
 }
 
 /**
- * Whether an answer with the whole file is all the same of that version: not every server minds conditions. Only an
- * entity tag can tell.
+ * Whether an answer with the whole file is of that version, since some servers ignore conditions. Only an entity tag
+ * proves it.
  */
 export function isSameVersion(version: string | null, headers: Headers): boolean {
   const etag = version === null ? null : validatorsIn(version).etag;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 /** A file that an address names. */
 export interface FoundFile {
-  /** For people, and to tell files apart. */
+  /** The address for people; unique among the files of a source. */
   readonly location: string;
   /** How the client reaches it. */
   readonly path: string;

@@ -10,7 +10,7 @@ export type FailureKind = 'passing' | 'absent' | 'changed' | 'final';
 interface FailureDetails {
   readonly hint?: string;
   readonly cause?: unknown;
-  /** How long the server asks to be left alone. */
+  /** How long the server asks to wait, in milliseconds. */
   readonly retryAfterMs?: number;
   /** The HTTP status that the server answered. */
   readonly status?: number;

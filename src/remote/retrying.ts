@@ -13,7 +13,7 @@ export const DEFAULT_PATIENCE: Patience = { retries: 4, firstWaitMs: 500 };
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Tries again what fails in a way that may pass, until patience ends; rejects with the last failure, or with the signal's reason. */
+/** Repeats an action whose failure may be temporary, until `patience` ends; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
@@ -33,7 +33,7 @@ export async function retrying<T>(
       if (retryAfterMs > 0) await sleep(Math.min(retryAfterMs, LONGEST_WAIT_MS), undefined, { signal });
     },
   }).catch((error: unknown) => {
-    // A timer that is called off says so itself, and not why.
+    // An aborted timer rejects with its own error, not with the reason of the signal.
     signal.throwIfAborted();
     throw error;
   });

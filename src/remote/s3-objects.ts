@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Place } from '../model/remote-address.ts';
+import { connectS3, PART_BYTES, S3_TIMEOUTS } from './connect-s3.ts';
 import { RemoteFailure } from './remote-failure.ts';
-import { connectS3, PART_BYTES, S3_TIMEOUTS } from './s3-connection.ts';
 import { s3Failure } from './s3-failure.ts';
 
 /** The objects of a bucket, by key. Calls reject with RemoteFailure, once trying again has not helped. */
@@ -20,7 +20,7 @@ export interface S3Objects {
   has(key: string): Promise<boolean>;
   /** All keys that begin so. */
   list(prefix: string): Promise<string[]>;
-  /** Absent ones are no error. */
+  /** Absent objects are not an error. */
   remove(keys: readonly string[]): Promise<void>;
 }
 
@@ -41,18 +41,18 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
   async function open(Key: string, from = 0, version?: string) {
     const rest = from === 0 ? {} : { Range: `bytes=${from}-` };
     const same = version === undefined ? {} : { IfMatch: version };
-    const { Body, ETag, ContentRange } = await told(
+    const { Body, ETag, ContentRange } = await asS3Failure(
       client.send(new GetObjectCommand({ Bucket, Key, ...rest, ...same })),
     );
     if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
     // A connection that breaks before anybody reads would otherwise end the process.
     Body.on('error', () => {});
-    // Not every store minds these conditions.
+    // Some servers ignore these conditions.
     const other = version !== undefined && ETag !== version;
     if (other || (from > 0 && ContentRange === undefined)) {
       Body.destroy();
       throw other
-        ? new RemoteFailure('changed', 'it was written anew while it was read')
+        ? new RemoteFailure('changed', 'it was replaced while it was read')
         : new RemoteFailure('passing', 'the connection broke, and the store cannot go on in the middle');
     }
     return { body: Body, version: ETag };
@@ -109,7 +109,7 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
     },
     async has(Key) {
       try {
-        await told(client.send(new HeadObjectCommand({ Bucket, Key })));
+        await asS3Failure(client.send(new HeadObjectCommand({ Bucket, Key })));
         return true;
       } catch (error) {
         if (error instanceof RemoteFailure && error.kind === 'absent') return false;
@@ -121,7 +121,7 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
       let from: string | undefined;
       do {
         const next = from === undefined ? {} : { ContinuationToken: from };
-        const page = await told(client.send(new ListObjectsV2Command({ Bucket, Prefix, ...next })));
+        const page = await asS3Failure(client.send(new ListObjectsV2Command({ Bucket, Prefix, ...next })));
         for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
         from = page.IsTruncated === true ? page.NextContinuationToken : undefined;
       } while (from !== undefined);
@@ -131,14 +131,16 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
       for (let first = 0; first < keys.length; first += REMOVED_AT_ONCE) {
         const some = keys.slice(first, first + REMOVED_AT_ONCE);
         await Promise.all(
-          some.map((Key) => told(client.send(new DeleteObjectCommand({ Bucket, Key }))).catch(unlessAbsent)),
+          some.map((Key) =>
+            asS3Failure(client.send(new DeleteObjectCommand({ Bucket, Key }))).catch(unlessAbsent),
+          ),
         );
       }
     },
   };
 }
 
-async function told<Answer>(asked: Promise<Answer>): Promise<Answer> {
+async function asS3Failure<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked;
   } catch (error) {

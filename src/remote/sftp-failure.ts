@@ -24,7 +24,7 @@ export function isUnsupported(error: unknown): boolean {
   );
 }
 
-/** What a request to an SFTP server failed by. */
+/** The failure of a request to an SFTP server. */
 export function sftpFailure(error: unknown): RemoteFailure {
   if (error instanceof RemoteFailure) return error;
   const status = statusOf(error);
@@ -33,18 +33,18 @@ export function sftpFailure(error: unknown): RemoteFailure {
       return connectionFailure(error);
     case NO_SUCH_FILE:
       return new RemoteFailure('absent', 'there is no such file or folder', {
-        hint: 'Look at the path: it begins at the root of the server; /~/ begins at the home folder of the user.',
+        hint: 'Check the path: it begins at the root of the server; /~/ begins at the home folder of the user.',
       });
     case PERMISSION_DENIED:
       return new RemoteFailure('final', 'the server denies access to it', {
-        hint: 'Look at what the user may read and write there.',
+        hint: 'Check the permissions of the user on the server.',
       });
     case NO_CONNECTION:
     case CONNECTION_LOST:
       return new RemoteFailure('passing', 'the connection was lost');
     default:
       return new RemoteFailure('final', `the server fails (SFTP status ${status})`, {
-        hint: 'It may be full, or the disk be damaged: ask whoever runs it.',
+        hint: 'Its disk may be full or damaged: ask its operator.',
       });
   }
 }

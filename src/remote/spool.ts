@@ -6,12 +6,12 @@ import type { Upload } from './remote-client.ts';
 import { errorCode, RemoteFailure } from './remote-failure.ts';
 
 /**
- * A temporary file without a name: nobody else can open it, and it is gone with the process, however that ends. Lies
- * in the system's temporary folder (`TMPDIR`).
+ * A temporary file without a name, in the system's temporary folder (`TMPDIR`): no other process can open it, and it
+ * disappears with this process.
  */
 export interface Spool extends Upload, AsyncDisposable {
   readonly handle: FileHandle;
-  /** Writes the file anew. Whatever `chunks` or `inspect` throws is thrown on. */
+  /** Replaces the content. What `chunks` or `inspect` throws is thrown on. */
   fill(chunks: AsyncIterable<Uint8Array | string>, inspect?: (size: number) => void): Promise<void>;
 }
 
@@ -56,8 +56,12 @@ async function* contentOf(handle: FileHandle): AsyncGenerator<Buffer> {
 }
 
 function noRoom(cause: unknown): never {
-  throw new RemoteFailure('final', `the temporary folder ${tmpdir()} takes no more (${errorCode(cause)})`, {
-    cause,
-    hint: 'Make room there, or name another folder in TMPDIR.',
-  });
+  throw new RemoteFailure(
+    'final',
+    `the temporary folder ${tmpdir()} cannot be written (${errorCode(cause)})`,
+    {
+      cause,
+      hint: 'Make room there, or name another folder in TMPDIR.',
+    },
+  );
 }

@@ -79,7 +79,7 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
     throw refusedKey ?? sshFailure(error, at);
   } finally {
     signal.removeEventListener('abort', abort);
-    // Whoever waits for an answer is told by `closed`.
+    // Calls that wait for an answer end with `closed`; without a listener the event would end the process.
     client.on('error', () => undefined);
   }
 }
@@ -121,14 +121,14 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
     'final',
     `the key of the server is not the one that \`hostKey\` names: it is ${seen}`,
     {
-      hint: `Ask whoever runs ${host} whether that is its key. Only if it is, set \`hostKey: ${seen}\`; if not, somebody stands in between.`,
+      hint: `Ask the operator of ${host} whether that is its key. If it is, set \`hostKey: ${seen}\`; if not, the connection leads to another server.`,
     },
   );
 }
 
 function noSftp(error: Error): RemoteFailure {
-  return new RemoteFailure('final', `the server gives no SFTP (${errorCode(error)})`, {
-    hint: 'Ask whoever runs it to allow the subsystem sftp for this user.',
+  return new RemoteFailure('final', `the server offers no SFTP (${errorCode(error)})`, {
+    hint: 'Ask its operator to allow the subsystem sftp for this user.',
   });
 }
 
@@ -137,15 +137,15 @@ function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
   const level = error instanceof Error && 'level' in error ? error.level : undefined;
   switch (level) {
     case 'client-authentication':
-      return new RemoteFailure('final', `the server does not let the user ${at.user} in`, {
-        hint: 'Look at the user in the address and at `password` or `privateKey`, and at the variables they name.',
+      return new RemoteFailure('final', `the server refuses the login of the user ${at.user}`, {
+        hint: 'Check the user in the address, `password` or `privateKey`, and the variables that they name.',
       });
     case 'client-timeout':
       return new RemoteFailure('passing', 'the server does not answer in time');
     case 'handshake':
     case 'protocol':
-      return new RemoteFailure('final', 'the server and this client have no way of encryption in common', {
-        hint: 'Look whether an SSH server answers at this port, and how old it is.',
+      return new RemoteFailure('final', 'the server and this client have no encryption method in common', {
+        hint: 'Check whether an SSH server answers at this port, and its version.',
       });
     default:
       return error instanceof Error && /privateKey|private key|passphrase/i.test(error.message)

@@ -1,13 +1,12 @@
 import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
 import { RemoteFailure } from './remote-failure.ts';
 
-/** The server will not take the risk of a replay yet; of a file it is asked again. */
+/** 425 Too Early: the server does not risk a replay yet, so the request is sent again. */
 const TOO_EARLY = 425;
 
-const LOGIN_HINT =
-  'Look at `headers` or `auth` beside the address, and whether the variables they name are set as they should be.';
+const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
 
-/** What a refused request failed by, from its status, and how long to wait, from `Retry-After`. */
+/** The failure of a refused request, from its status, and how long to wait, from `Retry-After`. */
 export function statusFailure(status: number, retryAfter: string | null): RemoteFailure {
   switch (status) {
     case 401:
@@ -18,7 +17,7 @@ export function statusFailure(status: number, retryAfter: string | null): Remote
     case 404:
     case 410:
       return new RemoteFailure('absent', `there is no such file (${status})`, {
-        hint: 'Look whether the address is right, and whether the file has been made yet.',
+        hint: 'Check the address, and whether the file exists yet.',
       });
     case 412:
     case 409:

@@ -8,7 +8,7 @@ import {
   fastify,
 } from 'fastify';
 import { answerBrokenRequest } from './answer-broken-request.ts';
-import { authenticator } from './authentication.ts';
+import { authenticator } from './authenticator.ts';
 import type { Fault } from './faults.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { type Answer, type Route, refuse } from './route.ts';
@@ -34,7 +34,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const server = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: true,
-    // A bad address is answered like any other that leads nowhere.
+    // A malformed address is answered like an unknown one.
     frameworkErrors: (_error, _request, reply) =>
       send(reply, refuse(404, 'Resource not found: the address is malformed')),
     clientErrorHandler: answerBrokenRequest,
@@ -68,7 +68,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return server;
 }
 
-/** What stands before every route: the address must lead somewhere, the key must be right, the client must say its name. */
+/** The checks before every route: the address is known, the key is right, and there is a User-Agent. */
 function gate(
   request: FastifyRequest,
   isAuthentic: (header: string | undefined) => boolean,

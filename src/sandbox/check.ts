@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 const ISSUES_SHOWN = 5;
 
-/** What was checked, or a message that names each wrong field with its path. */
+/** The checked input, or a message that names each wrong field with its path. */
 export type Checked<Value> = { readonly value: Value } | { readonly message: string };
 
 /** Checks input against a schema; `whole` names the input itself in messages. Values are not quoted. */

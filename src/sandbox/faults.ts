@@ -1,13 +1,13 @@
 import type { Random } from './seeded-random.ts';
 
-/** What is to go wrong with one request. */
+/** The fault injected into one request. */
 export type Fault =
   | { readonly kind: 'none' }
   /** 429 with `Retry-After` in whole seconds; nothing is applied. */
   | { readonly kind: 'too-many'; readonly retryAfterSeconds: number }
   /** 503; nothing is applied. */
   | { readonly kind: 'fail-before' }
-  /** 503, though the request was applied: what a client cannot tell from the other kind. */
+  /** 503 after the request was applied; for a client it looks like `fail-before`. */
   | { readonly kind: 'fail-after' };
 
 export interface FaultOptions {

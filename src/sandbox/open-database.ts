@@ -18,8 +18,8 @@ const SCHEMA = `
 
 /**
  * Opens the sandbox's database: `sandbox.db` in the folder, or in memory. A new one gets its tables and what `seed`
- * puts in, all or nothing. What was answered survives the death of the process (the write-ahead log is the operating
- * system's by then); only a power cut may lose the last seconds, which a sandbox can bear and a sync per answer costs.
+ * puts in, all or nothing. Answered requests survive the death of the process, since the write-ahead log is with the
+ * operating system; a power cut may lose the last seconds. A sync per answer would be too slow for a sandbox.
  *
  * @throws LockedError when another sandbox uses the folder; StateError when it cannot be used.
  */

@@ -30,9 +30,9 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
     });
   }
   if (found !== undefined) {
-    throw new SourceError(`The source \`${path}\` is no regular file, and cannot be read twice.`, {
+    throw new SourceError(`The source \`${path}\` is not a regular file, and cannot be read twice.`, {
       place: { file: path },
-      hint: 'Write what it gives into a file, and name that.',
+      hint: 'Write its output to a file, and name that file.',
     });
   }
 

@@ -28,7 +28,7 @@ export async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): 
     await feeding;
   }
   if (failed !== undefined) throw failed;
-  // Zlib takes a zero byte behind a member for the end, whatever follows it.
+  // Zlib treats a zero byte after a member as the end, and ignores the bytes after it.
   if (unpacking.bytesWritten < size) throw damaged(name, undefined);
 }
 

@@ -23,14 +23,14 @@ export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): P
     if (first === undefined) return { files: [], bytes: null };
     const got = await client.get(first, { signal, unless: null });
     const bytes = got.kind === 'content' ? got.size : null;
-    // What is given up half-way complains, to nobody.
+    // The rest of the content is not wanted, so errors of the aborted stream are ignored.
     if (got.kind === 'content') got.content.on('error', () => {}).destroy();
     return { files: found.map(({ location }) => location), bytes };
   } catch (error) {
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     if (error.kind === 'absent') return { files: [], bytes: null };
     throw new SourceError(`${remote.location}: ${error.message}`, {
-      hint: error.hint ?? 'Correct the address, or ask whoever runs the server.',
+      hint: error.hint ?? 'Correct the address, or ask the operator of the server.',
       cause: error,
     });
   }

@@ -1,12 +1,12 @@
-/** What the beginning of a file says it is: told by content, since names lie. */
+/** What kind of file it is, by its first bytes: names may be wrong. */
 export type Recognised =
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
   | { readonly kind: 'text' }
-  /** Something that people hand over by mistake: what it is, and how to come by CSV. */
+  /** Another kind of file: what it is, and how to get CSV. */
   | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
 
-/** How many bytes `recognise` wants to see: a tar tells its kind at byte 257. */
+/** How many bytes `recognise` wants to see: the signature of a tar is at byte 257. */
 export const RECOGNISED_BYTES = 1024;
 
 /** What to do with a document that is no CSV file. */
@@ -54,7 +54,7 @@ const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonl
   },
 ];
 
-/** Tells what a file is by its first `RECOGNISED_BYTES`. Whatever has no signature is taken for text. */
+/** The kind of a file, by its first `RECOGNISED_BYTES`. Without a known signature it is text. */
 export function recognise(beginning: Uint8Array): Recognised {
   const hex = Buffer.from(beginning.subarray(0, RECOGNISED_BYTES)).toString('hex');
   if (hex.startsWith('1f8b')) return { kind: 'gzip' };

@@ -35,7 +35,7 @@ export interface Snapshot {
   readonly sha256: string;
   /** How to read the files, where that is not as the job says: a corrected rejects file has a dialect of its own. */
   readonly readAs?: { readonly encoding: string; readonly delimiter: string };
-  /** What the source was told apart by when it was fetched, for the next conditional request. */
+  /** The version of the source when it was fetched, for the next conditional request. */
   readonly version?: string;
 }
 
@@ -51,7 +51,7 @@ export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promi
   await folder.write(SNAPSHOT_FILE, [sealedJson(snapshot)]);
 }
 
-/** The snapshot in the folder, for whoever continues the run; undefined when staging has not finished. StateError. */
+/** The snapshot in the folder, to continue the run; undefined when staging has not finished. StateError. */
 export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
   try {

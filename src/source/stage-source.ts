@@ -5,14 +5,14 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import type { Patience } from '../remote/retrying.ts';
 import { type FileAccess, openAllowed } from '../state/allowed-path.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { fetchSource } from './fetch-source.ts';
 import { type FoundFile, findFiles } from './find-files.ts';
 import { gunzip } from './gunzip.ts';
+import { openZip } from './open-zip.ts';
 import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
-import { fetchSource } from './remote-source.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
 import { DEFAULT_SOURCE_LIMITS, limitError, refuseTooMuch, type SourceLimits } from './source-limits.ts';
-import { openZip } from './unzip.ts';
 import { writeCopy } from './write-copy.ts';
 
 const READ_BYTES = 256 * 1024;
@@ -23,16 +23,16 @@ export interface StageOptions extends FileAccess {
   readonly signal?: AbortSignal | undefined;
   /** How long to go on with a server that fails, where a test is in a hurry. */
   readonly patience?: Patience | undefined;
-  /** Told the unpacked bytes so far, and the file under way, as often as bytes come. */
+  /** Called with the unpacked bytes so far and the current file, whenever bytes arrive. */
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
 
-/** What of a source says which files it has. */
+/** The fields of a source that name its files. */
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> & { readonly files?: number | undefined };
 
 /**
  * The step `stage`: copies the source into the run's folder, unpacked. The list of the copies is the snapshot, which is
- * whole when the caller has saved it with `saveSnapshot`. What is no CSV by its looks, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
+ * whole when the caller has saved it with `saveSnapshot`. A file that is not CSV, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
  * no copy is left behind.
  */
 export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
@@ -206,7 +206,7 @@ function mistaken(name: string, recognised: ReturnType<typeof recognise>): Sourc
     case 'gzip':
     case 'zip':
       return new SourceError(
-        `The source ${name} is packed twice: within it is another ${recognised.kind} file.`,
+        `The source ${name} is packed twice: it contains another ${recognised.kind} file.`,
         {
           place,
           hint: 'Pack the CSV file itself.',
@@ -215,14 +215,14 @@ function mistaken(name: string, recognised: ReturnType<typeof recognise>): Sourc
     case 'text':
       return new SourceError(`The source ${name} is empty: it has 0 bytes.`, {
         place,
-        hint: 'Look whether the export has failed.',
+        hint: 'Check whether the export failed.',
       });
     default:
       return recognised satisfies never;
   }
 }
 
-/** The same label twice, as only archives can have it, gets a number: rows are told apart by it. */
+/** The same label twice, as only archives can have it, gets a number: it identifies the file of a row. */
 function unique(name: string, files: readonly SnapshotFile[]): string {
   const taken = (candidate: string) => files.some((file) => file.name === candidate);
   if (!taken(name)) return name;

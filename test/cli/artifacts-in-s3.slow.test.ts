@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { s3Client } from '../../src/remote/s3.ts';
+import { s3Client } from '../../src/remote/s3-client.ts';
 import { fetchOne, put } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { s3Address } from '../support/s3-address.ts';
@@ -77,7 +77,7 @@ describe('artifacts in S3', () => {
 
     await using refused = await makeWorkspace(files, { ...env, AWS_SECRET_ACCESS_KEY: 'MARKED-secret' });
     const denied = await refused.storeferry('check', '--online');
-    expect(denied.stdout).toMatch(/^error +artifacts: .*cannot be written:\s+the store refuses access/m);
+    expect(denied.stdout).toMatch(/^error +artifacts: .*cannot be written:\s+the server refuses access/m);
     expect(denied.stdout).toContain('AWS_SECRET_ACCESS_KEY');
     expect(denied.stdout + denied.stderr).not.toContain('MARKED-secret');
     expect(denied.code).not.toBe(0);

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
-import { placeholder } from '../../src/config/placeholders.ts';
+import { placeholder } from '../../src/config/placeholder.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';

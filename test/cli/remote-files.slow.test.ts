@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { s3Client } from '../../src/remote/s3.ts';
+import { s3Client } from '../../src/remote/s3-client.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { put as send } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';

@@ -59,7 +59,7 @@ describe('an import job', () => {
       safety: { maxDeletes: { kind: 'count', count: 7 }, minRows: { kind: 'percent', percent: 80 } },
     });
     expect(problems(text, { MODE: 'mirorr', PREFIX: '' })).toEqual([
-      `5:7 mode: expected upsert or mirror, found what stands in \${MODE}`,
+      `5:7 mode: expected upsert or mirror, found the value of \${MODE}`,
       '6:19 the variable PREFIX is not set; set it in the environment or in .env',
     ]);
   });
@@ -101,7 +101,7 @@ describe('an import job', () => {
       "1:1 contacts are updated by id, and the mapping 'people' maps none; give a crosswalk",
     ]);
     expect(problems(`${CONTACT_JOB}crosswalk: { path: ids.csv, match: phone }\n`)).toEqual([
-      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name); where the crosswalk's column is called otherwise than the field, say field: email beside match",
+      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name); where the crosswalk's column and the field have different names, set field: email beside match",
     ]);
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importJobSchema } from '../../src/config/job/import-job.ts';
-import { safetySchema } from '../../src/config/job/safety.ts';
+import { safetySchema } from '../../src/config/job/safety-schema.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
 import { mappingText, toBeChosen } from '../../src/config/new-workspace/mapping-text.ts';
 import { storesText } from '../../src/config/new-workspace/stores-text.ts';
-import { placeholder } from '../../src/config/placeholders.ts';
+import { placeholder } from '../../src/config/placeholder.ts';
 import { storesSchema } from '../../src/config/stores.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';

@@ -16,10 +16,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { dotEnvText } from '../../src/config/new-workspace/dot-env-text.ts';
-import { gitignoreAddition } from '../../src/config/new-workspace/gitignore-text.ts';
+import { gitignoreAddition } from '../../src/config/new-workspace/gitignore-addition.ts';
 import { writeTogether } from '../../src/config/new-workspace/write-together.ts';
 import { yamlText } from '../../src/config/new-workspace/yaml-text.ts';
-import { fillTemplate, parseTemplate } from '../../src/config/placeholders.ts';
+import { fillTemplate, parseTemplate } from '../../src/config/placeholder.ts';
 
 describe('texts of a new workspace', () => {
   it('write any value into YAML so that it reads back as it was, and fills in no variable', () => {

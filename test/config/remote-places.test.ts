@@ -76,8 +76,8 @@ describe('a source on the web', () => {
 
   it.each([
     ['"ftp://x/a.csv"', 'source.url: expected an address such as https://shop.example/export.csv'],
-    ['"https://me:MARKED@x/a.csv"', 'must not carry a user name or password; give them as auth'],
-    ['"https://x/a.csv#top"', 'must not carry a fragment'],
+    ['"https://me:MARKED@x/a.csv"', 'must not contain a user name or password; give them as auth'],
+    ['"https://x/a.csv#top"', 'must not contain a fragment'],
     [
       '"https://x/a.csv?page=1&token=MARKED"',
       `a secret must not stand in a file; write ?token=\${FEED_TOKEN}`,

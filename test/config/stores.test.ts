@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { baseUrlSchema } from '../../src/config/base-url.ts';
+import { baseUrlSchema } from '../../src/config/base-url-schema.ts';
 import { problemsOf, VARIABLES, workspace } from './support.ts';
 
 const stores = (text: string) => workspace({ 'stores.yaml': text });
@@ -73,11 +73,8 @@ describe('a store', () => {
     ],
     ['shop.example', "expected an http or https address such as https://shop.example, found 'shop.example'"],
     ['https://', "expected an http or https address such as https://shop.example, found 'https://'"],
-    [
-      'https://me:geheim@x',
-      'the address must not carry a user name or password; the key belongs into apiKey',
-    ],
-    ['https://x/?a=1', 'the address must not carry a query (?) or a fragment (#)'],
+    ['https://me:geheim@x', 'the address must not contain a user name or password; put the key into apiKey'],
+    ['https://x/?a=1', 'the address must not contain a query (?) or a fragment (#)'],
     ['https://x/api/site/', 'the address must not end in /api/site, which Storeferry adds itself'],
   ])('is refused with the address %s', (url, message) => {
     const text = `main:\n  baseUrl: ${url}\n  ${KEY}\n`;
@@ -100,7 +97,7 @@ describe('a store', () => {
 
   it('is refused with a key that no header can carry', () => {
     expect(problemsOf(() => workspace({}, { ...VARIABLES, STORE_API_KEY: 'a b\n' }).store('main'))).toEqual([
-      'stores.yaml:3:11 main.apiKey: holds a space or another character that no key has',
+      'stores.yaml:3:11 main.apiKey: contains a space or another character that no key has',
     ]);
   });
 

@@ -144,7 +144,7 @@ describeWithRedis('the log of a worker', () => {
     store.misbehave({ does: errorAnswer(503, `Busy for ${store.apiKey}`), times: 1 });
     const worker = await shop.worker();
     const followed = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
-    await until(() => worker.stderr().includes('nobody could be told'));
+    await until(() => worker.stderr().includes('the notification of its end could not be sent'));
     worker.process.kill('SIGTERM');
     await worker.ended;
     const lines = logLines(worker);

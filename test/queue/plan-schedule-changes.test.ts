@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type JobSchedules, nextTick } from '../../src/config/job/schedules.ts';
+import { type JobSchedules, nextTick } from '../../src/config/job/read-schedules.ts';
 import { type KeptSchedule, planScheduleChanges } from '../../src/queue/schedules/plan-schedule-changes.ts';
 
 const NOW = 1_000_000;

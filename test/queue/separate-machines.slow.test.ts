@@ -78,7 +78,7 @@ describeWithRedis('workers on machines that share a Redis and a bucket', () => {
         'the same ARTIFACTS_URL',
       ],
       [{ ARTIFACTS_URL: 's3://nowhere/shop' }, 'there is no such bucket', 'Create the bucket'],
-      [{ AWS_SECRET_ACCESS_KEY: 'MARKED' }, 'the store refuses access', 'AWS_SECRET_ACCESS_KEY'],
+      [{ AWS_SECRET_ACCESS_KEY: 'MARKED' }, 'the server refuses access', 'AWS_SECRET_ACCESS_KEY'],
     ] as const) {
       await using elsewhere = await makeWorkspace(shop.files, { ...shop.env, ...wrong });
       const { code, stderr } = await elsewhere.storeferry('worker');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { scheduleSchema } from '../../config/job/schedule.ts';
+import { scheduleSchema } from '../../config/job/schedule-schema.ts';
 import { isName } from '../../config/stores.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/errors.ts';

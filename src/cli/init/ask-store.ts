@@ -1,4 +1,4 @@
-import { baseUrlSchema } from '../../config/base-url.ts';
+import { baseUrlSchema } from '../../config/base-url-schema.ts';
 import { STORE_VARIABLES } from '../../config/new-workspace/stores-text.ts';
 import { storeSchema } from '../../config/stores.ts';
 import { openWorkspace } from '../../config/workspace.ts';

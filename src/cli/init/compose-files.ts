@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { dotEnvText } from '../../config/new-workspace/dot-env-text.ts';
-import { gitignoreAddition } from '../../config/new-workspace/gitignore-text.ts';
+import { gitignoreAddition } from '../../config/new-workspace/gitignore-addition.ts';
 import { jobText, type NewJob } from '../../config/new-workspace/job-text.ts';
 import { mappingText, type StarterMapping } from '../../config/new-workspace/mapping-text.ts';
 import { storesText } from '../../config/new-workspace/stores-text.ts';

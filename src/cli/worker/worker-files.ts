@@ -1,4 +1,4 @@
-import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/schedules.ts';
+import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { WorkerFiles } from '../../queue/start-worker.ts';

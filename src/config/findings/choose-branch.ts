@@ -4,7 +4,7 @@ import { choicesOf } from './expectation.ts';
 type Issue = z.core.$ZodIssue;
 type Branch = readonly Issue[];
 
-/** What to say of a value that fits no branch of a union. */
+/** The finding for a value that fits no branch of a union. */
 export type BranchChoice =
   | { readonly kind: 'branch'; readonly issues: Branch }
   | { readonly kind: 'unknown-keys'; readonly keys: readonly string[]; readonly known: readonly string[] }

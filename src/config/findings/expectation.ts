@@ -79,8 +79,8 @@ export function choicesOf(issue: z.core.$ZodIssue): readonly string[] {
 }
 
 /**
- * What a schema expected, for zod's `error` parameter: messages begin with `expected`, and what was found is added
- * by whoever knows where. For unknown keys it gives the known ones, separated by blanks.
+ * What a schema expected, for zod's `error` parameter. Messages begin with `expected`; the caller adds the place and
+ * the value found. For unknown keys it gives the known ones, separated by blanks.
  */
 export function expectation(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {

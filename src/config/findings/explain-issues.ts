@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { didYouMean } from '../../model/nearest.ts';
-import { valueAt } from '../values-at.ts';
+import { valueAt } from '../value-at.ts';
 import type { Path } from '../yaml/yaml-place.ts';
 import { chooseBranch } from './choose-branch.ts';
 import { choicesOf, oneOf } from './expectation.ts';

@@ -1,5 +1,5 @@
 import { pathKey } from '../fill-values.ts';
-import { valueAt } from '../values-at.ts';
+import { valueAt } from '../value-at.ts';
 import type { Path } from '../yaml/yaml-place.ts';
 import { describeValue } from './describe-value.ts';
 import type { Finding } from './explain-issues.ts';
@@ -26,7 +26,7 @@ export function wordFinding({ path, part, message, hint }: Finding, subject: Sub
   const key = pathKey(path);
   const placeholders = subject.placeholders.get(key);
   if (placeholders !== undefined) {
-    return `${label}${message}, found ${found === undefined ? 'nothing in' : 'what stands in'} ${placeholders}`;
+    return `${label}${message}, found ${found === undefined ? 'no value in' : 'the value of'} ${placeholders}`;
   }
   if (name === '' && found === null) return `the file is empty; ${message}`;
   if (found === undefined) return `'${name}' is missing; ${message}`;

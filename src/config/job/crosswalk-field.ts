@@ -9,7 +9,7 @@ export function matchableFields(contact: ContactMappingSpec['contact']): readonl
   return [...filled, ...Object.keys(contact.match ?? {})];
 }
 
-/** The field that a crosswalk's column is compared with: the one it names, or the one called alike; undefined: none. */
+/** The field that a crosswalk's column is compared with: the one that `field` names, or the one of the same name; undefined: none. */
 export function crosswalkField(
   { match, field = match }: NonNullable<ImportJob['crosswalk']>,
   contact: ContactMappingSpec['contact'],

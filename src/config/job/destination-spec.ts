@@ -11,13 +11,13 @@ export const destinationSchema = z
     url: httpSchema
       .exactOptional()
       .describe('A web address that takes the file by PUT: the address, or a map.'),
-    s3: s3Schema.exactOptional().describe('An object in S3 or a store like it: the address, or a map.'),
+    s3: s3Schema.exactOptional().describe('An object in S3 or a compatible service: the address, or a map.'),
     sftp: sftpSchema.exactOptional().describe('A file on an SSH server.'),
     mode: z
       .enum(['replace', 'append'])
       .default('replace')
       .describe(
-        '`replace` writes the file anew. `append` adds to it: a line per list and run, or the orders that it does not have yet.',
+        '`replace` writes the whole file again. `append` adds to it: a line per list and run, or the orders that the file does not have yet.',
       ),
     format: z
       .enum(['csv', 'excel-csv', 'jsonl'])

@@ -4,7 +4,7 @@ import { didYouMean } from '../../model/nearest.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { type DestinationSpec, destinationSchema } from './destination-spec.ts';
 import { type Notify, notifySchema } from './notify.ts';
-import { scheduleSchema } from './schedule.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 
 /** A job that reads a store into a file. */
 export const exportJobSchema = z
@@ -23,7 +23,7 @@ export const exportJobSchema = z
         'The columns of a table and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all of them. Left out: all of a list, or what is found in the orders.',
       ),
     schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
-    notify: notifySchema.exactOptional().describe('Whom to tell how it went.'),
+    notify: notifySchema.exactOptional().describe('Where to send a notification when a run ends.'),
   })
   .superRefine(({ export: what, destination, columns }, context) => {
     for (const { at, message } of columnProblems(what, destination, columns ?? [])) {

@@ -3,20 +3,20 @@ import { HTML_POLICIES } from '../../mapping/html-policy.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/workspace-path.ts';
-import { limitsSchema } from './input-limits.ts';
+import { limitsSchema } from './limits-schema.ts';
 import { type Notify, notifySchema } from './notify.ts';
-import { safetySchema } from './safety.ts';
-import { scheduleSchema } from './schedule.ts';
+import { safetySchema } from './safety-schema.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 import { type SourceSpec, sourceSchema } from './source-spec.ts';
 
 const crosswalkSchema = z.strictObject({
-  path: workspacePathSchema.describe("The CSV file that knows the store's ids."),
+  path: workspacePathSchema.describe("The CSV file with the store's ids."),
   match: z
     .string()
     .min(1)
     .meta({
       description:
-        "The crosswalk's column to match, as its header writes it or loosely; its values are compared trimmed and lower-cased with a field of the record: the one called alike, or `field`.",
+        "The crosswalk's column to match, by its header; case, spaces, hyphens and underscores do not matter. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
       examples: ['email', 'E-mail'],
     }),
   field: z
@@ -24,7 +24,7 @@ const crosswalkSchema = z.strictObject({
     .min(1)
     .exactOptional()
     .meta({
-      description: 'The field that is compared, where the column is called otherwise.',
+      description: 'The field to compare with, where its name is not that of the column.',
       examples: ['email'],
     }),
   id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
@@ -63,20 +63,20 @@ const fields = z.strictObject({
     .describe(
       'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
     ),
-  safety: safetySchema.prefault({}).describe(`What stops a run before its first write. ${FLOOR_TEXT}`),
+  safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
     .describe(
-      'HTML in what is sent, whatever the mapping makes of it. `keep` leaves it to the mapping; `sanitize` lets harmless formatting through in descriptions and none elsewhere; `strip` lets none through.',
+      'HTML in the values that the mapping gives. `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions and no HTML in other fields; `strip` removes all HTML.',
     ),
   limits: limitsSchema
     .prefault({})
     .describe(
-      'What protects memory and disk from a damaged or hostile file: the source, a crosswalk, a lookup.',
+      'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
     ),
   schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
-  notify: notifySchema.exactOptional().describe('Whom to tell how it went.'),
+  notify: notifySchema.exactOptional().describe('Where to send a notification when a run ends.'),
 });
 
 /** A job that moves rows into a store. */

@@ -4,22 +4,22 @@ import type { Path } from '../yaml/yaml-place.ts';
 import { crosswalkField, matchableFields } from './crosswalk-field.ts';
 import type { ImportJob } from './import-job.ts';
 
-/** Something that does not fit between a job and what it names. */
+/** A mismatch between a job and a store or mapping that it names. */
 export interface RelationProblem {
   readonly path: Path;
   readonly part: 'key' | 'value';
   readonly message: string;
 }
 
-/** What a job names; a name that the environment is yet to give is left out. */
+/** The names in a job; names whose variables are not set are left out. */
 export interface Named {
   readonly store?: string | undefined;
   readonly mapping?: string | undefined;
 }
 
-/** What there is to name. */
+/** The names that a job may use. */
 export interface Known {
-  /** Undefined when `stores.yaml` cannot be read: then nobody can tell. */
+  /** Undefined when `stores.yaml` cannot be read. */
   readonly stores: readonly string[] | undefined;
   readonly mappings: readonly string[];
 }
@@ -86,6 +86,6 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
   if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
   const { match, field = match } = job.crosswalk;
   const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];
-  const message = `the mapping '${job.mapping}' gives no field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; where the crosswalk's column is called otherwise than the field, say field: email beside match`;
+  const message = `the mapping '${job.mapping}' gives no field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; where the crosswalk's column and the field have different names, set field: email beside match`;
   return [{ path, part: 'value', message }];
 }

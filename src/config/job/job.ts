@@ -10,7 +10,7 @@ export type Job = ImportJob | ExportJob;
 /** Either kind of job, for editors; a file is read with the schema of its own kind, since that explains better. */
 export const jobSchema = z.union([importJobSchema, exportJobSchema]);
 
-function told(notify: Notify | undefined): { notify?: Notify } {
+function notification(notify: Notify | undefined): { notify?: Notify } {
   return notify === undefined || notify.url === '' ? {} : { notify };
 }
 
@@ -21,7 +21,7 @@ export function toImportJob(
   place: FilePlace,
 ): ImportJob {
   const { path: _path, url: _url, s3: _s3, sftp: _sftp, ...reading } = source;
-  return { kind: 'import', name, ...fields, source: { ...reading, ...place }, ...told(notify) };
+  return { kind: 'import', name, ...fields, source: { ...reading, ...place }, ...notification(notify) };
 }
 
 /** An export job by the name of its file, writing to this place. */
@@ -31,5 +31,5 @@ export function toExportJob(
   place: FilePlace,
 ): ExportJob {
   const { path: _path, url: _url, s3: _s3, sftp: _sftp, ...writing } = destination;
-  return { kind: 'export', name, ...fields, destination: { ...writing, ...place }, ...told(notify) };
+  return { kind: 'export', name, ...fields, destination: { ...writing, ...place }, ...notification(notify) };
 }

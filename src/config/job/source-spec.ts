@@ -12,7 +12,7 @@ export const sourceSchema = z
       .exactOptional()
       .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
     url: httpSchema.exactOptional().describe('A file on the web: the address, or a map.'),
-    s3: s3Schema.exactOptional().describe('Objects in S3 or a store like it: the address, or a map.'),
+    s3: s3Schema.exactOptional().describe('Objects in S3 or a compatible service: the address, or a map.'),
     sftp: sftpSchema.exactOptional().describe('Files on an SSH server.'),
     files: z
       .int()
@@ -21,7 +21,7 @@ export const sourceSchema = z
       .describe('How many files the glob must find; any other number stops the run.'),
     encoding: encodingSchema
       .exactOptional()
-      .describe('The charset of the files, where it is neither UTF-8 nor told by a byte order mark.'),
+      .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
     delimiter: delimiterSchema
       .exactOptional()
       .describe('What separates the columns: the character or its name. Detected when left out.'),

@@ -1,10 +1,10 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { ImportJob } from '../job/import-job.ts';
-import { placeholder } from '../placeholders.ts';
+import { placeholder } from '../placeholder.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
-/** What is to be said in the file of a new import job. */
+/** The values of a new import job. */
 export interface NewJob {
   readonly name: string;
   readonly imports: ImportJob['import'];
@@ -62,7 +62,7 @@ export function jobText(job: NewJob): string {
     '',
     '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
     ...scheduleLines(job),
-    '# A web address that is told how a run went.',
+    '# A web address that gets a notification when a run ends.',
     `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
   ];
   return `${lines.join('\n')}\n`;
@@ -92,7 +92,7 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
     'crosswalk:',
     `  path: ${yamlText(crosswalk.path)}`,
     crosswalk.field === undefined
-      ? `  match: ${yamlText(crosswalk.match)} # its column to match, and the contact's field that is called alike`
+      ? `  match: ${yamlText(crosswalk.match)} # its column to match; the contact has a field of the same name`
       : `  match: ${yamlText(crosswalk.match)} # its column to match`,
     ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,

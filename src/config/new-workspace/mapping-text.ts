@@ -1,11 +1,11 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
-/** What is to be said in a mapping that its user will complete. */
+/** The values of a new mapping, which its user will complete. */
 export interface StarterMapping {
   readonly name: string;
   readonly imports: MappingSpec['import'];
-  /** What people call the file. */
+  /** The name of the file, for people. */
   readonly file: string;
   readonly header: readonly string[];
   /** Fields, with the columns that likely hold them. */
@@ -118,7 +118,7 @@ function productLines(fields: readonly string[], spare: readonly SpareColumn[]):
   const inUse = (key: string, line: string) => (fields.includes(key) ? [`  ${line}`] : []);
   return [
     'product:',
-    '  # The key: the same url is the same product, night after night. Take what never changes, and is there once.',
+    '  # The key: the same url is the same product in every run. Use a column that never changes and is unique.',
     `  url: ${fields.includes('sku') ? '[sku, slug]' : '[title, slug]'}`,
     '  title: title',
     ...inUse('description', 'description: description'),

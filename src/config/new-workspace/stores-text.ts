@@ -1,4 +1,4 @@
-import { placeholder } from '../placeholders.ts';
+import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../stores.ts';
 import { schemaLine } from './yaml-text.ts';
 

@@ -31,8 +31,8 @@ export interface NewFile {
 }
 
 /**
- * Writes files together: all of them, or none. What is there is never overwritten; UsageError when something has
- * appeared meanwhile. Nothing can interrupt it but the death of the process, since it gives up the thread to nobody.
+ * Writes files together: all of them, or none. Existing files are never overwritten; UsageError when one has
+ * appeared meanwhile. It is synchronous, so only the death of the process can interrupt it.
  */
 export function writeTogether(files: readonly NewFile[]): void {
   const undo: (() => void)[] = [];
@@ -43,16 +43,16 @@ export function writeTogether(files: readonly NewFile[]): void {
     for (const step of undo.reverse()) attempt(step);
     throw error;
   }
-  // What was prepared has its place now.
+  // All files are in place; their temporary files are no longer needed.
   for (const file of files) rmSync(temporaryOf(file.path), { force: true });
 }
 
-/** What cannot be undone must not keep the rest from it, nor hide why it is. */
+/** A failed undo step must not prevent the others, nor hide the first error. */
 function attempt(step: () => void): void {
   try {
     step();
   } catch {
-    // The error that began it is told.
+    // The first error is the one to report.
   }
 }
 

@@ -1,15 +1,15 @@
 import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { Environment } from '../environment.ts';
 import type { Interpretation } from '../interpret.ts';
-import { placeholder } from '../placeholders.ts';
-import { looksSecret, type SecretField } from '../secrets.ts';
-import { valueAt } from '../values-at.ts';
+import { placeholder } from '../placeholder.ts';
+import { looksSecret, type SecretField } from '../secret-field.ts';
+import { valueAt } from '../value-at.ts';
 import type { YamlFile } from '../yaml/yaml-file.ts';
 import type { Path } from '../yaml/yaml-place.ts';
+import { completeRemote } from './complete-remote.ts';
 import type { FilePlace } from './file-place.ts';
-import { completeRemote } from './remote-address.ts';
 import type { RemoteSpec } from './remote-spec.ts';
-import { literalSecretIn } from './web-address.ts';
+import { literalSecretIn } from './web-address-schema.ts';
 
 interface Context {
   readonly environment: Environment;

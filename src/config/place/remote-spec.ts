@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { placeholder } from '../placeholders.ts';
-import { isHttpUrl } from './http-url.ts';
-import { sftpAddressSchema } from './sftp-address.ts';
-import { webAddressSchema } from './web-address.ts';
+import { placeholder } from '../placeholder.ts';
+import { isHttpUrl } from './is-http-url.ts';
+import { sftpAddressSchema } from './sftp-address-schema.ts';
+import { webAddressSchema } from './web-address-schema.ts';
 
 const allowPrivateAddresses = z
   .boolean()
@@ -15,13 +15,13 @@ const secret = (what: string, variable: string) =>
     .min(1)
     .meta({ description: `${what} Comes from the environment only.`, examples: [placeholder(variable)] });
 
-/** Headers that say how a message is sent; undici or the server would stumble over a second opinion. */
+/** Headers that undici sets itself; a second value would break the request. */
 const OF_THE_MESSAGE =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|expect|upgrade|if-.*)$/i;
 
 const headerNameSchema = z
   .string()
-  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'it is no name of a header')
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'it is not a valid header name')
   .refine((name) => !OF_THE_MESSAGE.test(name), 'it is set by Storeferry itself');
 
 const authSchema = z.union([
@@ -38,7 +38,10 @@ const httpMapSchema = z.strictObject({
     examples: [`https://shop.example/export.csv?token=${placeholder('FEED_TOKEN')}`],
   }),
   headers: z
-    .record(headerNameSchema, z.string().regex(/^[\t\x20-\x7e]*$/, 'holds a character that no header has'))
+    .record(
+      headerNameSchema,
+      z.string().regex(/^[\t\x20-\x7e]*$/, 'contains a character that headers cannot have'),
+    )
     .default({})
     .describe('Headers to send with the request.'),
   auth: authSchema.exactOptional().describe('Who asks: `user` and `password`, or `bearer`.'),
@@ -80,12 +83,14 @@ const s3MapSchema = z
       .refine(isHttpUrl, 'expected an http or https address')
       .exactOptional()
       .describe(
-        'The address of a store other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
+        'The address of an S3 service other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
       ),
     pathStyle: z
       .boolean()
       .exactOptional()
-      .describe('Whether the bucket stands in the path. Left out: yes where there is an endpoint.'),
+      .describe(
+        'Whether the bucket is in the path of the address, not in the host name. Left out: true where there is an endpoint.',
+      ),
     accessKeyId: z
       .string()
       .min(1)
@@ -96,7 +101,7 @@ const s3MapSchema = z
       }),
     secretAccessKey: secret('Its secret. Left out: `AWS_SECRET_ACCESS_KEY`.', 'S3_SECRET').exactOptional(),
     sessionToken: secret(
-      'A session token, where keys are lent. Left out: `AWS_SESSION_TOKEN`, if the keys come from there too.',
+      'A session token, for temporary keys. Left out: `AWS_SESSION_TOKEN`, if the keys come from the environment, too.',
       'S3_SESSION',
     ).exactOptional(),
     newest,
@@ -114,12 +119,12 @@ export const s3Schema = z
   .meta({
     id: 'S3Object',
     description:
-      'An object in S3 or in a store like it: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with what belongs to it.',
+      'An object in S3 or a compatible service: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with what belongs to it.',
   })
   .transform((written) => s3MapSchema.parse(typeof written === 'string' ? { address: written } : written));
 
 const HOST_KEY_EXPECTED =
-  'expected a fingerprint such as SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU; `ssh-keyscan HOST | ssh-keygen -lf -` shows those of a server, to be compared with what its owner says';
+  'expected a fingerprint such as SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU; `ssh-keyscan HOST | ssh-keygen -lf -` prints those of a server; compare them with what its operator says';
 
 const hostKeySchema = z
   .string(HOST_KEY_EXPECTED)
@@ -170,7 +175,7 @@ export const sftpSchema = z
   })
   .meta({
     id: 'SftpFile',
-    description: 'A file on an SSH server, whose key is checked before anything is said.',
+    description: 'A file on an SSH server, whose key is checked before login.',
   });
 
 /** The ways to name a file, one of which a source or a destination uses. */

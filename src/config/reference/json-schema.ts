@@ -43,7 +43,7 @@ export function schemaFor(name: SchemaName): JsonSchema {
   return { title: `Storeferry: ${name}`, ...schema };
 }
 
-/** Leaves out what would puzzle: keys that are refused with an explanation, and bounds of the number type itself. */
+/** Leaves out keys that are always refused, and bounds of the number type itself. */
 function tidy({ jsonSchema }: Context): void {
   for (const [key, property] of Object.entries(jsonSchema.properties ?? {})) {
     if (typeof property === 'object' && 'not' in property) delete jsonSchema.properties?.[key];
@@ -52,7 +52,7 @@ function tidy({ jsonSchema }: Context): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }
 
-/** What describes a value, rather than limits it. */
+/** Keywords that describe a value without limiting it. */
 const ABOUT: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'id']);
 
 /** A value, though no key, that is not just any text may be written as a placeholder as well. */

@@ -5,7 +5,7 @@ import {
   type LimitName,
   raiseLimit,
 } from '../../model/input-limits.ts';
-import { limitsSchema } from '../job/input-limits.ts';
+import { limitsSchema } from '../job/limits-schema.ts';
 import { code } from './schema-type.ts';
 
 const UNITS = [

@@ -1,16 +1,16 @@
 import { type JsonSchema, plainSchemaFor, type SchemaName } from './json-schema.ts';
 import { limitsMarkdown } from './limits-markdown.ts';
-import { rowsOf } from './schema-rows.ts';
-import { branchesOf, code, typeOf } from './schema-type.ts';
+import { schemaRows } from './schema-rows.ts';
+import { branchesOf, code, schemaType } from './schema-type.ts';
 
-/** What there is a reference of. */
+/** The references that exist. */
 export type ReferenceName = SchemaName | 'environment' | 'limits';
 
 const HEADING = '####';
 
 /**
  * The reference of a kind of file, of the environment, or of the limits, as Markdown: tables of its keys with type,
- * default and meaning, nested keys by their path. All of it stands in the schemas, so that it says what is read.
+ * default and meaning, nested keys by their path. All of it comes from the schemas, so it cannot differ from what is read.
  */
 export function referenceMarkdown(name: ReferenceName): string {
   if (name === 'limits') return limitsMarkdown();
@@ -55,9 +55,9 @@ function table(rows: readonly string[]): string {
 function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: NameOf): string[] {
   switch (name) {
     case 'environment':
-      return [table(rowsOf(schema, nameOf))];
+      return [table(schemaRows(schema, nameOf))];
     case 'stores':
-      return [table(rowsOf(schema.additionalProperties, nameOf))];
+      return [table(schemaRows(schema.additionalProperties, nameOf))];
     case 'job':
     case 'mapping':
       return kinds(name, schema, nameOf);
@@ -69,7 +69,7 @@ function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: Na
 /** What all kinds of the file have in common, then what each has alone. */
 function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
   const branches = branchesOf(schema);
-  const lists = branches.map((branch) => rowsOf(branch, nameOf));
+  const lists = branches.map((branch) => schemaRows(branch, nameOf));
   const [first = [], ...others] = lists;
   const common = first.filter((row) => others.every((rows) => rows.includes(row)));
   return [
@@ -81,7 +81,7 @@ function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
   ];
 }
 
-/** The key that tells the kind, with its value where that tells it. */
+/** The key by which the kind is recognised, with its value where it has a fixed one. */
 function kindOf({ properties = {} }: JsonSchema): string {
   const [key = '', node] = Object.entries(properties)[0] ?? [];
   return isSchema(node) && node.const !== undefined ? code(`${key}: ${node.const}`) : code(key);
@@ -89,11 +89,11 @@ function kindOf({ properties = {} }: JsonSchema): string {
 
 function definitionSection(id: string, definition: JsonSchema, nameOf: NameOf): string {
   const { description = '' } = definition;
-  const rows = rowsOf(definition, nameOf);
+  const rows = schemaRows(definition, nameOf);
   const ofBranches = branchesOf(definition).flatMap((branch) =>
     branch === definition ? [] : (branch.description ?? '').split('\n').filter((line) => line !== ''),
   );
   const list = ofBranches.map((line) => `- ${line}`).join('\n');
-  const parts = [`${HEADING} ${id}`, description, `Written as ${typeOf(definition, nameOf)}.`, list];
+  const parts = [`${HEADING} ${id}`, description, `Written as ${schemaType(definition, nameOf)}.`, list];
   return [...parts, ...(rows.length === 0 ? [] : [table(rows)])].filter((part) => part !== '').join('\n\n');
 }

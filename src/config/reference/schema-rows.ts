@@ -1,5 +1,5 @@
 import type { JsonSchema } from './json-schema.ts';
-import { branchesOf, code, typeOf } from './schema-type.ts';
+import { branchesOf, code, schemaType } from './schema-type.ts';
 
 type Node = JsonSchema | boolean;
 
@@ -30,14 +30,14 @@ function mapsWithin(
 }
 
 /** The rows of a Markdown table of all keys of a schema, nested ones by their path. */
-export function rowsOf(node: Node | undefined, nameOf: (reference: string) => string, at = ''): string[] {
+export function schemaRows(node: Node | undefined, nameOf: (reference: string) => string, at = ''): string[] {
   return mapsWithin(node, at).flatMap(({ path, map }) =>
     Object.entries(map.properties ?? {}).flatMap(([key, property]) => {
       const name = path === '' ? key : `${path}.${key}`;
       if (typeof property === 'boolean') return [];
       const required = map.required?.includes(key) === true && property.default === undefined;
-      const cells = [code(name), typeOf(property, nameOf), preset(property, required), meaning(property)];
-      return [`| ${cells.join(' | ')} |`, ...rowsOf(property, nameOf, name)];
+      const cells = [code(name), schemaType(property, nameOf), preset(property, required), meaning(property)];
+      return [`| ${cells.join(' | ')} |`, ...schemaRows(property, nameOf, name)];
     }),
   );
 }

@@ -24,7 +24,7 @@ export function branchesOf(node: JsonSchema): JsonSchema[] {
 }
 
 /** What may stand in a place, in words; `nameOf` names what a reference leads to. */
-export function typeOf(node: Node | undefined, nameOf: (reference: string) => string): string {
+export function schemaType(node: Node | undefined, nameOf: (reference: string) => string): string {
   if (node === undefined || typeof node === 'boolean') return 'anything';
   const branches = branchesOf(node).map((branch) => branchType(branch, nameOf));
   return [...new Set(branches)].join(' or ');
@@ -38,13 +38,13 @@ function branchType(node: JsonSchema, nameOf: (reference: string) => string): st
   if (words !== undefined) return words.map(code).join(', ');
   if (Array.isArray(type)) return type.map((each) => WORDS[each] ?? each).join(' or ');
   if (type === 'array') {
-    const of = items === undefined || Array.isArray(items) ? '' : ` of ${typeOf(items, nameOf)}`;
+    const of = items === undefined || Array.isArray(items) ? '' : ` of ${schemaType(items, nameOf)}`;
     return `list${of}`;
   }
   if (type === 'object') {
     return properties !== undefined || typeof additionalProperties !== 'object'
       ? 'map'
-      : `map of ${typeOf(additionalProperties, nameOf)}`;
+      : `map of ${schemaType(additionalProperties, nameOf)}`;
   }
   return type === undefined ? 'anything' : (WORDS[type] ?? type);
 }

@@ -1,7 +1,7 @@
 import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { ConfigurationProblem, Place } from '../../model/errors.ts';
+import { explainYaml } from './explain-yaml.ts';
 import { offsetOf, type Path, startOf } from './yaml-place.ts';
-import { explainYaml } from './yaml-problem.ts';
 
 /** A YAML file as plain values that remember where they stand. */
 export interface YamlFile {
@@ -38,7 +38,7 @@ export function parseYaml(text: string, file: string): YamlFile {
   }
 }
 
-/** After a slip of the pen the parser stumbles on to the end of the file; the first stumble tells it all. */
+/** After one syntax error the parser reports unexpected tokens to the end of the file; only the first one helps. */
 function withoutAftershocks<T extends { readonly code: ErrorCode }>(errors: readonly T[]): T[] {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN');
   return errors.filter(({ code }, index) => code !== 'UNEXPECTED_TOKEN' || index === first);
@@ -58,7 +58,7 @@ function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
   return (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0);
 }
 
-/** What is valid YAML and yet no way to write a configuration. */
+/** Problems of valid YAML that no configuration may use. */
 function forbidden(document: Document, place: (offset: number) => Place): ConfigurationProblem[] {
   const problems: ConfigurationProblem[] = [];
   const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });

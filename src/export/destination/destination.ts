@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** What a destination holds by now. */
+/** The current content of a destination. */
 export interface DestinationContent {
   readonly content: Readable;
-  /** Tells this content from any later one; null where the destination cannot. */
+  /** Changes with the content; null where the destination has no versions. */
   readonly version: string | null;
 }
 

@@ -6,8 +6,8 @@ import { allowedPath, type FileAccess, openAllowed, refusedPlace } from '../../s
 import { syncFolder, writeAll } from '../../state/durable-file.ts';
 import { found } from '../../state/file-errors.ts';
 import { makeFolders } from '../../state/make-folders.ts';
+import { asDestinationError, changedMeanwhile } from './as-destination-error.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
-import { changedMeanwhile, told } from './destination-error.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
 
 const CHUNK_BYTES = 256 * 1_024;
@@ -19,35 +19,35 @@ const RIGHTS = 0o7777n;
  * write it.
  */
 export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
-  const allowed = await told(path, 'read', allowedPath(path, access));
+  const allowed = await asDestinationError(path, 'read', allowedPath(path, access));
   if ('refused' in allowed) throw refusal(`The destination ${path}`, allowed);
   const location = allowed.real;
   return {
     location,
     async read(signal) {
       signal.throwIfAborted();
-      const opened = await told(location, 'read', found(openAllowed(location)));
+      const opened = await asDestinationError(location, 'read', found(openAllowed(location)));
       if (opened === undefined) return undefined;
       if ('refused' in opened) throw refusal(location, opened);
       const { file } = opened;
-      const status = await told(location, 'read', file.stat({ bigint: true }));
+      const status = await asDestinationError(location, 'read', file.stat({ bigint: true }));
       return {
         content: file.createReadStream({ highWaterMark: CHUNK_BYTES }),
         version: versionOf(status),
       };
     },
     async write(content, options) {
-      const before = await told(location, 'written', found(stat(location, { bigint: true })));
+      const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw noFile(location, before);
-      await told(location, 'written', makeFolders(dirname(location), 0o700));
+      await asDestinationError(location, 'written', makeFolders(dirname(location), 0o700));
       await sweepTemporaries(location);
       const temporary = temporaryBeside(location);
       try {
         const size = await writeNew(temporary, location, content, before, options.signal);
         await refuseOtherVersion(location, options);
         options.signal.throwIfAborted();
-        await told(location, 'written', rename(temporary, location));
-        await told(location, 'written', syncFolder(dirname(location)));
+        await asDestinationError(location, 'written', rename(temporary, location));
+        await asDestinationError(location, 'written', syncFolder(dirname(location)));
         return size;
       } finally {
         await discardTemporary(temporary);
@@ -75,7 +75,7 @@ function noFile(path: string, status: BigIntStats): DestinationError {
 
 async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteOptions): Promise<void> {
   if (ifVersion === undefined) return;
-  const status = await told(path, 'written', found(stat(path, { bigint: true })));
+  const status = await asDestinationError(path, 'written', found(stat(path, { bigint: true })));
   if ((status === undefined ? null : versionOf(status)) === ifVersion) return;
   throw changedMeanwhile(path);
 }
@@ -87,21 +87,22 @@ async function writeNew(
   before: BigIntStats | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const file = await told(path, 'written', open(temporary, 'wx', 0o600));
+  const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
   try {
     // Where a folder above was replaced, the rename would fail: the file is not there under this name.
     const moved = await refusedPlace(file, temporary);
     if (moved !== null) throw refusal(path, moved);
-    // Whoever could read the old file can read the new one, and nobody else.
-    if (before !== undefined) await told(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
+    // The new file keeps the permissions of the old one.
+    if (before !== undefined)
+      await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
     let size = 0;
     for await (const chunk of content) {
       signal.throwIfAborted();
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      await told(path, 'written', writeAll(file, bytes));
+      await asDestinationError(path, 'written', writeAll(file, bytes));
       size += bytes.length;
     }
-    await told(path, 'written', file.sync());
+    await asDestinationError(path, 'written', file.sync());
     return size;
   } finally {
     await file.close().catch(() => {});

@@ -1,7 +1,7 @@
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { fetchFile } from '../../remote/fetch-file.ts';
-import { UNTOLD_VERSION } from '../../remote/http-version.ts';
+import { UNKNOWN_VERSION } from '../../remote/http-version.ts';
 import { openRemote } from '../../remote/open-remote.ts';
 import type { RemoteClient } from '../../remote/remote-client.ts';
 import { RemoteFailure } from '../../remote/remote-failure.ts';
@@ -10,25 +10,25 @@ import { openSpool } from '../../remote/spool.ts';
 import type { Destination } from './destination.ts';
 
 /**
- * A file somewhere else. What is written is first gathered in a temporary file, since only what is whole is sent, and
- * since it may have to be sent again.
+ * A file on another machine. The content is written to a temporary file first: only complete content is sent, and a
+ * retry sends it again.
  */
 export function remoteDestination(remote: RemoteAddress, patience?: Patience): Destination {
   const { location } = remote;
   return {
     location,
     read: (signal) =>
-      telling(location, 'read', signal, async () => {
+      withDestinationErrors(location, 'read', signal, async () => {
         await using client = await openRemote(remote);
         const fetched = await fetchIfThere(client, signal, patience);
         if (fetched === undefined) return undefined;
         const content = fetched.spool.open();
         content.once('close', () => void fetched[Symbol.asyncDispose]());
         // Never null: without a condition, adding to it could undo what somebody else has added.
-        return { content, version: fetched.version ?? UNTOLD_VERSION };
+        return { content, version: fetched.version ?? UNKNOWN_VERSION };
       }),
     write: (content, { signal, ifVersion }) =>
-      telling(location, 'written', signal, async () => {
+      withDestinationErrors(location, 'written', signal, async () => {
         await using spool = await openSpool();
         await spool.fill(content, () => signal.throwIfAborted());
         signal.throwIfAborted();
@@ -50,7 +50,7 @@ async function fetchIfThere(client: RemoteClient, signal: AbortSignal, patience:
   }
 }
 
-async function telling<T>(
+async function withDestinationErrors<T>(
   location: string,
   done: 'read' | 'written',
   signal: AbortSignal,
@@ -62,13 +62,14 @@ async function telling<T>(
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     if (error.kind === 'changed') {
       throw new DestinationChangedError(`${location} cannot be written: ${error.message}.`, {
-        hint: 'Run again: what is there was not touched.',
+        hint: 'Run again: nothing was written.',
         cause: error,
       });
     }
     throw new DestinationError(`${location} cannot be ${done}: ${error.message}.`, {
       hint:
-        error.hint ?? 'Run again later, or ask whoever runs the server. What was there before is unchanged.',
+        error.hint ??
+        'Run again later, or ask the operator of the server. The previous content is unchanged.',
       cause: error,
     });
   }

@@ -23,7 +23,7 @@ export async function discardTemporary(temporary: string): Promise<void> {
   await rm(temporary, { force: true }).catch(() => {});
 }
 
-/** Removes what writers that died have left beside the file. Whoever still writes keeps theirs. */
+/** Removes the temporary files of processes that died; those of running processes stay. */
 export async function sweepTemporaries(path: string): Promise<void> {
   const folder = dirname(path);
   const start = `.${basename(path)}.`;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Page, PageItem } from '../../storefront/storefront.ts';
 import { exactJson, exactText } from '../exact-json.ts';
 
-/** What tells one item from all others, as compactly as can be: its id, or a digest of all of it. */
+/** Identifies an item in little memory: its id, or a digest of its whole content. */
 export type ItemKey = number | string;
 
 /** One item of a list, as it came. */
@@ -37,7 +37,7 @@ function itemOf(item: PageItem, text: string): Item {
   return { key: `#${createHash('sha1').update(text).digest('base64')}`, hasId: false, text };
 }
 
-/** Ids beyond what JavaScript's numbers hold exactly are told apart by their digits. */
+/** Ids that JavaScript's numbers do not hold exactly are compared by their digits. */
 function numberKey(id: number, text: string): ItemKey {
   if (Number.isSafeInteger(id)) return id;
   const item = exactJson(text);

@@ -4,8 +4,8 @@ import type { ItemPage } from './item-page.ts';
 export type FetchPage = (skip: number) => Promise<ItemPage>;
 
 /**
- * Asks for pages before they are needed. It only guesses: whoever reads decides which page comes next, and a page
- * that was never guessed is asked for when it is taken.
+ * Requests pages before they are needed. These are guesses: the reader decides which page comes next, and a page
+ * that was not requested ahead is requested when it is taken.
  */
 export class PageAhead {
   readonly #fetch: FetchPage;
@@ -88,7 +88,7 @@ export class PageAhead {
       this.#underWay--;
       this.#askMore();
     });
-    // Told when it is taken; a page that never is may fail unheard, but nothing more is asked for then.
+    // The failure reaches the reader when it takes the page; for a page that is not taken, only reading ahead ends.
     page.catch(() => this.forget());
     return page;
   }

@@ -4,7 +4,7 @@ import { type FetchPage, PageAhead } from './page-ahead.ts';
 
 /** How many items two neighbouring pages have in common when nothing changes between them. */
 const OVERLAP = 2;
-/** How often the list is read anew, at most, when its length does not fit what was found. */
+/** How often the whole list is read, at most, when its length does not match the items found. */
 const MOST_PASSES = 4;
 /** So many requests more than a quiet list needs, and the list changes faster than it can be read. */
 const PATIENCE = { factor: 6, more: 200 };
@@ -17,7 +17,7 @@ export interface ReadAllOptions {
   readonly concurrency: number;
   /** What is read, in messages: `orders`. */
   readonly what: string;
-  /** Told how many items are known, and of how many. */
+  /** Called with how many items are known, and of how many. */
   readonly onProgress?: (items: number, totalCount: number | null) => void;
 }
 
@@ -30,7 +30,7 @@ export interface AllRead {
   readonly changed: boolean;
   /** How many items the store says there are; null when it does not say, or changed too often to be compared. */
   readonly totalCount: number | null;
-  /** The store gave the same items wherever it was asked to begin: there may be more that nobody can ask for. */
+  /** The store gave the same items wherever it was asked to begin: there may be more that cannot be requested. */
   readonly ignoresOffsets: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface AllRead {
  * is in the first page or before that; if after, in the second or behind that. From the page at offset 0, before
  * which nothing is, to one that reaches the end, the seams enclose everything. That is why pages may be read many at
  * a time and at different moments. Where a seam fails, pages between are read until it holds; failing that, the list
- * is begun anew at 0, which is a first page like any other. Keys of what was given are kept, so nothing comes twice.
+ * is begun again at 0, which is a first page like any other. Keys of what was given are kept, so nothing comes twice.
  *
  * The end is where a page comes back shorter than pages are and, where the store counts, its count agrees; a count
  * alone may be of another moment. A short page in the middle (the store gives fewer than asked) is no end: something
@@ -128,7 +128,7 @@ class ChangingList {
         size = Math.max(size, page.items.length);
         const isShort = page.items.length < size;
         if (isShort && page.totalCount !== null && reach(page) >= page.totalCount) return;
-        // Without a count, twice as much is read ahead as was there: little is asked for in vain.
+        // Without a count, as many items are requested ahead as are known: few requests are wasted.
         if (page.totalCount !== null) ahead.expectUntil(page.totalCount);
         else if (!isShort && (taken > 1 || size >= limit)) ahead.expectUntil(page.skip + taken * step + 1);
         taken++;

@@ -13,7 +13,7 @@ export function isPageSize(items: number): boolean {
 
 /** For items that are exactly a page, of a store that neither counts them nor gives another page. */
 export function mayHaveMore(items: number, what: Read): string {
-  return `The store gave exactly ${items} ${what}, which is the size of a page, and ignores or refuses the question for more (limit, skip): there may be more. Compare with what the site itself shows.`;
+  return `The store gave exactly ${items} ${what}, which is the size of a page, and ignores or refuses requests for more (limit, skip): there may be more. Compare with what the site itself shows.`;
 }
 
 /** What a person should know about how a list was read. */
@@ -24,7 +24,7 @@ export function readingNotes(
   const notes: string[] = [];
   if (withoutId > 0) {
     notes.push(
-      `${withoutId} ${what} have no id: they are told apart by all that is in them, and of equal ones only one is kept.`,
+      `${withoutId} ${what} have no id: they are compared by their whole content, and only one of equal ones is kept.`,
     );
   }
   if (ignoresOffsets && isPageSize(items)) notes.push(mayHaveMore(items, what));

@@ -9,7 +9,7 @@ import { textLines } from '../writing/text-lines.ts';
 const READING_FILE = 'reading.jsonl';
 /** Its checksum, and what a person should know about how it was read: another run may write it. */
 const SEAL_FILE = 'reading-checksum.json';
-/** All that a reading consists of. */
+/** All files of a reading. */
 export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
 const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()).default([]) });

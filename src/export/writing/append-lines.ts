@@ -75,7 +75,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
           'The last line is no whole JSON object and has no line end: nothing is added to it.',
           {
             place: { file, line: number },
-            hint: 'Mend or remove that line, then run again: no reading is lost.',
+            hint: 'Correct or remove that line, then run again: no reading is lost.',
           },
         );
       }

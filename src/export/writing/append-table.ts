@@ -5,10 +5,10 @@ import type { Row } from '../../model/row.ts';
 import type { Dialect } from '../../model/table.ts';
 import type { Destination } from '../destination/destination.ts';
 import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
-import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
-import { watchBytes } from './last-byte.ts';
+import { csvLine, markOf, type TableStyle } from './csv-line.ts';
 import { type Items, replaceFile } from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
+import { watchBytes } from './watched-bytes.ts';
 import type { Written } from './written.ts';
 
 /** Opens a CSV file; that of csv/. */
@@ -46,14 +46,14 @@ interface Nothing {
 }
 
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const MENDING =
-  'Mend or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
+const CORRECT_LINE =
+  'Correct or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
 
 /**
- * Adds lines to a table, whole or not at all: the file is written anew with all it had, and with the lines that it
- * has not yet. Columns go by their names: one that the file lacks is added to it, blank in the lines before; one that
+ * Adds lines to a table, whole or not at all: the file is written again with all it had, and with the lines that it
+ * does not have yet. Columns go by their names: one that the file lacks is added to it, blank in the lines before; one that
  * only the file has stays blank in new lines. DestinationError for a file that cannot be added to without doubt: one
- * that cannot be read, whose last line is not whole, or that lacks what tells its lines apart.
+ * that cannot be read, whose last line is not whole, or that lacks a key column.
  */
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
@@ -153,7 +153,7 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     if (!(error instanceof CsvError)) throw error;
     throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {
       place: error.place,
-      hint: MENDING,
+      hint: CORRECT_LINE,
       cause: error,
     });
   }
@@ -171,7 +171,7 @@ function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name:
   const repeated = header.find((column, index) => header.indexOf(column) !== index);
   if (repeated === undefined) return;
   throw new DestinationError(
-    `The file has the column '${repeated}' twice: nobody can tell which one is meant.`,
+    `The file has the column '${repeated}' twice: it is not clear which one is meant.`,
     {
       place,
       hint: 'Rename one of them, then run again: no reading is lost.',
@@ -192,7 +192,7 @@ function refuseHalfLine(header: readonly string[], last: Row | undefined, name: 
     'The last line has no line end: it may be half a line, and nothing is added to it.',
     {
       place: { file: name, line: last?.line ?? 1 },
-      hint: `End it with a line break if it is whole. ${MENDING}`,
+      hint: `End it with a line break if it is whole. ${CORRECT_LINE}`,
     },
   );
 }

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { DestinationError } from '../../model/errors.ts';
+import { changedMeanwhile } from '../destination/as-destination-error.ts';
 import type { Destination, DestinationWriteOptions } from '../destination/destination.ts';
-import { changedMeanwhile } from '../destination/destination-error.ts';
 import type { RowShape } from './row-shape.ts';
 
-/** What tells a line from all others, from the values of its key columns. */
+/** The key of a line, from the values of its key columns. */
 export function lineKey(values: readonly string[]): string {
   return values.join('\u001f');
 }
@@ -21,20 +21,20 @@ export async function readAgain(
   throw changedMeanwhile(destination.location);
 }
 
-/** Writes only over the version that was read, where the destination can tell versions apart. */
+/** Writes only over the version that was read, where the destination has versions. */
 export function overVersion(version: string | null, signal: AbortSignal): DestinationWriteOptions {
   return version === null ? { signal } : { signal, ifVersion: version };
 }
 
-/** What has no id cannot be told from what is there. */
+/** An order without an id cannot be compared with the orders in the file. */
 export function withoutId({ location }: Destination): DestinationError {
   return new DestinationError(
-    `An order has no id: nobody can tell whether ${location} has it already, so nothing was added.`,
+    `An order has no id, so it cannot be compared with the orders in ${location}; nothing was added.`,
     { hint: 'Set `mode: replace` under destination in the job.' },
   );
 }
 
-/** What to say of lines that were there already: of a history that is worth a word, of orders it is how it should be. */
+/** The note on lines that were in the file already; expected for orders, noted for a history only. */
 export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
   return lines > 0 && isHistory ? [`${lines} lines were in the file already and were not added again.`] : [];
 }

@@ -1,12 +1,12 @@
 import { DestinationError } from '../../model/errors.ts';
 import { isMembers } from '../exact-json.ts';
-import { columnName } from './column-path.ts';
+import { columnName } from './column-name.ts';
 
 /** More than this are no columns but data, such as ids used as names. */
 const MOST_COLUMNS = 2_000;
 
 /**
- * The columns of orders whose fields nobody has written down: each field that has a value in some order, nested ones
+ * The columns of orders, where the job names none: each field that has a value in some order, nested ones
  * by their path; lists stay whole. In the order of the fields, a field that only later orders have behind the one that
  * it follows there. A field that is null wherever it is not an object has no column besides those of the object.
  */

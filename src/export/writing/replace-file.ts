@@ -1,12 +1,12 @@
 import type { Destination } from '../destination/destination.ts';
-import { csvLine, markOf, type TableStyle } from './csv-lines.ts';
+import { csvLine, markOf, type TableStyle } from './csv-line.ts';
 import type { RowShape } from './row-shape.ts';
 import type { Written } from './written.ts';
 
 /** Items as JSON, in batches. */
 export type Items = AsyncIterable<readonly string[]>;
 
-/** Writes the destination anew. With a style it is a table, without one it is JSON Lines. */
+/** Replaces the destination. With a style it is a table, without one it is JSON Lines. */
 export async function replaceFile(
   destination: Destination,
   {

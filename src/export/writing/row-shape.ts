@@ -3,14 +3,14 @@ import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { exactJson } from '../exact-json.ts';
 import { readKeptList } from '../reading/read-lists.ts';
 import { cellText, valueAt } from './cell-text.ts';
-import { pathOf } from './column-path.ts';
+import { pathOf } from './column-name.ts';
 import { FoundColumns } from './found-columns.ts';
 import { listReading } from './list-reading.ts';
 
 /** How items become lines of a file. */
 export interface RowShape {
   readonly columns: readonly string[];
-  /** The columns that tell one line from all others: a line that is there already is not added. */
+  /** The columns that identify a line: one whose key is in the file already is not added. */
   readonly keyColumns: readonly string[];
   /** Whether each line is a new one, so that a line that is there already is worth a word. */
   readonly isHistory: boolean;

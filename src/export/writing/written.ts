@@ -1,4 +1,4 @@
-/** What became of the destination. */
+/** What was written to the destination. */
 export interface Written {
   /** Lines that were added, header not counted. */
   readonly lines: number;

@@ -18,7 +18,7 @@ const childrenSchema = z.strictObject({
     .array(z.string().min(1))
     .min(1)
     .exactOptional()
-    .describe('With `reference`: names of pairs that are no option, such as `display`.'),
+    .describe('With `reference`: names of pairs that are not options, such as `display`.'),
   labels: z
     .string()
     .min(1)

@@ -114,14 +114,14 @@ export const optionsSchema = z.strictObject({
 
 const pricingSchema = z
   .strictObject({
-    price: valueSchema.exactOptional().describe('What is asked now.'),
+    price: valueSchema.exactOptional().describe('The current price.'),
     was: valueSchema
       .exactOptional()
       .describe(
-        'With `price`: what was asked before (compare-at). Where it is blank, percent and amount count.',
+        'With `price`: the price before the sale (compare-at). Where it is blank, percent and amount apply.',
       ),
-    regular: valueSchema.exactOptional().describe('What is asked when there is no sale.'),
-    sale: valueSchema.exactOptional().describe('With `regular`: what is asked during a sale; 0 is none.'),
+    regular: valueSchema.exactOptional().describe('The price without a sale.'),
+    sale: valueSchema.exactOptional().describe('With `regular`: the price during a sale; 0 means no sale.'),
     from: valueSchema.exactOptional().describe('With `sale`: when it begins.'),
     to: valueSchema
       .exactOptional()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimezone } from '../../model/timezone.ts';
+import { isTimezone } from '../../model/is-timezone.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
 

@@ -8,6 +8,6 @@ export async function redisAdvice({ runs, ask }: Queues): Promise<string | null>
   const client = await ask(runs.getBackend().client);
   const info = await ask(client.info());
   return /^aof_enabled:0/m.test(info)
-    ? 'Redis forgets what it was told last when it dies: set appendonly to yes.'
+    ? 'Redis loses its last writes when it dies: set appendonly to yes.'
     : null;
 }

@@ -4,7 +4,7 @@ import type { ProgressWatch, WatchedWorker } from './watch-progress.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** Tells why a worker is not well: Redis out of reach, a queue no longer taken from. Null when all is well. */
+/** Why a worker is not healthy: Redis is unreachable, or a queue is no longer served. Null when it is healthy. */
 export function workerHealth(
   { runs }: Queues,
   watched: readonly WatchedWorker[],
@@ -22,8 +22,8 @@ export function workerHealth(
     waited.abort();
     if (!answers) return 'Redis cannot be reached';
     const stopped = watched.filter(({ worker }) => !worker.isRunning()).map(({ queue }) => queue.name);
-    if (stopped.length > 0) return `nothing is taken any more from: ${stopped.join(', ')}`;
+    if (stopped.length > 0) return `no longer takes jobs from: ${stopped.join(', ')}`;
     const silent = watch.silent();
-    return silent.length === 0 ? null : `work waits and does not come from: ${silent.join(', ')}`;
+    return silent.length === 0 ? null : `jobs wait and do not arrive from: ${silent.join(', ')}`;
   };
 }

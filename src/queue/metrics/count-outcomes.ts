@@ -2,7 +2,7 @@ import type { Run } from '../../model/run.ts';
 import type { Metric, MetricSample } from '../../report/prometheus-text.ts';
 import type { State } from '../../state/state.ts';
 
-/** What this process has done since it began. */
+/** The counters of this process since it began. */
 export interface WorkCounts {
   /** The state, counting what is recorded through it. */
   readonly state: State;
@@ -10,7 +10,7 @@ export interface WorkCounts {
   metrics(): readonly Metric[];
 }
 
-/** Counts at the one place where outcomes are written: nothing is counted that is not on record. */
+/** Counts where outcomes are recorded, so that only recorded outcomes are counted. */
 export function countOutcomes(state: State): WorkCounts {
   const operations = labelledCounter();
   const runs = labelledCounter();
@@ -35,7 +35,7 @@ export function countOutcomes(state: State): WorkCounts {
     metrics: () => [
       {
         name: 'storeferry_operations_total',
-        help: 'Operations by what became of them; an unsent one may be counted again when it is sent.',
+        help: 'Operations by outcome; an unsent one is counted again when it is sent later.',
         type: 'counter',
         samples: operations.samples(),
       },

@@ -29,14 +29,10 @@ export async function jobMetrics(
     }),
   });
   return [
-    gauge(
-      'last_run',
-      'When a run of the job last ended, whatever came of it.',
-      ({ last }) => last?.finishedAt,
-    ),
+    gauge('last_run', 'When a run of the job last ended, with any status.', ({ last }) => last?.finishedAt),
     gauge(
       'last_success',
-      'When a run of the job last got everything through, with or without rejects.',
+      'When a run of the job last succeeded, with or without rejects.',
       ({ success }) => success?.finishedAt,
     ),
     gauge('next_run', 'When the job is due next.', ({ job }) => nextTicks.get(job)),

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metric } from '../../report/prometheus-text.ts';
 
-/** How this process itself fares. */
+/** Metrics of the worker process. */
 export function processMetrics(): () => readonly Metric[] {
   const delays = monitorEventLoopDelay();
   delays.enable();
@@ -17,7 +17,7 @@ export function processMetrics(): () => readonly Metric[] {
     gauge('process_resident_memory_bytes', 'Memory the process holds.', process.memoryUsage.rss()),
     gauge(
       'nodejs_eventloop_lag_p99_seconds',
-      'How late timers are at worst, but for one in a hundred.',
+      'How late timers are: the 99th percentile.',
       delays.percentile(99) / 1e9,
     ),
   ];

@@ -14,7 +14,7 @@ export async function queueMetrics(queues: readonly Queue[]): Promise<readonly M
   return [
     {
       name: 'storeferry_queue_jobs',
-      help: 'What lies in a queue, by state.',
+      help: 'Jobs in a queue, by state.',
       type: 'gauge',
       samples: samples.flat(),
     },

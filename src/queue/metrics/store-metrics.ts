@@ -10,11 +10,11 @@ const COUNTERS: readonly (readonly [name: string, help: string, figure: Figure])
 ];
 
 const GAUGES: readonly (readonly [name: string, help: string, figure: Figure])[] = [
-  ['requests_in_flight', 'Requests under way.', ({ inFlight }) => inFlight],
-  ['requests_waiting', 'Requests that wait for a place.', ({ waiting }) => waiting],
+  ['requests_in_flight', 'Requests in flight.', ({ inFlight }) => inFlight],
+  ['requests_waiting', 'Requests that wait for a slot.', ({ waiting }) => waiting],
   [
     'concurrency_limit',
-    'Requests that may be under way at once, as the limiter has found.',
+    'Requests that may be in flight at once, as the limiter has found.',
     ({ limit }) => limit,
   ],
   [
@@ -22,16 +22,12 @@ const GAUGES: readonly (readonly [name: string, help: string, figure: Figure])[]
     'Requests a second that the store seems to allow, or the configuration does.',
     ({ requestsPerSecond }) => requestsPerSecond,
   ],
-  [
-    'paused_seconds',
-    'How long the store has asked to be left alone.',
-    ({ pausedForMs }) => pausedForMs / 1_000,
-  ],
+  ['paused_seconds', 'How long the store has asked to wait.', ({ pausedForMs }) => pausedForMs / 1_000],
   ['retry_budget', 'Retries that may be sent before they must wait.', ({ retryBudget }) => retryBudget],
   ['breaker_open', '1 while the store fails and is only probed.', ({ breakerOpen }) => (breakerOpen ? 1 : 0)],
 ];
 
-/** What this process sees of its stores. One that was configured anew goes on counting. */
+/** Metrics of the stores that this process sends to. Counters go on when the configuration of a store changes. */
 export function storeMetrics(stores: readonly StoreStats[]): readonly Metric[] {
   const byStore = [...Map.groupBy(stores, ({ store }) => store)];
   const metric = (

@@ -1,4 +1,4 @@
-import type { JobSchedule, JobSchedules } from '../../config/job/schedules.ts';
+import type { JobSchedule, JobSchedules } from '../../config/job/read-schedules.ts';
 import type { Locks } from '../../state/state.ts';
 import { enqueueRun } from '../enqueue-run.ts';
 import type { Queues } from '../open-queues.ts';
@@ -7,7 +7,7 @@ import { keptSchedules } from './kept-schedules.ts';
 import { planScheduleChanges, type ScheduleChange } from './plan-schedule-changes.ts';
 
 const LOOK_EVERY_MS = 2_000;
-/** What others have done to the queue is mended so often. */
+/** How often changes that other programs made to the queue are corrected. */
 const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
@@ -18,7 +18,7 @@ export interface ScheduleKeeperOptions {
   readonly readSchedules: () => JobSchedules;
   /** Changes when they do. */
   readonly version: () => Promise<string>;
-  /** Called when the files have been read anew. */
+  /** Called when the files have been read again. */
   readonly onRead: () => void;
   readonly newRunId: () => string;
   readonly clock: () => number;

@@ -5,7 +5,7 @@ import type { KeptSchedule } from './plan-schedule-changes.ts';
 /** A tick that is due so long ago should be on its way, if workers run. */
 const DUE_LONG_AGO_MS = 10_000;
 
-/** The schedules that the queue keeps, whoever set them. */
+/** All schedules in the queue, also those that other programs set. */
 export async function keptSchedules(
   ticks: Queue<TickData, null>,
   now: number,

@@ -1,4 +1,4 @@
-import { type JobSchedule, type JobSchedules, nextTick } from '../../config/job/schedules.ts';
+import { type JobSchedule, type JobSchedules, nextTick } from '../../config/job/read-schedules.ts';
 
 /** The clocks of workers differ: a tick that one has seen come may lie ahead for another. */
 const CLOCKS_DIFFER_MS = 10 * 60 * 1_000;

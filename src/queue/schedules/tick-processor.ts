@@ -28,7 +28,7 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
     }
     const { job } = data;
     if (!isScheduled(job)) {
-      log.info({ job }, 'tick dropped: the job is scheduled no longer');
+      log.info({ job }, 'tick dropped: the job is no longer scheduled');
       return null;
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));

@@ -13,9 +13,9 @@ const POLL_MS = 100;
 const QUIET_WITHIN_MS = 8_000;
 
 /**
- * Hands shards to the workers of their store and waits until each has ended. When the process is told to stop, or its
- * lock is lost, the workers go on: whoever takes the run over waits for them. When the run itself must end, they are stopped
- * first, so that its totals are final and nobody writes once its locks are free.
+ * Hands shards to the workers of their store and waits until each has ended. When the process is stopped, or its
+ * lock is lost, the workers go on: the process that takes the run over waits for them. When the run itself must end, they
+ * are stopped first, so that its totals are final and no worker writes once its locks are free.
  */
 export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards) => {
@@ -84,7 +84,7 @@ async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<
   if (exceeded !== undefined) throw exceeded;
 }
 
-/** Tells all workers that the run ends, and waits for those that send. False when one of them does not answer. */
+/** Signals all workers that the run ends, and waits for those that send. False when one of them does not answer. */
 async function stopWorkers(
   context: RunContext,
   { run }: Delivery,

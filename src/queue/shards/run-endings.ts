@@ -5,8 +5,8 @@ import type { Runs } from '../../state/state.ts';
 const POLL_MS = 100;
 
 /**
- * Whether workers may send for the run. An error on a running run says that it is about to end: it is written by
- * whoever meets it first, so that all stop. An interrupted run is on its way from one worker to the next, and its
+ * Whether workers may send for the run. An error on a running run says that it is about to end: the
+ * process that meets it first writes it, so that all stop. An interrupted run is on its way from one worker to the next, and its
  * shards need not wait for that; unless a person has asked for its end.
  */
 export function maySend(run: Run | undefined): run is Run {

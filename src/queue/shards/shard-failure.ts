@@ -10,7 +10,7 @@ import type { ShardFailure, ShardJobResult } from '../job-types.ts';
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 
 /** What a shard's failure is called in its result. A bug is thrown again: BullMQ keeps its stack. */
-export function failureOf(error: unknown): Failed {
+export function shardFailure(error: unknown): Failed {
   if (!(error instanceof StoreferryError)) throw error;
   const { message } = error;
   if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };

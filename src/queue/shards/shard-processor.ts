@@ -12,8 +12,8 @@ import { jobSignal } from '../job-signal.ts';
 import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
 import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
 import { maySend, runEndings } from './run-endings.ts';
-import { failureOf } from './shard-failure.ts';
-import { tryLockShard } from './shard-locks.ts';
+import { shardFailure } from './shard-failure.ts';
+import { tryLockShard } from './try-lock-shard.ts';
 
 /** A shard that another process holds is looked at again after this: its holder may have died. */
 const HELD_MS = 1_000;
@@ -97,7 +97,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      const { status, message } = failureOf(error);
+      const { status, message } = shardFailure(error);
       // It is kept in the queue.
       const failure = { status, message: context.redact?.(message) ?? message };
       log.error({ ...ids, ...failure }, 'shard failed');

@@ -18,9 +18,9 @@ export interface ShardRound {
 }
 
 /**
- * Adds a job a shard. Whoever waits looks at the jobs themselves: events may be lost. Jobs of an earlier round of
+ * Adds a job per shard. The round looks at the jobs themselves, since events may be lost. Jobs of an earlier round of
  * the run, left by a coordinator that died, do no harm: a shard is sent by one process at a time, and only what has
- * no outcome yet. `round` tells them apart.
+ * no outcome yet. `round` distinguishes them.
  */
 export async function beginRound(
   { shards: queueOf, ask }: Pick<Queues, 'shards' | 'ask'>,
@@ -51,9 +51,9 @@ export async function beginRound(
       for (;;) {
         const ended = await endedAmong(out.slice(0, LOOKED_AT));
         if (ended.length === 0) return out.length;
-        // One that was told to stop ended because of another, whichever is seen first.
+        // A shard that was stopped ended because of another one: report that one's error.
         if (!ended.every(isDelivered)) throw causeAmong(await endedAmong(out));
-        // What became of a shard is in the state; a large run would fill Redis with jobs that nobody looks at again.
+        // The outcome of a shard is in the state; the jobs of a large run would fill Redis.
         await Promise.allSettled(ended.map((job) => job.remove()));
         const gone = new Set(ended.map(({ id }) => id));
         out = out.filter((id) => !gone.has(id));
@@ -98,6 +98,6 @@ function causeAmong(ended: readonly ShardJob[]): Error {
     }
   }
   return new StateError('Another process has ended this run.', {
-    hint: '`storeferry runs` shows what became of it.',
+    hint: '`storeferry runs` shows how it ended.',
   });
 }

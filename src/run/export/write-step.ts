@@ -5,7 +5,7 @@ import { saveExported } from '../../export/exported-file.ts';
 import { readReading, readReadingNotes } from '../../export/reading/reading.ts';
 import { appendLines } from '../../export/writing/append-lines.ts';
 import { appendTable } from '../../export/writing/append-table.ts';
-import { newStyle } from '../../export/writing/csv-lines.ts';
+import { newStyle } from '../../export/writing/csv-line.ts';
 import { replaceFile } from '../../export/writing/replace-file.ts';
 import { shapeOf } from '../../export/writing/row-shape.ts';
 import type { Written } from '../../export/writing/written.ts';

@@ -1,8 +1,8 @@
 import type { ContactAnswer } from '../contact-body.ts';
 import { type Random, seededRandom } from '../seeded-random.ts';
-import { SEED_LISTS } from './lists.ts';
 import { COMPANIES, FIRST_NAMES, LAST_NAMES, STREETS, TOWNS } from './names.ts';
 import { between, pick } from './pick.ts';
+import { SEED_LISTS } from './seed-lists.ts';
 
 const FIRST_ID = 1001;
 /** 1 January 2023, in seconds. */
@@ -11,7 +11,7 @@ const MAIL_HOSTS = ['postbox.example', 'mailhaven.example', 'northmail.example',
 const TAGS = ['customer', 'wholesale', 'market-stall', 'gift-buyer', 'vip', 'lapsed'];
 
 /**
- * Contacts of nobody: always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
+ * Invented contacts, always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
  * names them, so a change here changes that file.
  */
 export function makeContacts(count: number): ContactAnswer[] {

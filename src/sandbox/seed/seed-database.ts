@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { SEED_LISTS } from './lists.ts';
 import { makeContacts } from './make-contacts.ts';
 import { makeOrders } from './make-orders.ts';
+import { SEED_LISTS } from './seed-lists.ts';
 
 /** How much a new sandbox holds before anything is sent to it. */
 export interface SeedSize {

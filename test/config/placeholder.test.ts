@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FilledText, fillTemplate, parseTemplate, placeholder } from '../../src/config/placeholders.ts';
+import { type FilledText, fillTemplate, parseTemplate, placeholder } from '../../src/config/placeholder.ts';
 
 function fill(text: string, variables: Readonly<Record<string, string>> = {}): FilledText {
   const template = parseTemplate(text);

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import type { Environment } from './environment.ts';
-import { completeS3Place } from './place/s3-place.ts';
+import { completeS3Place } from './place/complete-s3-place.ts';
 
 /** What `ARTIFACTS_URL` may be. */
 export const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';
@@ -23,8 +23,8 @@ export type ArtifactsChoice =
   | { readonly problems: readonly string[] };
 
 /**
- * The place that a valid `ARTIFACTS_URL` names; paths are relative to the workspace. How a bucket is reached stands in the
- * `AWS_…` variables: whoever sets them runs the process, so that they may lead anywhere, a private network included.
+ * The place that a valid `ARTIFACTS_URL` names; paths are relative to the workspace. Buckets are reached as the `AWS_…`
+ * variables say. Private networks are allowed, since only the operator of the process sets these variables.
  */
 export function chooseArtifacts(
   url: string,

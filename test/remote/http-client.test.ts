@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InterruptedError } from '../../src/model/errors.ts';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
-import { httpClient } from '../../src/remote/http.ts';
+import { httpClient } from '../../src/remote/http-client.ts';
 import { figure } from '../support/figure.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { none } from '../support/measure.ts';
@@ -198,7 +198,7 @@ describe('a file on the web', () => {
       response.writeHead(200, { 'content-encoding': encoding }).end('packed');
     });
     const brotli = () => httpClient(httpAddress(`${server.url}/a.csv?br`));
-    expect((await failureOf(fetchOne(brotli()))).message).toMatch(/packs it as 'br'/);
+    expect((await failureOf(fetchOne(brotli()))).message).toMatch(/compresses it as 'br'/);
     const gzip = () => httpClient(httpAddress(`${server.url}/a.csv?gz`));
     expect((await fetchOne(gzip()))?.content).toBe('packed');
   });

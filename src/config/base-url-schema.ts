@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from './place/http-url.ts';
+import { isHttpUrl } from './place/is-http-url.ts';
 
 const API_PREFIX = '/api/site';
 
@@ -7,9 +7,9 @@ function whyNotBaseUrl(text: string): string | undefined {
   if (!isHttpUrl(text)) return 'expected an http or https address such as https://shop.example';
   const { username, password, search, hash, pathname } = new URL(text);
   if (username !== '' || password !== '') {
-    return 'the address must not carry a user name or password; the key belongs into apiKey';
+    return 'the address must not contain a user name or password; put the key into apiKey';
   }
-  if (search !== '' || hash !== '') return 'the address must not carry a query (?) or a fragment (#)';
+  if (search !== '' || hash !== '') return 'the address must not contain a query (?) or a fragment (#)';
   if (pathname.replace(/\/+$/, '').endsWith(API_PREFIX)) {
     return `the address must not end in ${API_PREFIX}, which Storeferry adds itself`;
   }

@@ -25,7 +25,7 @@ export interface ZippedFile {
  * written to where they point. SourceError for what cannot be read whole and certain: encrypted, damaged, a document.
  */
 export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<ZippedFile[]> {
-  // Names are left undecoded, since yauzl would refuse whole archives for a `../` that harms nobody here.
+  // With decoded names yauzl would refuse a whole archive for one `../`, which does no harm in a label.
   const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
     throw unreadable(name, cause);
   });
@@ -43,7 +43,7 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   if (files.length === 0) {
     throw new SourceError(`The zip ${name} has no files in it.`, {
       place: { file: name },
-      hint: 'Look whether the export has failed.',
+      hint: 'Check whether the export failed.',
     });
   }
   return files
@@ -54,8 +54,8 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
     }));
 }
 
-/** Folders and litter are entries as well, which nobody counts: so many are read for each file that may be there. */
-const ENTRIES_A_FILE = 10;
+/** Folders and system files are entries, too: the archive may have this many entries per allowed file. */
+const ENTRIES_PER_FILE = 10;
 
 async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
   const entries: { readonly label: string; readonly entry: Entry }[] = [];
@@ -66,7 +66,7 @@ async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
         label: getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false),
         entry,
       });
-      if (entries.length > limits.fileCount * ENTRIES_A_FILE) throw limitError(name, limits, 'fileCount');
+      if (entries.length > limits.fileCount * ENTRIES_PER_FILE) throw limitError(name, limits, 'fileCount');
       const bytes = fileNameRaw.length;
       if (bytes > limits.pathBytes) {
         throw limitError(name, limits, 'pathBytes', { entry: entries.length, bytes });

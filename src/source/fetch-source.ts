@@ -22,7 +22,7 @@ export type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
 
 /**
  * Fetches the files that an address names, one after the other, and gives each to `take`. Gives the version of them
- * all, null when it cannot be told, or undefined when nothing has changed since `unless`: then nothing was taken.
+ * all, null when it is not known, or undefined when nothing has changed since `unless`: then nothing was taken.
  */
 export async function fetchSource(
   remote: RemoteAddress,
@@ -30,17 +30,17 @@ export async function fetchSource(
   take: TakeFile,
 ): Promise<string | null | undefined> {
   await using client = await openRemote(remote);
-  const found = await telling(remote.location, options, () =>
+  const found = await withSourceErrors(remote.location, options, () =>
     retrying(() => client.find(options.signal), options.signal, options.patience),
   );
   if (found.length === 0) {
     throw new SourceError(`No file matches the source \`${remote.location}\`.`, {
-      hint: 'Look whether the files are there yet, and whether the pattern fits their names.',
+      hint: 'Check whether the files are there, and whether the pattern matches their names.',
     });
   }
   const versions = new Versions(remote, found);
   const fetch = (file: FoundFile, unless: string | null) =>
-    telling(file.location, options, () =>
+    withSourceErrors(file.location, options, () =>
       fetchFile(client, file, {
         ...options,
         limitBytes: options.limits.bytes,
@@ -85,7 +85,7 @@ async function firstChanged(
 /** The versions of all files as one text, bound to where they are: a tag says nothing about another address. */
 class Versions {
   readonly #where: string;
-  readonly #tellsChanges: boolean;
+  readonly #detectsChanges: boolean;
 
   constructor(remote: RemoteAddress, found: readonly FoundFile[]) {
     const identity = identityOf(remote);
@@ -95,7 +95,7 @@ class Versions {
       .digest('hex')
       .slice(0, 16);
     // A file of the same size may be written twice in the second that SFTP counts in.
-    this.#tellsChanges = remote.kind !== 'sftp';
+    this.#detectsChanges = remote.kind !== 'sftp';
   }
 
   /** The version of each file; undefined when the text is about other files. */
@@ -107,7 +107,7 @@ class Versions {
 
   together(versions: readonly (string | null)[]): string | null {
     const known = versions.filter((version) => version !== null);
-    if (!this.#tellsChanges || known.length < versions.length) return null;
+    if (!this.#detectsChanges || known.length < versions.length) return null;
     return `${this.#where} ${JSON.stringify(known)}`;
   }
 }
@@ -125,7 +125,7 @@ function identityOf(remote: RemoteAddress): readonly (string | number | null)[] 
   }
 }
 
-async function telling<T>(
+async function withSourceErrors<T>(
   location: string,
   { limits, signal }: FetchSourceOptions,
   action: () => Promise<T>,
@@ -144,6 +144,6 @@ async function telling<T>(
 
 function hintOf({ kind }: RemoteFailure): string {
   return kind === 'passing'
-    ? 'It was tried several times. Run again later, or ask whoever runs the server.'
-    : 'Ask whoever runs the server, or correct the source of the job.';
+    ? 'It was tried several times. Run again later, or ask the operator of the server.'
+    : 'Ask the operator of the server, or correct the source of the job.';
 }

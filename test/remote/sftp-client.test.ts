@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { Server } from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { SftpAddress } from '../../src/model/remote-address.ts';
-import { sftpClient } from '../../src/remote/sftp.ts';
+import { sftpClient } from '../../src/remote/sftp-client.ts';
 import { makeHostKey } from '../support/host-key.ts';
 import { describeWithSshd, type Sshd, startSshd } from '../support/sshd.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
@@ -73,7 +73,7 @@ describeWithSshd('a file on an SSH server', () => {
     for (const wrong of [{ privateKey: null, password: 'MARKED-wrong' }, { user: 'nobody-of-that-name' }]) {
       const failure = await failureOf(contentsOf(addressOf('a.csv', wrong)));
       expect(failure.kind).toBe('final');
-      expect(failure.message).toMatch(/does not let the user/);
+      expect(failure.message).toMatch(/refuses the login of the user/);
       expect(`${failure.message}${failure.hint}`).not.toContain('MARKED');
     }
   });
@@ -211,9 +211,9 @@ describeWithSshd('a file on an SSH server', () => {
       hostKeys: [fingerprint],
       privateKey: null,
     });
-    expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/gives no SFTP/);
+    expect((await failureOf(contentsOf({ ...at, password: 'right' }))).message).toMatch(/offers no SFTP/);
     expect((await failureOf(contentsOf({ ...at, password: 'wrong' }))).message).toMatch(
-      /does not let the user/,
+      /refuses the login of the user/,
     );
     server.close();
   });

@@ -98,9 +98,12 @@ export function watchPace(
   const window = setInterval(() => {
     const came = now - before;
     before = now;
-    if (came < windowBytes) slow(`it comes too slowly: ${came} bytes in ${windowMs / 1000} s`);
+    if (came < windowBytes) slow(`the download is too slow: ${came} bytes in ${windowMs / 1000} s`);
   }, windowMs);
-  const whole = setTimeout(() => slow(`it has not come within ${wholeMs / 3_600_000} hours`), wholeMs);
+  const whole = setTimeout(
+    () => slow(`the download is not complete after ${wholeMs / 3_600_000} hours`),
+    wholeMs,
+  );
   const stop = () => {
     clearInterval(window);
     clearTimeout(whole);

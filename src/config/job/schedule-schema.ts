@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { isTimezone } from '../../model/timezone.ts';
+import { isTimezone } from '../../model/is-timezone.ts';
 
 /** Any moment serves: an expression that names no time at all fails whenever it is asked for the next one. */
 const SOME_MOMENT = new Date(0);
@@ -50,7 +50,8 @@ export const scheduleSchema = z.strictObject({
     description: 'Cron expression: minute, hour, day, month, weekday; six fields begin with seconds.',
     examples: ['15 2 * * *'],
   }),
-  timezone: timezoneSchema
-    .default('UTC')
-    .meta({ description: 'The time zone of the clock meant, by its name.', examples: ['Europe/London'] }),
+  timezone: timezoneSchema.default('UTC').meta({
+    description: 'The name of the time zone that the expression is in.',
+    examples: ['Europe/London'],
+  }),
 });

@@ -1,9 +1,9 @@
 import type { HttpAddress, RemoteAddress, S3Address, SftpAddress } from '../../model/remote-address.ts';
 import type { Environment } from '../environment.ts';
-import { parseTemplate, placeholder } from '../placeholders.ts';
+import { parseTemplate, placeholder } from '../placeholder.ts';
+import { completeS3Place } from './complete-s3-place.ts';
 import type { RemoteSpec } from './remote-spec.ts';
-import { completeS3Place } from './s3-place.ts';
-import { readSftpAddress } from './sftp-address.ts';
+import { readSftpAddress } from './sftp-address-schema.ts';
 
 /** What an address is completed with. */
 export interface Surroundings {

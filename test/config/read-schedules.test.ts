@@ -1,7 +1,7 @@
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nextTick, readSchedules, schedulesVersion } from '../../src/config/job/schedules.ts';
+import { nextTick, readSchedules, schedulesVersion } from '../../src/config/job/read-schedules.ts';
 import { openWorkspace } from '../../src/config/workspace.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 

@@ -1,8 +1,8 @@
 import type { S3Place } from '../../model/remote-address.ts';
 import type { Environment } from '../environment.ts';
-import { isHttpUrl } from './http-url.ts';
+import { isHttpUrl } from './is-http-url.ts';
 
-/** What says otherwise than the usual variables. */
+/** Settings of the job that replace the usual variables. */
 export interface OwnS3Settings {
   readonly endpoint?: string;
   readonly region?: string;
@@ -21,7 +21,7 @@ export type CompletedPlace =
     }
   | { readonly problem: string };
 
-/** How S3 is reached: what is said here, else what the usual variables say. */
+/** The settings for S3: those of the job, else those of the usual variables. */
 export function completeS3Place(own: OwnS3Settings, environment: Pick<Environment, 'get'>): CompletedPlace {
   const first = (...names: readonly string[]) =>
     names.map((name) => environment.get(name)).find((value) => value !== undefined);

@@ -13,7 +13,7 @@ import { connectSsh, type SshConnection } from './ssh-connection.ts';
 export function sftpClient(at: SftpAddress): RemoteClient {
   let connection: SshConnection | undefined;
 
-  /** Does something with the server; a failure is told as one of ours. */
+  /** Does something with the server; a failure becomes a RemoteFailure. */
   async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
     if (connection === undefined || connection.closed.aborted) connection = await connectSsh(at, signal);
     const { sftp, closed } = connection;
@@ -48,7 +48,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
-        // What is called off while it is read has requests on their way that nobody waits for.
+        // Aborted reading leaves requests without a reader: the connection is closed.
         signal.addEventListener('abort', () => connection?.drop(), { once: true });
         const content = sftpReadable({ calls, path, before: attributes });
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
@@ -106,7 +106,7 @@ function temporaryStart(name: string): string {
 }
 
 /**
- * What a killed process has left behind; whoever writes holds the lock of the destination. A file that was put aside
+ * Removes what a killed process has left; the caller holds the lock of the destination. A file that was put aside
  * when the process died, with nothing in its place yet, is put back: it is the only one.
  */
 async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Address } from '../model/remote-address.ts';
+import { connectS3, PART_BYTES, S3_TIMEOUTS, type S3Timeouts } from './connect-s3.ts';
 import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './name-pattern.ts';
 import type { RemoteClient } from './remote-client.ts';
 import { RemoteFailure } from './remote-failure.ts';
-import { connectS3, PART_BYTES, S3_TIMEOUTS, type S3Timeouts } from './s3-connection.ts';
 import { s3Failure } from './s3-failure.ts';
 
 /** Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here. */

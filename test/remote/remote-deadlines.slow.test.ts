@@ -2,11 +2,11 @@ import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, type SFTPWrapper } from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { withDeadlines } from '../../src/remote/deadlines.ts';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
-import { httpClient } from '../../src/remote/http.ts';
+import { httpClient } from '../../src/remote/http-client.ts';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
-import { sftpClient } from '../../src/remote/sftp.ts';
+import { withDeadlines } from '../../src/remote/remote-deadlines.ts';
+import { sftpClient } from '../../src/remote/sftp-client.ts';
 import { openSpool } from '../../src/remote/spool.ts';
 import { figure } from '../support/figure.ts';
 import { makeHostKey } from '../support/host-key.ts';
@@ -116,7 +116,7 @@ describe('a server that never ends', () => {
       server.timers.add(setInterval(() => response.write('x'), 20));
     });
     const end = await endOf(failing(server.client()));
-    expect(end).toMatch(/it comes too slowly: \d+ bytes in [\d.]+ s/);
+    expect(end).toMatch(/the download is too slow: \d+ bytes in [\d.]+ s/);
     expect(server.asked()).toBe(2);
     figure(context, {
       ...{ invariant: 31, seed: null, fired: { 'a byte at a time': server.asked() } },
@@ -129,7 +129,7 @@ describe('a server that never ends', () => {
       response.writeHead(200);
       server.timers.add(setInterval(() => response.write('x'.repeat(500)), 20));
     });
-    expect(await failing(server.client(), { ...DEADLINES, wholeMs: 700 })).toMatch(/has not come within/);
+    expect(await failing(server.client(), { ...DEADLINES, wholeMs: 700 })).toMatch(/is not complete after/);
   });
 
   it('to keep silent over SFTP is given up, and connected to again', async (context) => {
@@ -152,7 +152,7 @@ describe('a server that never ends', () => {
           if (answersRead) setTimeout(() => sftp.data(id, Buffer.from('x')), 20).unref();
         });
       });
-      expect(await failing(server.client())).toMatch(/it comes too slowly/);
+      expect(await failing(server.client())).toMatch(/the download is too slow/);
       expect(server.connections()).toBe(2);
     }
   });

@@ -1,8 +1,8 @@
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
 import { codeOf } from '../../state/file-errors.ts';
 
-/** Awaits the file system; what it refuses becomes a DestinationError that says where, why and what to do. */
-export async function told<Value>(
+/** Awaits a call of the file system; its error becomes a DestinationError with place, reason and advice. */
+export async function asDestinationError<Value>(
   path: string,
   done: 'read' | 'written',
   asked: Promise<Value>,
@@ -26,7 +26,7 @@ export function changedMeanwhile(location: string): DestinationChangedError {
 }
 
 function explain(code: string): { readonly why: string; readonly advice: string } {
-  const unchanged = 'What was there before is unchanged.';
+  const unchanged = 'The previous content is unchanged.';
   switch (code) {
     case 'ENOSPC':
       return { why: 'the disk is full', advice: `Make room, then run again. ${unchanged}` };
@@ -34,7 +34,7 @@ function explain(code: string): { readonly why: string; readonly advice: string 
       return { why: 'the quota is used up', advice: `Make room, then run again. ${unchanged}` };
     case 'EFBIG':
       return {
-        why: 'it would be larger than files may be here',
+        why: 'the file would exceed the size limit of this disk or user',
         advice: `Choose another disk. ${unchanged}`,
       };
     case 'EIO':

@@ -4,7 +4,7 @@ import type { LedgerTarget, Lock, Locks } from '../../state/state.ts';
 
 /**
  * What a worker holds to send a shard: the shard itself, alone, and the store's resource together with the other
- * workers of the run, so that no other run begins there even when nobody coordinates this one at the moment.
+ * workers of the run, so that no other run begins there even when no process coordinates this one at the moment.
  * Undefined when either is somebody else's. Freeing it leaves the resource to the other workers.
  */
 export async function tryLockShard(

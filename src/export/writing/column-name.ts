@@ -12,15 +12,15 @@ export function pathOf(column: string): readonly string[] {
   const names: string[] = [];
   let name = '';
   for (let at = 0; at < column.length; at++) {
-    const letter = column.charAt(at);
-    if (letter === '.') {
+    const char = column.charAt(at);
+    if (char === '.') {
       names.push(name);
       name = '';
-    } else if (letter === '\\') {
+    } else if (char === '\\') {
       at++;
       if (column.charAt(at) !== 'e') name += column.charAt(at);
     } else {
-      name += letter;
+      name += char;
     }
   }
   return [...names, name];

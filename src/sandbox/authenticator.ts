@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
  * Whether an `Authorization` header carries the key as a bearer token (storefront-api.md, section 5). Compares
- * digests, so that the time taken tells nothing of the key, not even its length.
+ * digests, so that the time taken reveals nothing of the key, not even its length.
  */
 export function authenticator(apiKey: string): (header: string | undefined) => boolean {
   const expected = digest(apiKey);

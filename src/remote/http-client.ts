@@ -89,7 +89,7 @@ export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): 
       const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...unlessHeaders(unless) };
       const answer = await follow(wanted, signal);
       const { statusCode, headers, body } = answer;
-      // Unasked, 304 says nothing: that there is a file, or that there is none, would be a guess.
+      // A 304 to an unconditional request does not say whether there is a file.
       if (unless !== null && (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers)))) {
         discard(answer);
         return { kind: 'unchanged' };
@@ -110,7 +110,7 @@ export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): 
     async put(upload, { signal, ifVersion }) {
       const condition = ifVersion === undefined ? {} : conditionHeaders(ifVersion);
       if (condition === undefined) {
-        throw new RemoteFailure('final', 'the server names no version by which a change could be noticed', {
+        throw new RemoteFailure('final', 'the server sends no version by which a change could be noticed', {
           hint: 'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
         });
       }
@@ -165,14 +165,14 @@ function refuseEncoding({ headers, body }: Answer): void {
   body.on('error', () => undefined).destroy();
   throw new RemoteFailure(
     'final',
-    `the server packs it as '${encoding.slice(0, 40)}', which was not asked for`,
+    `the server compresses it as '${encoding.slice(0, 40)}', which was not requested`,
     {
-      hint: 'Have the server send it as it is, or packed with gzip.',
+      hint: 'Configure the server to send it uncompressed, or with gzip.',
     },
   );
 }
 
-/** Lets go of an answer whose content is not wanted. */
+/** Discards the content of an answer. */
 function discard({ body }: Answer): void {
   body.on('error', () => undefined).destroy();
 }

@@ -17,11 +17,11 @@ export interface JobSchedules {
   readonly scheduled: readonly JobSchedule[];
   /** Jobs that run by hand only. */
   readonly unscheduled: readonly string[];
-  /** Files that cannot be used as they stand, so that nobody knows what they mean. */
+  /** Jobs whose files are invalid: whether they have a schedule is not known. */
   readonly broken: readonly { readonly job: string; readonly problem: string }[];
 }
 
-/** Reads the schedules of all jobs. A workspace reads each file once: open it anew to see changes. */
+/** Reads the schedules of all jobs. A workspace reads each file once: open it again to see changes. */
 export function readSchedules({ jobNames, inspection }: Workspace): JobSchedules {
   const scheduled: JobSchedule[] = [];
   const unscheduled: string[] = [];
@@ -46,7 +46,7 @@ export function readSchedules({ jobNames, inspection }: Workspace): JobSchedules
   return { scheduled, unscheduled, broken };
 }
 
-/** Whether a tick of the job is still wanted: its file has a schedule, or nobody knows, since it cannot be used. */
+/** Whether a tick of the job is still wanted: its file has a schedule, or is invalid, so that it may have one. */
 export function isScheduled({ inspection }: Workspace, name: string): boolean {
   const found = inspection.job(name);
   if (found === undefined) return false;
@@ -54,7 +54,7 @@ export function isScheduled({ inspection }: Workspace, name: string): boolean {
   return job?.schedule !== undefined || job === undefined || problems.length + unset.length > 0;
 }
 
-/** The first tick after a moment (both milliseconds since the epoch). */
+/** The first tick after a time (both in milliseconds since the epoch). */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
   return CronExpressionParser.parse(cron, { currentDate: new Date(after), tz: timezone })
     .next()

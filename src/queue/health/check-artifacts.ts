@@ -17,7 +17,7 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`;
 
 /**
- * Holds the artifacts against those of the other workers: whoever comes first leaves a mark there and its name in
+ * Checks that all workers use the same artifacts: the first worker writes a mark there and the name of the mark to
  * Redis. StateError when they cannot be written or read, or are others.
  */
 export async function checkArtifacts(

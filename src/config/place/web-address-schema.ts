@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { placeholder } from '../placeholders.ts';
-import { isHttpUrl } from './http-url.ts';
+import { placeholder } from '../placeholder.ts';
+import { isHttpUrl } from './is-http-url.ts';
 
 const EXPECTED = 'expected an address such as https://shop.example/export.csv';
 
@@ -8,9 +8,9 @@ function whyNotWebAddress(text: string): string | undefined {
   if (!isHttpUrl(text)) return EXPECTED;
   const { username, password, hash } = new URL(text);
   if (username !== '' || password !== '') {
-    return `the address must not carry a user name or password; give them as auth: { user: …, password: "${placeholder('FEED_PASSWORD')}" }`;
+    return `the address must not contain a user name or password; give them as auth: { user: …, password: "${placeholder('FEED_PASSWORD')}" }`;
   }
-  return hash === '' ? undefined : 'the address must not carry a fragment (#)';
+  return hash === '' ? undefined : 'the address must not contain a fragment (#)';
 }
 
 /** The address of a file on the web. A query may hold secrets, from the environment only. */
@@ -23,7 +23,7 @@ export const webAddressSchema = z
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-/** Parameters that carry a secret by their name. */
+/** Names of parameters whose values are secrets. */
 const SECRET_PARAMETER =
   /[?&]([^=&#]*(?:token|secret|passw(?:or)?d|signature|api_?key|access_?key|consumer_?key)|key|sig|auth|pwd)=([^&#]*)/gi;
 

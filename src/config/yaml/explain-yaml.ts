@@ -1,6 +1,6 @@
 import type { ErrorCode } from 'yaml';
 
-/** What is wrong, without a word of the file: a secret may stand there. */
+/** Messages that quote nothing of the file, since it may contain secrets. */
 const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: 'an alias (*name) that no anchor (&name) stands before; quote the text if a plain * is meant',
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes; write \\\\ for a backslash, or use single quotes',
@@ -16,7 +16,7 @@ const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   RESOURCE_EXHAUSTION: 'lists and maps are nested too deeply',
   TAB_AS_INDENT: 'a tab is used for indentation; YAML takes spaces only',
   TAG_RESOLVE_FAILED: 'tags (!name) are not used here; quote the text if a plain ! is meant',
-  UNEXPECTED_TOKEN: 'something stands where it cannot; a quote, comma or bracket may be missing or too many',
+  UNEXPECTED_TOKEN: 'unexpected text; a quote, comma or bracket may be missing, or there is one too many',
 };
 
 /** A sentence for an error of the YAML parser; `line` is the text of its line. */

@@ -15,10 +15,10 @@ const EXPECTED = 'expected an address such as sftp://user@files.example/exports/
 export function readSftpAddress(text: string): SftpParts | { readonly why: string } {
   if (!URL.canParse(text)) return { why: EXPECTED };
   const { username, password, hostname, port, pathname, search, hash } = new URL(text);
-  if (password !== '') return { why: 'the address must not carry a password; give it as password' };
+  if (password !== '') return { why: 'the address must not contain a password; give it as password' };
   if (username === '') return { why: `${EXPECTED}, with a user` };
   if (search !== '' || hash !== '') {
-    return { why: 'the address must not carry ? or #; in a name they are written as %3F and %23' };
+    return { why: 'the address must not contain ? or #; in a name they are written as %3F and %23' };
   }
   try {
     const whole = decodeURIComponent(pathname);
