@@ -1,17 +1,17 @@
 import { hasDifferences } from '../model/verification.ts';
 import { type PlanTextOptions, planText } from '../report/plan-text.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import { runSummary } from '../report/run-summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { verificationSummary } from '../report/verification-summary.ts';
 import { printableLines } from '../report/wording/printable.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
-import type { RunReport } from '../run/report/run-report.ts';
 import { currentFolder } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
 import { withProgram } from './typed-program.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
-export function exitCodeOf({ run, totals }: RunReport): number {
+export function exitCodeOf({ run, totals }: RunFacts): number {
   switch (run.status) {
     case 'done':
       return run.verification !== undefined && hasDifferences(run.verification) ? 3 : 0;
@@ -51,7 +51,7 @@ export function withTypedCommands(report: RunReport, program: string): RunReport
 }
 
 /** Prints what became of a run. */
-export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
+export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
   const now = Date.now();

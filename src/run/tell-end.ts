@@ -7,15 +7,15 @@ import {
   notifiedEnd,
 } from '../report/notification.ts';
 import { reasonsForWebhook, withoutPersonalData } from '../report/wording/personal-data.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from './context.ts';
 import { shownFile } from './export/shown-location.ts';
-import type { RunReport } from './report/run-report.ts';
 
 /** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
 export async function tellEnd(
   context: RunContext,
   notify: Notify | undefined,
-  report: RunReport,
+  report: RunFacts,
 ): Promise<void> {
   const { run, plan, totals, refusals, rejectsFile } = withoutPersonalData(report);
   const end = notifiedEnd(run);

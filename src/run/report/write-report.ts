@@ -1,11 +1,11 @@
 import type { StoreConfig } from '../../config/stores.ts';
 import type { ListHistory } from '../../model/list-history.ts';
 import { PROGRAM } from '../../report/next-steps.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { withoutPersonalData } from '../../report/wording/personal-data.ts';
 import type { RunContext } from '../context.ts';
 import { withShownFiles } from '../export/shown-location.ts';
 import { REPORT_FILE } from './report-file.ts';
-import type { RunReport } from './run-report.ts';
 
 interface ReportWriting {
   readonly store: StoreConfig;
@@ -19,7 +19,7 @@ interface ReportWriting {
  */
 export async function writeReport(
   context: RunContext,
-  report: RunReport,
+  report: RunFacts,
   { store, history = null }: ReportWriting,
 ): Promise<string | null> {
   const folder = context.artifacts.run(report.run.id);
