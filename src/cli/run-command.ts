@@ -40,7 +40,7 @@ async function work(
   let begun: Run | null = null;
   const onAgain = (): void => {
     watch.clear();
-    const [next] = begun === null ? [] : nextSteps({ ...begun, status: 'interrupted' }, null, program);
+    const [next] = begun === null ? [] : nextSteps({ run: { ...begun, status: 'interrupted' } }, program);
     const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
     terminal.err(`Stopped at once; requests under way may still reach the store.${goOn}\n`);
   };

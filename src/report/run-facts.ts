@@ -35,3 +35,32 @@ export interface RunFacts {
   /** The kept history that an export of list statistics adds to; absent for all other runs. */
   readonly history?: ListHistory | null;
 }
+
+/** How fast requests are sent and why, such as 'the limit in stores.yaml'. */
+export interface Pace {
+  readonly requestsPerSecond: number;
+  readonly because: string;
+}
+
+/** For whom the facts are shown, and when. */
+export interface View {
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+  /** How the commands to type next begin, such as `storeferry -C shop`. */
+  readonly program: string;
+  /** Of Storeferry. */
+  readonly version: string;
+  /** For the estimate of how long a plan takes; null or absent where it is not known. */
+  readonly pace?: Pace | null;
+  /** Buttons take the place of the commands to type. */
+  readonly buttons?: boolean;
+  /** The progress of a run under way is shown beside the document, and newer than it. */
+  readonly progress?: boolean;
+}
+
+/** A plan, or a run that a limit stopped before its first request. */
+export function isOnlyPlanned({ run, totals }: Pick<RunFacts, 'run' | 'totals'>): boolean {
+  const { status } = run;
+  if (totals.requests > 0) return false;
+  return status === 'planned' || status === 'stopped' || (status === 'superseded' && run.kind === 'plan');
+}

@@ -4,8 +4,8 @@ import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { nextSteps } from '../report/next-steps.ts';
-import { asItStands } from './as-it-stands.ts';
 import type { RunFacts } from '../report/run-facts.ts';
+import { asItStands } from './as-it-stands.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
 import { applyStep } from './import/apply-step.ts';
@@ -96,7 +96,7 @@ function notApprovable(run: Run): UsageError {
     status === 'superseded'
       ? `Another run or plan of ${job} has begun since ${id} was planned.`
       : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
-  const [next] = status === 'superseded' ? [] : nextSteps(run, null);
+  const [next] = status === 'superseded' ? [] : nextSteps({ run });
   return new UsageError(message, {
     hint: next === undefined ? `Plan it again: storeferry plan ${job}` : `${next.what} ${next.command}`,
   });

@@ -17,7 +17,6 @@ import { listsPage } from './lists-page.ts';
 import { type Missing, missingPage } from './missing-page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
 import { historyJobs, readLists } from './read-lists.ts';
-import { readRun } from './read-run.ts';
 import { readRuns } from './read-runs.ts';
 import { runPage } from './run-page.ts';
 import { runsPage } from './runs-page.ts';
@@ -53,8 +52,8 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
 
   app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
     const { run } = request.params;
-    const facts = await readRun(dashboard, run, request.viewer);
-    if (facts !== undefined) return show(reply, runPage(facts, frame(request)));
+    const document = await runPage(dashboard, run, frame(request));
+    if (document !== undefined) return show(reply, document);
     return missing(request, reply, {
       title: `There is no run ${run}`,
       advice: html`The latest 20 runs of each job are kept; this one may be older. <a href="/runs">All runs</a>`,

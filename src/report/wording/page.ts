@@ -1,4 +1,5 @@
 import { createColors } from 'picocolors';
+import type { Tone } from '../document.ts';
 import { wrap } from './wrap.ts';
 
 /** How a text for people is laid out. */
@@ -12,9 +13,6 @@ export interface PageOptions {
 }
 
 type Paint = ReturnType<typeof createColors>;
-/** How a line stands out. */
-export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
-
 const NARROWEST = 40;
 const WIDEST = 120;
 

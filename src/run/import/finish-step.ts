@@ -68,11 +68,7 @@ export async function finishStep(
  * A limit that was exceeded while sending was judged by the figure of that moment: requests under way have ended since, and
  * the message is to name what the summary counts.
  */
-function withFinalFigure(
-  failure: unknown,
-  { job }: ImportRequest,
-  { run, plan, totals }: RunFacts,
-): unknown {
+function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
   const figures = { resource: plan.resource, rejected: totals.rejected, records: plan.counts.records };
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);

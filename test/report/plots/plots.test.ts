@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { widths } from '../../../src/report/html/share-bar.ts';
+import { widths } from '../../../src/report/html/drawings.ts';
 import { historyPlot, type PastRun } from '../../../src/report/plots/history-plot.ts';
 import { labelled, oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
 import { spreadLabels } from '../../../src/report/plots/spread-labels.ts';

@@ -1,28 +1,62 @@
-import type { Run } from '../model/run.ts';
-import { forgotten, type Verification } from '../model/verification.ts';
-import { formatShare } from './wording/shares.ts';
-import { counted, grouped, listed } from './wording/words.ts';
+import type { Run } from '../../model/run.ts';
+import { forgotten, type Verification } from '../../model/verification.ts';
+import type { Section, TableRow } from '../document.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { formatShare } from '../wording/shares.ts';
+import { counted, grouped, listed, thing, were } from '../wording/words.ts';
 
 const FIELDS_NAMED = 5;
+
+/** The figures of a verification; null for all other runs. */
+export function verification({ run, totals }: RunFacts): Section | null {
+  if (run.verification === undefined) return null;
+  const { sampled, known, asKnown, recreated, altered, rejected, unsent } = run.verification;
+  const row = (name: string, figure: number, note = ''): TableRow => ({
+    cells: [name, grouped(figure), note],
+  });
+  return {
+    id: 'records',
+    title: 'What the store still has',
+    blocks: [
+      {
+        kind: 'table',
+        caption: 'The answers of the store to the sample',
+        captionHidden: true,
+        columns: [
+          { header: 'Answer' },
+          { header: 'Records', numeric: true },
+          { header: 'What it means', bare: true },
+        ],
+        rows: [
+          row('sampled', sampled, `of ${grouped(known)} known`),
+          row('as known', asKnown, 'the same id, and the fields that were sent'),
+          row('recreated', recreated, 'another id than the ledger has'),
+          row('altered', altered, 'the same id, other fields than were sent'),
+          row('rejected', rejected),
+          ...(unsent > 0 ? [row('unsent', unsent)] : []),
+          row('requests', totals.requests),
+        ],
+      },
+    ],
+  };
+}
 
 /** What a verification found, in one sentence, and what its sample proves about all known records. */
 export function verificationHeadline(
   found: Verification,
-  resource: Run['resource'],
-  status: Run['status'],
-): { readonly sentence: string; readonly explanation: string | null } {
+  { resource, status }: Pick<Run, 'resource' | 'status'>,
+): { readonly sentence: string; readonly explanation: readonly string[] } {
   const judged = judgedOf(found);
   const ended = status === 'done' ? '' : `${status === 'interrupted' ? 'Interrupted' : 'Failed'}. `;
-  if (judged === 0) {
-    return { sentence: `${ended}No answer says what the store still has.`, explanation: null };
-  }
+  if (judged === 0) return { sentence: `${ended}No answer says what the store still has.`, explanation: [] };
   const lost = forgotten(found);
   const of = counted(judged, thing(resource));
-  const sentence =
+  const otherIds = resource === 'contacts' ? '' : ', or known there under another id';
+  const gone =
     lost === 0
-      ? `${ended}Of ${of} sent again, none was gone from the store.`
-      : `${ended}Of ${of} sent again, ${grouped(lost)} ${lost === 1 ? 'was' : 'were'} gone from the store${resource === 'contacts' ? '' : ', or known there under another id'}.`;
-  return { sentence, explanation: shareSentence(found, resource) };
+      ? 'none was gone from the store'
+      : `${grouped(lost)} ${were(lost)} gone from the store${otherIds}`;
+  return { sentence: `${ended}Of ${of} sent again, ${gone}.`, explanation: [shareSentence(found, resource)] };
 }
 
 /** How many answers say whether the store still has the record. */
@@ -72,27 +106,6 @@ export function verificationNotes(found: Verification, resource: Run['resource']
           `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified: in doubt, or without an id. The next run sends those in doubt again.`,
         ]
       : []),
-    `It cannot be seen whether ${things} had older values, since each is sent with its values${resource === 'contacts' ? '' : `; nor whether ${things} that were deleted are back`}. After a restore, run the job with --resend in any case.`,
+    `A verification does not show whether ${things} had older values, since each is sent with its values${resource === 'contacts' ? '' : `; nor whether ${things} that were deleted are back`}. After a restore, run the job with --resend in any case.`,
   ];
-}
-
-/** The figures of a verification: name, figure and what it means. */
-export function verificationFigures(
-  found: Verification,
-  requests: number,
-): [name: string, figure: string, note: string][] {
-  const { sampled, known, asKnown, recreated, altered, rejected, unsent } = found;
-  return [
-    ['sampled', grouped(sampled), `of ${grouped(known)} known`],
-    ['as known', grouped(asKnown), 'the same id, and the fields that were sent'],
-    ['recreated', grouped(recreated), 'another id than the ledger has'],
-    ['altered', grouped(altered), 'the same id, other fields than were sent'],
-    ['rejected', grouped(rejected), ''],
-    ...(unsent > 0 ? [['unsent', grouped(unsent), ''] as [string, string, string]] : []),
-    ['requests', grouped(requests), ''],
-  ];
-}
-
-function thing(resource: Run['resource']): string {
-  return resource === 'contacts' ? 'contact' : 'product';
 }
