@@ -149,6 +149,8 @@ export interface List extends Part {
   /** `notes`: one below the other; `names`: short, one after the other; `alert`: to be seen before all else. */
   readonly style: 'notes' | 'names' | 'alert';
   readonly title?: Words;
+  /** A page explains the title. */
+  readonly explanation?: string;
   readonly items: readonly { readonly words: Words; readonly tone?: Tone }[];
   readonly shown?: Shown;
   readonly more?: (left: number) => string;

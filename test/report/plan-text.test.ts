@@ -105,7 +105,7 @@ describe('a plan for people', () => {
     const text = textOf({ safety }, { run: { status: 'stopped' } });
     expect(text).toContain('Safety limits: stopped');
     expect(text.replaceAll(/\s+/g, ' ')).toContain(
-      'maxDeletes beyond the limit: 400 of 500 products would be deleted; the limit is at most 5%',
+      'maxDeletes beyond the limit: 400 of 500 products would be deleted; limit: at most 5%',
     );
     expect(linesOf(text)).toContain('storeferry approve k3f9');
   });

@@ -134,7 +134,7 @@ function moreMarkup(left: number, more: ((left: number) => string) | undefined):
   return left > 0 && more !== undefined && html`<p class="more">${sentence(more(left))}.</p>\n`;
 }
 
-function listMarkup({ style, title = null, items, shown, more }: List): Markup {
+function listMarkup({ style, title = null, explanation, items, shown, more }: List): Markup {
   const parts = items.slice(0, shown?.page);
   const left = items.length - parts.length;
   switch (style) {
@@ -142,7 +142,7 @@ function listMarkup({ style, title = null, items, shown, more }: List): Markup {
       return html`<div class="look-first"><p>${wordsMarkup(title)}</p><ul>${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}</ul></div>\n`;
     case 'names':
       return html`<h3>${wordsMarkup(title)}</h3>
-<ul class="chips">${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}${left > 0 && more !== undefined && html`<li class="more">${more(left)}</li>`}</ul>\n`;
+${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`}<ul class="chips">${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}${left > 0 && more !== undefined && html`<li class="more">${more(left)}</li>`}</ul>\n`;
     case 'notes':
       return html`<ul class="notes">${parts.map(({ words, tone }) =>
         tone === 'warning'

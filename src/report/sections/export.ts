@@ -1,10 +1,10 @@
 import { foreign, type Section } from '../document.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatBytes } from '../wording/byte-sizes.ts';
-import { counted } from '../wording/words.ts';
+import { counted, grouped } from '../wording/words.ts';
 
 /** What an export read and what it wrote; null for imports, and until it is written. */
-export function exported({ run, exported: file }: RunFacts): Section | null {
+export function exported({ run, totals, exported: file }: RunFacts): Section | null {
   if (file === null) return null;
   const { location, mode, begun, format, items, lines, bytes, readAt } = file;
   const thing = run.resource === 'orders' ? 'order' : 'list';
@@ -21,6 +21,7 @@ export function exported({ run, exported: file }: RunFacts): Section | null {
           ['Read', `${counted(items, thing)}, at ${at}`],
           ['Written', `${counted(lines, 'line')}, ${how}`],
           ['Format', `${format}, ${formatBytes(bytes)} in all`],
+          ['Requests', grouped(totals.requests)],
         ],
       },
     ],

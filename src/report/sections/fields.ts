@@ -1,7 +1,7 @@
 import type { ChangeSample } from '../../model/plan.ts';
 import { foreign, only, type Section, type Words } from '../document.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { fieldWords } from '../wording/field-words.ts';
+import { fieldWords } from '../wording/changes.ts';
 import { printable, shortened } from '../wording/printable.ts';
 import { counted, grouped, sentence } from '../wording/words.ts';
 

@@ -3,8 +3,7 @@ import type { Plan } from '../../model/plan.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../document.ts';
 import { headline } from '../headline.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
-import { formatChange } from '../wording/changes.ts';
-import { formatNumber, moveFieldWords } from '../wording/move-words.ts';
+import { formatChange, formatNumber, moveFieldWords } from '../wording/changes.ts';
 import { counted } from '../wording/words.ts';
 
 /** So many unusual prices are named; where they stop the run, so many. */
@@ -45,6 +44,8 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
     {
       kind: 'list',
       style: 'alert',
+      // Of what is done already, a page has the prices to look up.
+      ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
       title: [{ as: 'strong', words: `${what}:` }, ' prices that change more than usual'],
       items: items.map((words) => ({ words, tone: 'warning' })),
     },

@@ -1,8 +1,7 @@
 import { isPriceMove, type Move } from '../../model/move.ts';
 import { foreign, type Section, type Words } from '../document.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { formatChange } from '../wording/changes.ts';
-import { formatNumber, moveFieldWords } from '../wording/move-words.ts';
+import { formatChange, formatNumber, moveFieldWords } from '../wording/changes.ts';
 
 const LONGEST_NAME = 80;
 

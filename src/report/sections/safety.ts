@@ -84,7 +84,7 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
 
 function limitNote(verdict: SafetyVerdict): Words {
   const words = limitWords(verdict);
-  return words !== null && `; the limit is ${words}`;
+  return words !== null && `; limit: ${words}`;
 }
 
 function meter({ limit, figure, base, allowed, exceeded }: SafetyVerdict): Words {
