@@ -1,8 +1,8 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunTotals } from '../model/run.ts';
 import type { RunFacts } from './run-facts.ts';
-import { safetyFound, safetyVerdicts } from './sections/safety.ts';
-import { verificationHeadline } from './sections/verification.ts';
+import { safetyFound, safetyVerdicts } from './sections/safety-section.ts';
+import { verificationHeadline } from './sections/verification-section.ts';
 import { counted, grouped, listed, thing, were } from './wording/words.ts';
 
 /** What happened, or would happen, for a reader who knows nothing of the run yet. */

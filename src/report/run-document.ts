@@ -1,20 +1,20 @@
 import { lastedMs, type RunStatus } from '../model/run.ts';
 import type { Section } from './document.ts';
 import type { RunFacts, View } from './run-facts.ts';
-import { about } from './sections/about.ts';
-import { exported } from './sections/export.ts';
-import { fields } from './sections/fields.ts';
-import { lead } from './sections/lead.ts';
-import { lists } from './sections/lists.ts';
-import { prices, stock } from './sections/moves.ts';
-import { next } from './sections/next.ts';
-import { notes } from './sections/notes.ts';
-import { rejected, skipped, unsent } from './sections/reasons.ts';
-import { records } from './sections/records.ts';
-import { safety } from './sections/safety.ts';
-import { source } from './sections/source.ts';
-import { traffic } from './sections/traffic.ts';
-import { verification } from './sections/verification.ts';
+import { aboutSection } from './sections/about-section.ts';
+import { exportedSection } from './sections/exported-section.ts';
+import { fieldsSection } from './sections/fields-section.ts';
+import { leadSection } from './sections/lead-section.ts';
+import { listsSection } from './sections/lists-section.ts';
+import { nextSection } from './sections/next-section.ts';
+import { notesSection } from './sections/notes-section.ts';
+import { pricesSection, stockSection } from './sections/prices-section.ts';
+import { recordsSection } from './sections/records-section.ts';
+import { rejectedSection, skippedSection, unsentSection } from './sections/rejected-section.ts';
+import { safetySection } from './sections/safety-section.ts';
+import { sourceSection } from './sections/source-section.ts';
+import { trafficSection } from './sections/traffic-section.ts';
+import { verificationSection } from './sections/verification-section.ts';
 import { totalsWords } from './wording/totals-words.ts';
 
 /** What a document is about, for its title. */
@@ -44,23 +44,23 @@ export interface RunDocument {
 
 /** In the order of a page; a section without content gives null. To add one: a file in `sections/`, and a line here. */
 const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
-  lead,
-  next,
-  exported,
-  lists,
-  records,
-  verification,
-  safety,
-  prices,
-  stock,
-  fields,
-  rejected,
-  unsent,
-  skipped,
-  notes,
-  traffic,
-  source,
-  about,
+  leadSection,
+  nextSection,
+  exportedSection,
+  listsSection,
+  recordsSection,
+  verificationSection,
+  safetySection,
+  pricesSection,
+  stockSection,
+  fieldsSection,
+  rejectedSection,
+  unsentSection,
+  skippedSection,
+  notesSection,
+  trafficSection,
+  sourceSection,
+  aboutSection,
 ];
 
 /** The document of a run. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TrafficSample } from '../../src/model/traffic.ts';
-import { trafficWords } from '../../src/report/sections/traffic.ts';
+import { trafficWords } from '../../src/report/sections/traffic-section.ts';
 
 const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
   at: 0,

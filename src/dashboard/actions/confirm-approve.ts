@@ -3,7 +3,7 @@ import type { Run } from '../../model/run.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import { foreign } from '../../report/html/text.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { safetyFound } from '../../report/sections/safety.ts';
+import { safetyFound } from '../../report/sections/safety-section.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
 import { PageError } from '../guard/page-error.ts';

@@ -10,7 +10,7 @@ const REQUESTS_OF_A_RATE = 10;
 const REQUESTS_OF_LIMITS = 100;
 
 /** The requests, how the store answered, and how fast sending was at the end; null where nothing was sent. */
-export function traffic(facts: RunFacts): Section | null {
+export function trafficSection(facts: RunFacts): Section | null {
   const samples = facts.traffic?.samples ?? [];
   const limits = limitsWords(facts);
   if (samples.length === 0 && limits === null) return null;

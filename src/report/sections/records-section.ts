@@ -20,7 +20,7 @@ interface Outcome extends Share {
 const ALWAYS: ReadonlySet<Outcome['kind']> = new Set(['new', 'changed', 'applied', 'unchanged', 'rejected']);
 
 /** What became of all records, or would: one bar, and the figures that add up. Null while nothing is known. */
-export function records(facts: RunFacts): Section | null {
+export function recordsSection(facts: RunFacts): Section | null {
   const { run, totals } = facts;
   if (run.verification !== undefined) return null;
   const outcomes = outcomesOf(facts);

@@ -6,12 +6,12 @@ import { formatChange, formatNumber, moveFieldWords } from '../wording/changes.t
 const LONGEST_NAME = 80;
 
 /** The prices that change most for their size; null where none does. */
-export function prices({ plan }: RunFacts): Section | null {
+export function pricesSection({ plan }: RunFacts): Section | null {
   return movesSection('prices', 'Largest price changes', plan?.moves.prices ?? [], isPriceMove);
 }
 
 /** The quantities that change most for their size; null where none does. */
-export function stock({ plan }: RunFacts): Section | null {
+export function stockSection({ plan }: RunFacts): Section | null {
   return movesSection('stock', 'Largest stock changes', plan?.moves.stocks ?? [], () => false);
 }
 

@@ -3,12 +3,12 @@ import { verifyStep } from '../next-steps.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { changedIdWarnings, leftDeletesWarnings, planWarnings, stateWarnings } from '../warning-lines.ts';
 import { counted } from '../wording/words.ts';
-import { verificationNotes } from './verification.ts';
+import { verificationNotes } from './verification-section.ts';
 
 const LONGEST_NOTE = 1_500;
 
 /** Warnings, and what was changed on the way; null where there is nothing to know. */
-export function notes(facts: RunFacts, view: View): Section | null {
+export function notesSection(facts: RunFacts, view: View): Section | null {
   const { run, plan, exported } = facts;
   const { verification, resource } = run;
   // No button verifies: where buttons take the place of the commands, the warning names the command.

@@ -6,7 +6,7 @@ import { formatMoment } from '../wording/moments.ts';
 import { grouped } from '../wording/words.ts';
 
 /** When, where and by what. */
-export function about(facts: RunFacts, view: View): Section {
+export function aboutSection(facts: RunFacts, view: View): Section {
   const terms = termsOf(facts, view).flatMap(([name, value]) =>
     value === null ? [] : ([[name, value]] as const),
   );

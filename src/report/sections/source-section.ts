@@ -6,7 +6,7 @@ import { counted, grouped } from '../wording/words.ts';
 const LONGEST_NAME = 120;
 
 /** What was read, and how: files, rows, delimiter, encoding, and the columns without a place. */
-export function source(facts: RunFacts): Section | null {
+export function sourceSection(facts: RunFacts): Section | null {
   const { plan } = facts;
   if (plan === null || plan.source.files.length === 0) return null;
   const { files, columnsNotUsed } = plan.source;

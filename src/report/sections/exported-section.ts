@@ -4,7 +4,7 @@ import { formatBytes } from '../wording/byte-sizes.ts';
 import { counted, grouped } from '../wording/words.ts';
 
 /** What an export read and what it wrote; null for imports, and until it is written. */
-export function exported({ run, totals, exported: file }: RunFacts): Section | null {
+export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
   if (file === null) return null;
   const { location, mode, begun, format, items, lines, bytes, readAt } = file;
   const thing = run.resource === 'orders' ? 'order' : 'list';

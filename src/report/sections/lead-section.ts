@@ -12,7 +12,7 @@ const MOVES_SHOWN_OF_STOP = 10;
 const LONGEST_NAME = 60;
 
 /** What happened in one sentence, why, and what must be looked at before anything is done. */
-export function lead(facts: RunFacts, view: View): Section | null {
+export function leadSection(facts: RunFacts, view: View): Section | null {
   const { run, plan, reportFile } = facts;
   if (view.progress === true && run.status === 'running' && run.error === null) return null;
   const { sentence, explanation } = headline(facts);

@@ -8,7 +8,7 @@ const LISTS_SHOWN = 100;
 const PLOTS_SHOWN = 6;
 
 /** Each list as it is now and as it has changed since the reading before; null without a history. */
-export function lists({ history = null }: RunFacts): Section | null {
+export function listsSection({ history = null }: RunFacts): Section | null {
   const points = (history?.points ?? []).toSorted((a, b) => a.readAt - b.readAt);
   const last = points.at(-1)?.readAt;
   if (last === undefined) return null;

@@ -9,7 +9,7 @@ const LONGEST_NAME = 60;
 const LONGEST_VALUE = 80;
 
 /** Which fields of the changed records differ, most frequent first, with old and new values of a few. */
-export function fields(facts: RunFacts): Section | null {
+export function fieldsSection(facts: RunFacts): Section | null {
   const { plan } = facts;
   if (plan === null || plan.fieldsChanged.length === 0) return null;
   const { fieldsChanged, resource } = plan;

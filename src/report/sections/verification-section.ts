@@ -8,7 +8,7 @@ import { counted, grouped, listed, thing, were } from '../wording/words.ts';
 const FIELDS_NAMED = 5;
 
 /** The figures of a verification; null for all other runs. */
-export function verification({ run, totals }: RunFacts): Section | null {
+export function verificationSection({ run, totals }: RunFacts): Section | null {
   if (run.verification === undefined) return null;
   const { sampled, known, asKnown, recreated, altered, rejected, unsent } = run.verification;
   const row = (name: string, figure: number, note = ''): TableRow => ({

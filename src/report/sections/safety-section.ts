@@ -6,7 +6,7 @@ import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { sentence } from '../wording/words.ts';
 
 /** The safety limits of the job, those that stopped it first; null where it has none. */
-export function safety(facts: RunFacts): Section | null {
+export function safetySection(facts: RunFacts): Section | null {
   const { run } = facts;
   const verdicts = safetyVerdicts(facts);
   if (verdicts.length === 0) return null;

@@ -11,7 +11,7 @@ import { counted, listed, sentence } from '../wording/words.ts';
 const REASONS_SHOWN = { page: 25, text: 100 };
 
 /** What was rejected, by the mapping and by the store, why, and on which lines; null where nothing was. */
-export function rejected(facts: RunFacts, view: View): Section | null {
+export function rejectedSection(facts: RunFacts, view: View): Section | null {
   const { plan, refusals } = facts;
   const rejections = plan?.rejections ?? [];
   const groups = [...rejections, ...refusals];
@@ -28,7 +28,7 @@ export function rejected(facts: RunFacts, view: View): Section | null {
 }
 
 /** What was left out on purpose, and why; null where nothing was. */
-export function skipped(facts: RunFacts): Section | null {
+export function skippedSection(facts: RunFacts): Section | null {
   const skips = facts.plan?.skips ?? [];
   if (skips.length === 0) return null;
   return {
@@ -40,7 +40,7 @@ export function skipped(facts: RunFacts): Section | null {
 }
 
 /** What did not reach the store, and why; null where everything did. */
-export function unsent({ unsentReasons }: RunFacts): Section | null {
+export function unsentSection({ unsentReasons }: RunFacts): Section | null {
   if (unsentReasons.length === 0) return null;
   return {
     id: 'unsent',

@@ -4,10 +4,10 @@ import { nextSteps } from '../next-steps.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { formatDuration } from '../wording/durations.ts';
 import { counted, grouped } from '../wording/words.ts';
-import { namesRejects, rejectsFiles } from './reasons.ts';
+import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
 /** What to do, and the commands for it; null where nothing is left to do, and where there are buttons for it. */
-export function next(facts: RunFacts, view: View): Section | null {
+export function nextSection(facts: RunFacts, view: View): Section | null {
   const { plan } = facts;
   if (view.buttons === true) return null;
   const steps = nextSteps(facts, view.program);
