@@ -1,17 +1,18 @@
 import { hasDifferences } from '../model/verification.ts';
-import { type PlanTextOptions, planText } from '../report/plan-text.ts';
+import { documentText } from '../report/document-text.ts';
+import { runDocument } from '../report/run-document.ts';
+import type { Pace, RunFacts } from '../report/run-facts.ts';
 import { runSummary } from '../report/run-summary.ts';
-import { summaryText } from '../report/summary-text.ts';
 import { verificationSummary } from '../report/verification-summary.ts';
 import { printableLines } from '../report/wording/printable.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
-import type { RunReport } from '../run/report/run-report.ts';
 import { currentFolder } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
 import { withProgram } from './typed-program.ts';
+import { packageVersion } from './version.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
-export function exitCodeOf({ run, totals }: RunReport): number {
+export function exitCodeOf({ run, totals }: RunFacts): number {
   switch (run.status) {
     case 'done':
       return run.verification !== undefined && hasDifferences(run.verification) ? 3 : 0;
@@ -41,17 +42,17 @@ export interface PrintOptions {
   /** One JSON object as the last line of standard output, for programs; else a text for people. */
   readonly json: boolean;
   /** For the estimate of how long a plan takes; null when nobody knows. */
-  readonly pace?: PlanTextOptions['pace'];
+  readonly pace?: Pace | null;
 }
 
 /** The report with the commands in its error as they must be typed to reach the same workspace. */
-export function withTypedCommands(report: RunReport, program: string): RunReport {
+export function withTypedCommands(report: RunFacts, program: string): RunFacts {
   const { run } = report;
   return run.error === null ? report : { ...report, run: { ...run, error: withProgram(run.error, program) } };
 }
 
 /** Prints what became of a run. */
-export function printReport(terminal: Terminal, report: RunReport, options: PrintOptions): void {
+export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;
   const now = Date.now();
@@ -68,12 +69,7 @@ export function printReport(terminal: Terminal, report: RunReport, options: Prin
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), options.workspaceDir, currentFolder());
-  const { run, plan, rejectsFile, reportFile } = facts;
-  const onlyPlanned = run.status === 'planned' || (run.status === 'stopped' && report.totals.requests === 0);
-  if (plan !== null && onlyPlanned) {
-    const { pace = null } = options;
-    terminal.out(planText(plan, { run, pace, reportFile, rejectsFile, colors, width, program }));
-    return;
-  }
-  terminal.out(summaryText(facts, { colors, width, now, program }));
+  const { pace = null } = options;
+  const document = runDocument(facts, { now, program, version: packageVersion(), pace });
+  terminal.out(documentText(document, { colors, width }));
 }

@@ -1,8 +1,8 @@
 import { openWorkspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
 import { nextSteps } from '../report/next-steps.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunEvent } from '../run/events.ts';
-import type { RunReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { tellEnd } from '../run/tell-end.ts';
 import { debugLog } from './debug-log.ts';
@@ -16,7 +16,7 @@ import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
 
 /** What a command does in its workspace. */
-export type Work = (open: OpenContext) => Promise<RunReport>;
+export type Work = (open: OpenContext) => Promise<RunFacts>;
 
 /**
  * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
@@ -40,7 +40,7 @@ async function work(
   let begun: Run | null = null;
   const onAgain = (): void => {
     watch.clear();
-    const [next] = begun === null ? [] : nextSteps({ ...begun, status: 'interrupted' }, null, program);
+    const [next] = begun === null ? [] : nextSteps({ run: { ...begun, status: 'interrupted' } }, program);
     const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
     terminal.err(`Stopped at once; requests under way may still reach the store.${goOn}\n`);
   };
@@ -87,8 +87,8 @@ async function work(
 
 /** A bug within a run still has a report, which whoever reads `--json` waits for. */
 async function reportedBug(
-  run: Promise<RunReport>,
-): Promise<{ readonly report: RunReport; readonly bug?: unknown }> {
+  run: Promise<RunFacts>,
+): Promise<{ readonly report: RunFacts; readonly bug?: unknown }> {
   try {
     return { report: await run };
   } catch (error) {

@@ -88,14 +88,8 @@ async function show(
     terminal.out(`${JSON.stringify(listedRun(withShownFiles(report, workspace.dir), now))}\n`);
     return;
   }
-  terminal.out(
-    runText(withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder()), {
-      colors,
-      width,
-      program,
-      now,
-    }),
-  );
+  const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
+  terminal.out(runText(facts, { now, program, version: context.version }, { colors, width }));
 }
 
 /** The runs that wait for a worker; none without Redis. */

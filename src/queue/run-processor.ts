@@ -10,13 +10,14 @@ import {
 import { masked } from '../model/personal-data.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/context.ts';
 import type { DeliverShards } from '../run/delivery.ts';
 import type { RunEvent } from '../run/events.ts';
 import { exportRun } from '../run/export-run.ts';
 import { hasDied } from '../run/has-died.ts';
 import { importRun } from '../run/import-run.ts';
-import { type RunReport, readStoredReport } from '../run/report/run-report.ts';
+import { readStoredReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
@@ -43,7 +44,7 @@ export interface RunProcessorOptions {
 
 /** Runs one job from its first step to its last; the shards of an import go to the workers of its store. */
 export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }: RunProcessorOptions) {
-  const runJob = async (own: RunContext, request: RunRequest): Promise<RunReport> =>
+  const runJob = async (own: RunContext, request: RunRequest): Promise<RunFacts> =>
     isExportRequest(request)
       ? await exportRun(own, request)
       : await importRun(own, request, deliver, { together: true });
@@ -68,7 +69,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       logEvent(event);
     };
     const own = { ...context, signal, onEvent, newRunId: await promisedId(context, queued.id) };
-    const ended = async (notify: Notify | undefined, report: RunReport): Promise<void> => {
+    const ended = async (notify: Notify | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
       log.info({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
@@ -150,7 +151,7 @@ async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest
  * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died on its way to
  * say so, leaves a job that is taken again. To run it again would send or append everything a second time.
  */
-async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunReport | undefined> {
+async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunFacts | undefined> {
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;
   const isOpen = run.status === 'running' || run.status === 'interrupted';

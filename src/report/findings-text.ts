@@ -1,7 +1,7 @@
 import { createColors } from 'picocolors';
 import type { PageOptions } from './wording/page.ts';
+import { wrap } from './wording/page.ts';
 import { printable } from './wording/printable.ts';
-import { wrap } from './wording/wrap.ts';
 
 /** Something that was looked at, and what was found. */
 export interface ReportedFinding {

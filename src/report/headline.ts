@@ -1,22 +1,24 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run, RunTotals } from '../model/run.ts';
-import { safetyFound, verdictsNow } from './safety-words.ts';
-import type { RunFacts } from './summary-text.ts';
-import { verificationHeadline } from './verification-words.ts';
-import { counted, grouped, listed } from './wording/words.ts';
+import type { RunFacts } from './run-facts.ts';
+import { safetyFound, safetyVerdicts } from './sections/safety-section.ts';
+import { verificationHeadline } from './sections/verification-section.ts';
+import { counted, grouped, listed, thing, were } from './wording/words.ts';
 
-/** What happened, or would happen, for somebody who knows nothing of the run yet. */
+/** What happened, or would happen, for a reader who knows nothing of the run yet. */
 export interface Headline {
-  /** One sentence. */
   readonly sentence: string;
-  /** What else is to be known to read it right; null when it says all. */
-  readonly explanation: string | null;
+  /** Sentences that explain it; empty when it says all. */
+  readonly explanation: readonly string[];
 }
 
-/** Says in one sentence what became of a run, or what a plan would do. */
+const NOTHING_SENT = 'Nothing was sent to the store.';
+const STAYS_SENT = 'What was sent before stays sent.';
+
+/** What became of a run, or what a plan would do, in one sentence. */
 export function headline(facts: RunFacts): Headline {
   const { kind, resource, status, verification } = facts.run;
-  if (verification !== undefined) return verificationHeadline(verification, resource, status);
+  if (verification !== undefined) return verificationHeadline(verification, { resource, status });
   return kind === 'export' ? ofExport(facts) : ofImport(facts);
 }
 
@@ -24,19 +26,19 @@ function ofImport(facts: RunFacts): Headline {
   const { run, plan, totals } = facts;
   switch (run.status) {
     case 'planned':
-      return plan === null ? said('Planned; nothing has been sent.') : ofPlan(plan);
+      return plan === null ? said('Planned.', NOTHING_SENT) : ofPlan(plan);
     case 'stopped':
       return ofStop(facts);
     case 'running':
       return totals.unsent === 0
         ? said('Under way.')
-        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures are of the moment above.');
+        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures change until it ends.');
     case 'done':
       return ofSuccess(facts);
     case 'done-with-rejects':
       return said(
         `Done, except for ${partOf(totals.rejected, facts)} that ${were(totals.rejected)} rejected.`,
-        'All others are as they should be. What to do about these is said below.',
+        'All other records are up to date.',
       );
     case 'failed':
       return ofBreak(facts, 'Failed');
@@ -44,8 +46,8 @@ function ofImport(facts: RunFacts): Headline {
       return ofBreak(facts, 'Interrupted');
     case 'superseded':
       return said(
-        'Given up: a later run of this job planned anew.',
-        totals.applied > 0 ? 'What was sent by then stays sent.' : 'Nothing of it was sent.',
+        'Superseded: a later run of this job made a new plan.',
+        totals.applied > 0 ? STAYS_SENT : NOTHING_SENT,
       );
     default:
       return run.status satisfies never;
@@ -55,19 +57,16 @@ function ofImport(facts: RunFacts): Headline {
 function ofPlan(plan: Plan): Headline {
   const { counts } = plan;
   const effects = effectsOf(plan);
-  const left = counts.rejected.records > 0 ? ` ${cannotBeSent(counts.rejected.records, plan)}` : '';
+  const left = counts.rejected.records > 0 ? cannotBeSent(counts.rejected.records, plan) : null;
   if (effects.length === 0) {
     const same =
       counts.unchanged.records > 0
         ? `: ${all(counts.unchanged.records, counts.records, plan)} unchanged`
         : '';
-    return said(`Nothing would be sent${same}.`, left === '' ? null : left.trim());
+    return said(`Nothing would be sent${same}.`, left);
   }
-  const stay = counts.unchanged.records > 0 ? ` ${grouped(counts.unchanged.records)} stay as they are.` : '';
-  return said(
-    `${listed(effects)}.`,
-    `This is a plan: nothing has been sent to the store yet, and nothing will be until someone says so.${stay}${left}`,
-  );
+  const stay = counts.unchanged.records > 0 ? `${grouped(counts.unchanged.records)} stay as they are.` : null;
+  return said(`${listed(effects)}.`, 'This is a plan: nothing was sent to the store.', stay, left);
 }
 
 /** `10 products would be created`, `2 updated`, `3 deleted`: the first with the thing and the verb. */
@@ -92,24 +91,28 @@ function ofStop(facts: RunFacts): Headline {
   const { run, totals } = facts;
   const when =
     totals.requests === 0 ? 'before the first request' : `after ${counted(totals.requests, 'request')}`;
-  const verdict = verdictsNow(facts).find(({ exceeded }) => exceeded);
-  const explanation =
-    totals.requests === 0
-      ? 'A safety limit of the job stopped it. Nothing has been sent to the store.'
-      : 'A safety limit of the job stopped it. What was sent by then stays sent.';
-  if (verdict === undefined) return said(`Stopped ${when} by a safety limit.`, explanation);
+  const verdict = safetyVerdicts(facts).find(({ exceeded }) => exceeded);
+  const sent = totals.requests === 0 ? NOTHING_SENT : STAYS_SENT;
+  if (verdict === undefined) return said(`Stopped ${when} by a safety limit.`, sent);
   const yours = verdict.allowed === undefined ? '' : `; your limit is ${verdict.allowed.text}`;
-  return said(`Stopped ${when}: ${safetyFound(verdict, run)}${yours}.`, explanation);
+  return said(
+    `Stopped ${when}: ${safetyFound(verdict, run)}${yours}.`,
+
+    sent,
+  );
 }
 
 function ofSuccess(facts: RunFacts): Headline {
   const { run, plan, totals } = facts;
   if (run.unchangedSince !== undefined) {
-    return said(`Nothing to do: the source has not changed since run ${run.unchangedSince} read it.`);
+    return said(
+      `Nothing to do: the source has not changed since run ${run.unchangedSince} read it.`,
+      NOTHING_SENT,
+    );
   }
   if (totals.applied + totals.deleted === 0) {
     const same = totals.unchanged > 0 ? `: ${all(totals.unchanged, totals.records, run)} unchanged` : '';
-    return said(`Nothing to do${same}.`, 'Nothing was sent to the store.');
+    return said(`Nothing to do${same}.`, NOTHING_SENT);
   }
   const parts = plan === null ? [] : appliedParts(plan, totals.applied);
   const made = parts.length === 0 ? '' : ` (${listed(parts)})`;
@@ -143,19 +146,21 @@ function appliedParts({ counts, resource }: Plan, applied: number): string[] {
 
 function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
   const { plan, totals, run } = facts;
-  if (plan === null) return said(`${what} before anything was sent.`, 'The store is as it was.');
-  if (run.kind === 'plan') return said(`${what} while planning.`, 'Nothing was sent to the store.');
+  if (plan === null) return said(`${what} before anything was sent.`, NOTHING_SENT);
+  if (run.kind === 'plan') return said(`${what} while planning.`, NOTHING_SENT);
   const stays =
     totals.applied > 0
       ? `${counted(totals.applied, thing(run.resource))} ${were(totals.applied)} sent and will not be sent again.`
-      : 'Nothing has arrived at the store.';
+      : totals.requests === 0
+        ? NOTHING_SENT
+        : 'The store confirmed nothing.';
   if (totals.unsent > 0) return said(`${what}: ${unsentOf(facts)} not sent.`, stays);
-  return said(`${what} before it was through.`, stays);
+  return said(`${what} before the end.`, stays);
 }
 
 function ofExport({ run, exported }: RunFacts): Headline {
   const one = run.resource === 'orders' ? 'order' : 'list';
-  if (exported !== null && exported !== undefined) {
+  if (exported !== null) {
     const lines = counted(exported.lines, 'line');
     const isAdded = exported.mode === 'append' && exported.begun !== true;
     const where = isAdded ? `${lines} added to the file` : `${lines} in the file`;
@@ -163,9 +168,9 @@ function ofExport({ run, exported }: RunFacts): Headline {
   }
   switch (run.status) {
     case 'failed':
-      return said('Failed: the file was not written.', 'What it held before is as it was.');
+      return said('Failed: the file was not written.', 'It is unchanged.');
     case 'interrupted':
-      return said('Interrupted before the file was written.', 'What it held before is as it was.');
+      return said('Interrupted before the file was written.', 'It is unchanged.');
     case 'running':
       return said(`Under way: ${one}s are being read.`);
     case 'done':
@@ -179,23 +184,8 @@ function ofExport({ run, exported }: RunFacts): Headline {
   }
 }
 
-function said(sentence: string, explanation: string | null = null): Headline {
-  return { sentence, explanation };
-}
-
-function thing(resource: Run['resource']): string {
-  switch (resource) {
-    case 'products':
-      return 'product';
-    case 'contacts':
-      return 'contact';
-    case 'orders':
-      return 'order';
-    case 'subscriber-lists':
-      return 'list';
-    default:
-      return resource satisfies never;
-  }
+function said(sentence: string, ...explanation: readonly (string | null)[]): Headline {
+  return { sentence, explanation: explanation.filter((words) => words !== null) };
 }
 
 /** `3 of 511 products`. */
@@ -217,8 +207,4 @@ function all(figure: number, records: number, { resource }: Pick<Run, 'resource'
 
 function cannotBeSent(rejected: number, { resource }: Pick<Run, 'resource'>): string {
   return `${counted(rejected, thing(resource))} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`;
-}
-
-function were(figure: number): string {
-  return figure === 1 ? 'was' : 'were';
 }

@@ -1,9 +1,10 @@
+import type { Exported } from '../model/exported.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { isUnmatched } from '../model/unmatched-codes.ts';
 import { forgotten } from '../model/verification.ts';
+import type { RunFacts } from './run-facts.ts';
 import { KEY_NOT_REJECTED } from './warning-lines.ts';
-import type { Page } from './wording/page.ts';
 import { counted } from './wording/words.ts';
 
 /** Something to do after a run, and the command that does it. */
@@ -15,32 +16,34 @@ export interface NextStep {
 /** How a command begins where nothing else was typed. */
 export const PROGRAM = 'storeferry';
 
-type Ended = Pick<Run, 'id' | 'job' | 'kind' | 'status' | 'retryOf'> &
-  Partial<Pick<Run, 'totals' | 'resend' | 'verification' | 'stateLoss'>> & {
-    /** Where its rejects file is; null when it has none, left out where nobody has looked. */
-    readonly rejectsFile?: string | null;
-  };
+/** What decides the next steps; a `rejectsFile` that is left out is one that was not looked for. */
+type StepFacts = Pick<RunFacts, 'run'> &
+  Partial<Pick<RunFacts, 'plan' | 'exported' | 'changedIdCount' | 'rejectsFile'>>;
 
 /**
  * What a person may type after a run, most useful first; empty when there is nothing left to do. `program` is how
- * commands for the run's workspace begin, such as `storeferry -C shop`; `changedIds`: for how many records the store
- * answered another id than before.
+ * commands for the run's workspace begin, such as `storeferry -C shop`.
  */
-export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, changedIds = 0): NextStep[] {
+export function nextSteps(
+  { run, plan = null, exported = null, changedIdCount = 0, rejectsFile }: StepFacts,
+  program = PROGRAM,
+): NextStep[] {
   const { id, job, status } = run;
-  const verify = changedIds > 0 ? [verifyStep(run, program)].filter((step) => step !== null) : [];
+  const verify = changedIdCount > 0 ? [verifyStep(run, program)].filter((step) => step !== null) : [];
   const again = `${program} ${againCommand(run)}`;
   switch (status) {
     case 'planned':
       if (plan !== null && plan.shards.length === 0) {
         if (plan.counts.rejected.records === 0) return [];
-        return [{ what: 'Correct the refused rows in the source, then:', command: `${program} plan ${job}` }];
+        return [
+          { what: 'Correct the rejected rows in the source, then:', command: `${program} plan ${job}` },
+        ];
       }
       return [
         { what: 'To send exactly this:', command: `${program} approve ${id}` },
         {
           what: 'To re-plan with the current file, and send that:',
-          command: `${program} run ${job}${run.resend === true ? ' --resend' : ''}`,
+          command: `${program} run ${job}${run.resend ? ' --resend' : ''}`,
         },
       ];
     case 'stopped':
@@ -50,19 +53,19 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
           what:
             (run.totals?.requests ?? 0) > 0
               ? 'Find out why the records were refused, and correct that, then:'
-              : 'If the source is not as it should be, correct it, then:',
+              : 'If the source is wrong, correct it, then:',
           command: again,
         },
         {
           what:
             plan !== null && plan.shards.length === 0
-              ? 'If it is right as it is (there is nothing to send):'
-              : 'To send exactly this plan all the same:',
+              ? 'If it is right (there is nothing to send):'
+              : 'If the plan is right, to send exactly this:',
           command: `${program} approve ${id}`,
         },
       ];
     case 'done-with-rejects':
-      return [afterRejects(run, plan, program), ...verify];
+      return [afterRejects({ run, plan, rejectsFile }, program), ...verify];
     case 'failed':
       if (run.kind === 'verify' && run.verification?.sampled === 0) {
         return [{ what: 'To send what can be verified after that:', command: `${program} run ${job}` }];
@@ -79,26 +82,32 @@ export function nextSteps(run: Ended, plan: Plan | null, program = PROGRAM, chan
       return [{ what: againText(run), command: again }];
     case 'running':
       return [
-        { what: 'To see how far it is:', command: `${program} runs ${id}` },
-        { what: 'If its process has died, to go on:', command: again },
+        { what: 'To see its progress:', command: `${program} runs ${id}` },
+        { what: 'If its process has died, to continue:', command: again },
       ];
     case 'superseded':
       return [{ what: 'To plan and run again:', command: again }];
     case 'done':
-      return [...resendStep(run, program), ...verify];
+      return [...resendStep(run, program), ...verify, ...statsStep(exported, run, program)];
     default:
       return status satisfies never;
   }
 }
 
 /** After ids have changed; null after what has sent everything, or has estimated it already. */
-export function verifyStep({ kind, job, resend }: Ended, program = PROGRAM): NextStep | null {
-  if (kind === 'verify' || resend === true) return null;
+export function verifyStep({ kind, job, resend }: Run, program = PROGRAM): NextStep | null {
+  if (kind === 'verify' || resend) return null;
   return { what: 'To estimate how much the store has forgotten:', command: `${program} verify ${job}` };
 }
 
+/** After an export that adds to a history. */
+function statsStep(exported: Exported | null, { job, resource }: Run, program: string): NextStep[] {
+  if (resource !== 'subscriber-lists' || exported?.mode !== 'append') return [];
+  return [{ what: 'To see how the lists have changed:', command: `${program} stats ${job}` }];
+}
+
 /** After a verification that found something forgotten. */
-function resendStep({ job, verification }: Ended, program: string): NextStep[] {
+function resendStep({ job, verification }: Run, program: string): NextStep[] {
   if (verification === undefined || forgotten(verification) === 0) return [];
   const { known, notComparable } = verification;
   const requests = counted(known + notComparable, 'request');
@@ -111,8 +120,11 @@ function resendStep({ job, verification }: Ended, program: string): NextStep[] {
 }
 
 /** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */
-function afterRejects(run: Ended, plan: Plan | null, program: string): NextStep {
-  const { id, job, totals, rejectsFile } = run;
+function afterRejects(
+  { run, plan, rejectsFile }: { run: Run; plan: Plan | null; rejectsFile: string | null | undefined },
+  program: string,
+): NextStep {
+  const { id, job, totals } = run;
   if (rejectsFile !== null) return { what: correction(run, plan), command: `${program} retry ${id}` };
   const what =
     totals?.rejected === 0
@@ -122,7 +134,7 @@ function afterRejects(run: Ended, plan: Plan | null, program: string): NextStep 
 }
 
 /** In rows of contacts that only lack a match there is nothing to correct, and in foreign rows nothing but the key. */
-function correction({ totals }: Ended, plan: Plan | null): string {
+function correction({ totals }: Run, plan: Plan | null): string {
   const isAll = (of: (code: string) => boolean) => {
     const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
     const records = groups.reduce((sum, group) => sum + group.records, 0);
@@ -134,7 +146,7 @@ function correction({ totals }: Ended, plan: Plan | null): string {
     : 'Correct the rows in the rejects file, then:';
 }
 
-function againText({ kind, stateLoss }: Ended): string {
+function againText({ kind, stateLoss }: Run): string {
   switch (kind) {
     case 'plan':
       return 'To plan again:';
@@ -145,23 +157,14 @@ function againText({ kind, stateLoss }: Ended): string {
     case 'run':
     case 'retry':
       return stateLoss === undefined
-        ? 'To go on where it stopped:'
-        : 'To go on; what the state has lost is sent again:';
+        ? 'To continue where it stopped:'
+        : 'To continue; what the state has lost is sent again:';
     default:
       return kind satisfies never;
   }
 }
 
-/** The steps with their commands on lines of their own, unbroken, to be copied. */
-export function sayNextSteps(page: Page, steps: readonly NextStep[]): void {
-  if (steps.length > 0) page.heading('Next');
-  for (const { what, command } of steps) {
-    page.say(what, { indent: 2 });
-    page.command(command);
-  }
-}
-
-function againCommand({ kind, job, retryOf, resend = false }: Ended): string {
+function againCommand({ kind, job, retryOf, resend }: Run): string {
   // Without it the run would not be continued: another one would begin, which sends less.
   const option = resend ? ' --resend' : '';
   switch (kind) {

@@ -1,14 +1,14 @@
-import type { ReasonGroup } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import { nextSteps } from './next-steps.ts';
-import { reasonAmount } from './reason-lines.ts';
-import { type RunSummary, runSummary, type SummarisedRun } from './run-summary.ts';
+import { type Paragraph, plainWords, type Section, shownIn } from './document.ts';
+import { PROGRAM } from './next-steps.ts';
+import { runDocument } from './run-document.ts';
+import type { RunFacts, View } from './run-facts.ts';
+import { type RunSummary, runSummary } from './run-summary.ts';
 import { formatDuration } from './wording/durations.ts';
 import { printable, shortened } from './wording/printable.ts';
 import { statusWords } from './wording/status-words.ts';
-import { totalsWords } from './wording/totals-words.ts';
 
-/** An end of a run that somebody may want to be told of. */
+/** An end of a run that a job may notify of. */
 export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
 
 /**
@@ -47,44 +47,51 @@ export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): Not
   }
 }
 
-/** Discord takes 2,000 letters; a chat is no place for more than a few lines. */
+/** Discord takes 2,000 characters; a chat is no place for more than a few lines. */
 const LONGEST_ERROR = 600;
 
-/** A run that has ended, and why records of it were rejected. */
-export interface NotifiedRun extends SummarisedRun {
-  readonly reasons: readonly ReasonGroup[];
-}
-
-/** Tells how a run ended. */
-export function endNotification(end: NotifiedEnd, ended: NotifiedRun, now: number): Notification {
-  const { run } = ended;
-  const summary = runSummary(ended, now);
-  // Its error has a line of its own.
-  const figures = run.error !== null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
-  const [next] = nextSteps({ ...run, rejectsFile: ended.rejectsFile }, null);
+/** Says how a run ended, and what to do. */
+export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, version }: Moment): Notification {
+  const { run } = facts;
+  const { head, sections } = runDocument(facts, { now, version, program: PROGRAM });
+  const figures = head.totals === '' ? '' : `. ${head.totals}`;
   const lines = [
-    `${run.job}: ${statusWords(run.status)} after ${formatDuration(summary.durationMs)}${figures === '' ? '' : `. ${figures}`} (store ${run.store}, run ${run.id})`,
-    ...(run.error === null ? [] : [run.error]),
-    ...rejectsWords(ended),
-    ...(next === undefined ? [] : [`${next.what} ${next.command}`]),
+    `${head.job}: ${statusWords(head.status)} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
+    ...paragraphsOf(sections),
+    // A run that is done needs nobody to act.
+    ...(end === 'done' ? [] : commandsOf(sections).slice(0, 1)),
   ];
-  return { ...message(lines), id: `${run.id}-${run.status}-${run.finishedAt ?? now}`, end, summary };
+  const id = `${run.id}-${run.status}-${run.finishedAt ?? now}`;
+  return { ...message(lines), id, end, summary: runSummary(facts, now) };
 }
 
-/** The reason of most rejections, and where all of them are. */
-function rejectsWords({ reasons, rejectsFile }: NotifiedRun): string[] {
-  const [top] = reasons.toSorted((a, b) => b.rows - a.rows);
+/** When a notification is made, and by which version of Storeferry. */
+type Moment = Pick<View, 'now' | 'version'>;
+
+/** Of a document, what a message has room for: why, the reason of most rejections, and where they all are. */
+function paragraphsOf(sections: readonly Section[]): string[] {
+  const ofRole = (wanted: (paragraph: Paragraph) => boolean) =>
+    sections
+      .flatMap(({ blocks }) => shownIn(blocks, 'message'))
+      .filter((block) => block.kind === 'paragraph')
+      .filter(wanted)
+      .flatMap(({ sentences }) => sentences.map((words) => plainWords(words, 'message')));
   return [
-    ...(top === undefined
-      ? []
-      : [`${reasons.length > 1 ? 'Mostly: ' : ''}${reasonAmount(top)}: ${top.message}`]),
-    ...(rejectsFile === null ? [] : [`Rejects file: ${rejectsFile}`]),
+    ...ofRole(({ role }) => role === 'problem'),
+    ...ofRole(({ only, role }) => only === 'message' && role !== 'problem'),
+    ...ofRole(({ role }) => role === 'file'),
   ];
 }
 
-/** Tells that a job could not even begin, which nobody sees when it was the clock that began it. */
+function commandsOf(sections: readonly Section[]): string[] {
+  return sections
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((block) => (block.kind === 'command' ? [`${block.what} ${block.command}`] : []));
+}
+
+/** Says that a job could not start, which nobody sees when a schedule started it. */
 export function beginNotification(job: string, problem: string, id: string): Notification {
-  const lines = [`${job}: could not begin`, problem, 'To see all that is wrong: storeferry check'];
+  const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };
 }
 

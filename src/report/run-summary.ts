@@ -1,4 +1,5 @@
-import { lastedMs, type Run, type RunStatus, type RunTotals } from '../model/run.ts';
+import { lastedMs, type RunStatus, type RunTotals } from '../model/run.ts';
+import type { RunFacts } from './run-facts.ts';
 import { NO_TOTALS } from './run-totals.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
@@ -12,13 +13,6 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly rejectsFile: string | null;
   readonly durationMs: number;
   readonly error: string | null;
-}
-
-/** What a summary is made of. */
-export interface SummarisedRun {
-  readonly run: Run;
-  readonly totals: RunTotals;
-  readonly rejectsFile: string | null;
 }
 
 /** A command that failed before it could collect a report: the state cannot be used, the job is running elsewhere. */
@@ -48,7 +42,10 @@ export function failureSummary({
 }
 
 /** The summary of a run for programs. A run that is not over has lasted until `now` (milliseconds since the epoch). */
-export function runSummary({ run, totals, rejectsFile }: SummarisedRun, now: number): RunSummary {
+export function runSummary(
+  { run, totals, rejectsFile }: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>,
+  now: number,
+): RunSummary {
   return {
     run: run.id,
     job: run.job,

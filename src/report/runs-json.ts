@@ -1,6 +1,7 @@
 import type { Run } from '../model/run.ts';
 import type { ClockKeeper, JobFacts } from './jobs-text.ts';
-import { type RunSummary, runSummary, type SummarisedRun } from './run-summary.ts';
+import type { RunFacts } from './run-facts.ts';
+import { type RunSummary, runSummary } from './run-summary.ts';
 import { NO_TOTALS } from './run-totals.ts';
 
 /** A run as `runs --json` prints it: as `run --json` does, and what it is. Times are ISO 8601, null while unknown. */
@@ -35,7 +36,7 @@ export interface RunsSummary {
 }
 
 /** One run for programs; `now` in milliseconds since the epoch. */
-export function listedRun(facts: SummarisedRun, now: number): ListedRun {
+export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number): ListedRun {
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
   return {
     ...runSummary(facts, now),

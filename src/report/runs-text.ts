@@ -1,5 +1,7 @@
 import { lastedMs, type Run } from '../model/run.ts';
-import { type RunFacts, summaryText } from './summary-text.ts';
+import { documentText } from './document-text.ts';
+import { runDocument } from './run-document.ts';
+import type { RunFacts, View } from './run-facts.ts';
 import { requestsWaitText } from './warning-lines.ts';
 import { formatAgo, formatDuration } from './wording/durations.ts';
 import { Page, type PageOptions } from './wording/page.ts';
@@ -13,7 +15,7 @@ export type RunsTextOptions = PageOptions & { readonly now: number };
 export function runsText(runs: readonly Run[], options: RunsTextOptions): string {
   const page = new Page(options);
   if (runs.length === 0) {
-    page.say(`No runs yet. Begin one with: ${options.program ?? 'storeferry'} run JOB`);
+    page.say(`No runs yet. Start one: ${options.program ?? 'storeferry'} run JOB`);
     return page.toString();
   }
   page.table(
@@ -33,21 +35,21 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
   return page.toString();
 }
 
-/** One run: when and where, then its summary. */
-export function runText(facts: RunFacts, options: RunsTextOptions): string {
+/** One run: when and where, then its document. */
+export function runText(facts: RunFacts, view: View, options: PageOptions): string {
   const { run } = facts;
   const page = new Page(options);
   const how = run.retryOf === null ? run.kind : `retry of ${run.retryOf}`;
   page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
     tone: 'strong',
   });
-  page.say(`begun ${formatAgo(options.now - run.startedAt)}, ${new Date(run.startedAt).toISOString()}`, {
+  page.say(`started ${formatAgo(view.now - run.startedAt)}, ${new Date(run.startedAt).toISOString()}`, {
     indent: 2,
   });
   if (run.status === 'running') page.say(`at the step ${run.step}`, { indent: 2 });
-  const waitsMs = run.status === 'running' && run.waiting != null ? run.waiting.until - options.now : 0;
+  const waitsMs = run.status === 'running' && run.waiting != null ? run.waiting.until - view.now : 0;
   if (run.waiting != null && waitsMs > 0) {
     page.say(requestsWaitText(run.waiting.operations, waitsMs), { indent: 2 });
   }
-  return `${page}\n${summaryText(facts, options)}`;
+  return `${page}\n${documentText(runDocument(facts, view), options)}`;
 }

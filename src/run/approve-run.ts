@@ -4,6 +4,7 @@ import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import { nextSteps } from '../report/next-steps.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import { asItStands } from './as-it-stands.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
@@ -14,7 +15,6 @@ import type { ImportRequest } from './import/import-request.ts';
 import { whyNotContinue } from './import/why-not-continue.ts';
 import { laterRun } from './later-run.ts';
 import { reconcileState } from './reconcile-state.ts';
-import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
 
@@ -28,7 +28,7 @@ export async function approveRun(
   request: ImportRequest,
   known: Run,
   deliver: DeliverShards,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   // Before this process holds the lock of the job: a run that counts as running would count as held by it.
   const standing = await asItStands(surroundings, known);
   if (standing.status === 'interrupted') throw notApprovable(standing);
@@ -96,7 +96,7 @@ function notApprovable(run: Run): UsageError {
     status === 'superseded'
       ? `Another run or plan of ${job} has begun since ${id} was planned.`
       : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
-  const [next] = status === 'superseded' ? [] : nextSteps(run, null);
+  const [next] = status === 'superseded' ? [] : nextSteps({ run });
   return new UsageError(message, {
     hint: next === undefined ? `Plan it again: storeferry plan ${job}` : `${next.what} ${next.command}`,
   });

@@ -1,3 +1,4 @@
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from './context.ts';
 import { continueOrBeginExport, writeEarlierReadings } from './export/continue-export.ts';
 import type { ExportRequest } from './export/export-request.ts';
@@ -5,7 +6,6 @@ import { finishExport } from './export/finish-export.ts';
 import { newExportRun } from './export/new-export-run.ts';
 import { readStep } from './export/read-step.ts';
 import { writeStep } from './export/write-step.ts';
-import type { RunReport } from './report/run-report.ts';
 import { lockJob, refuseUnlessHeld, whileHeld } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
 
@@ -13,7 +13,7 @@ import { watchedRun } from './watched-run.ts';
  * Runs an export job: read, write, finish. Rejects with LockedError while the job is running elsewhere, and when its
  * lock is lost; any other failure is told by the report's status and error, and leaves the destination as it was.
  */
-export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunReport> {
+export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunFacts> {
   const begun = newExportRun(surroundings, request);
   using watched = watchedRun(surroundings, begun);
   const { context } = watched;

@@ -1,4 +1,5 @@
 import type { Plan } from '../model/plan.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from './context.ts';
 import type { DeliverShards } from './delivery.ts';
 import { applyStep } from './import/apply-step.ts';
@@ -9,7 +10,6 @@ import { newRun } from './import/new-run.ts';
 import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { stageStep } from './import/stage-step.ts';
 import { createReconciled } from './reconcile-state.ts';
-import type { RunReport } from './report/run-report.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
 
@@ -24,7 +24,7 @@ export async function importRun(
   request: ImportRequest,
   deliver: DeliverShards,
   hold = { together: false },
-): Promise<RunReport> {
+): Promise<RunFacts> {
   const begun = newRun(surroundings, request, 'run');
   using watched = watchedRun(surroundings, begun);
   const { context } = watched;

@@ -1,6 +1,7 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import { stageContents } from '../source/stage-contents.ts';
 import type { RunContext } from './context.ts';
 import { readCorrections, refuseUnlessRejected } from './corrections.ts';
@@ -14,7 +15,6 @@ import { newRun } from './import/new-run.ts';
 import { planStep } from './import/plan-step.ts';
 import { type Stage, stageStep } from './import/stage-step.ts';
 import { createReconciled } from './reconcile-state.ts';
-import type { RunReport } from './report/run-report.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import { lockJob, lockTarget, whileHeld } from './run-locks.ts';
 import { watchedRun } from './watched-run.ts';
@@ -30,7 +30,7 @@ export async function retryRun(
   rejected: Run,
   deliver: DeliverShards,
   onEdits: (edits: RejectsEdits) => void,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   const begun = newRun(surroundings, request, 'retry', rejected.id);
   using watched = watchedRun(surroundings, begun);
   const { context } = watched;

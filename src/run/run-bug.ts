@@ -1,14 +1,14 @@
 import { explainError, firstError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
 import { masked } from '../model/personal-data.ts';
 import type { Run } from '../model/run.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from './context.ts';
-import type { RunReport } from './report/run-report.ts';
 
 /** A bug of our own that ended a run. The run is written down as failed, and this is its report. */
 export class RunBug extends Error {
-  readonly report: RunReport;
+  readonly report: RunFacts;
 
-  constructor(report: RunReport, cause: unknown) {
+  constructor(report: RunFacts, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'RunBug';
     this.report = report;
@@ -33,7 +33,7 @@ export function runErrorOf(
 }
 
 /** The report of a run that `failure` ended; null: nothing did. Throws RunBug if that is no StoreferryError. */
-export function reportUnlessBug(report: RunReport, failure: unknown): RunReport {
+export function reportUnlessBug(report: RunFacts, failure: unknown): RunFacts {
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(report, failure);
   return report;
 }

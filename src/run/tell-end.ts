@@ -6,24 +6,28 @@ import {
   type Notification,
   notifiedEnd,
 } from '../report/notification.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import { reasonsForWebhook, withoutPersonalData } from '../report/wording/personal-data.ts';
 import type { RunContext } from './context.ts';
-import { shownFile } from './export/shown-location.ts';
-import type { RunReport } from './report/run-report.ts';
+import { withShownFiles } from './export/shown-location.ts';
 
 /** Tells whom the job names how its run has ended, if that is an end they want to hear of. Never rejects. */
 export async function tellEnd(
   context: RunContext,
   notify: Notify | undefined,
-  report: RunReport,
+  report: RunFacts,
 ): Promise<void> {
-  const { run, plan, totals, refusals, rejectsFile } = withoutPersonalData(report);
-  const end = notifiedEnd(run);
+  const shown = withShownFiles(withoutPersonalData(report), context.workspaceDir);
+  const { run, plan, refusals } = shown;
+  const facts = {
+    ...shown,
+    plan: plan && { ...plan, rejections: reasonsForWebhook(plan.rejections, run) },
+    refusals: reasonsForWebhook(refusals, run),
+  };
+  const end = notifiedEnd(facts.run);
   if (notify === undefined || end === null || !notify.on.includes(end)) return;
-  const file = rejectsFile === null ? null : shownFile(context.workspaceDir, rejectsFile);
-  const reasons = reasonsForWebhook([...(plan?.rejections ?? []), ...refusals], run);
-  const ended = { run, totals, rejectsFile: file, reasons };
-  await tell(context, notify, endNotification(end, ended, context.clock()));
+  const moment = { now: context.clock(), version: context.version };
+  await tell(context, notify, endNotification(end, facts, moment));
 }
 
 /** Tells that a job could not begin. */

@@ -3,13 +3,14 @@ import type { StoreConfig } from '../config/stores.ts';
 import { InterruptedError, LockedError, StateError } from '../model/errors.ts';
 import type { Run, RunStatus, RunTotals } from '../model/run.ts';
 import type { Verification } from '../model/verification.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import { NO_TOTALS } from '../report/run-totals.ts';
 import { pruneRuns } from '../state/prune-runs.ts';
 import type { Lock } from '../state/state.ts';
 import { begunRun } from './begun-run.ts';
 import type { RunContext } from './context.ts';
 import { createReconciled } from './reconcile-state.ts';
-import { type RunReport, readRunReport } from './report/run-report.ts';
+import { readRunReport } from './report/run-report.ts';
 import { recordingEnd, reportUnlessBug, runErrorOf } from './run-bug.ts';
 import { lockJob, lockTarget, refuseUnlessHeld, targetOf } from './run-locks.ts';
 import { resendSample } from './verify/resend-sample.ts';
@@ -35,7 +36,7 @@ const EMPTY: LedgerSample = { keys: [], known: 0, notComparable: 0 };
  * resource as a run does; outcomes and changed ids are recorded. Rejects with LockedError while the job is running, and
  * when its lock is lost; any other failure is in the report's status and error.
  */
-export async function verifyRun(surroundings: RunContext, request: VerifyRequest): Promise<RunReport> {
+export async function verifyRun(surroundings: RunContext, request: VerifyRequest): Promise<RunFacts> {
   const { job, store } = request;
   const run = begunRun(surroundings, store, {
     ...{ job: job.name, kind: 'verify', resource: job.import, step: 'apply' },
@@ -87,7 +88,7 @@ interface Ending {
   readonly found: Verification;
 }
 
-async function endVerification(context: RunContext, ending: Ending, failure: unknown): Promise<RunReport> {
+async function endVerification(context: RunContext, ending: Ending, failure: unknown): Promise<RunFacts> {
   // Another process may be at work on the job: the run is not ours to end.
   if (failure instanceof LockedError) throw failure;
   refuseUnlessHeld(ending.lock);
@@ -98,7 +99,7 @@ async function recordVerification(
   context: RunContext,
   { run, found }: Ending,
   failure: unknown,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   await context.watch?.end();
   const { requests } = await context.state.runs.tally(run.id);
   const status = statusOf(found, failure);

@@ -21,7 +21,8 @@ const count = z.int().nonnegative();
 const moment = z.number();
 const steps = z.enum(['stage', 'plan', 'apply', 'read', 'write', 'finish']);
 
-const totals = z.looseObject({
+/** The figures of a run. */
+export const storedTotals = z.looseObject({
   rows: count,
   records: count,
   new: count,
@@ -94,7 +95,7 @@ const storedRun: z.ZodType<Run> = z.looseObject({
   finishedAt: moment.nullable(),
   endSequence: count.exactOptional(),
   workedMs: z.number().exactOptional(),
-  totals: totals.nullable(),
+  totals: storedTotals.nullable(),
   error: z.string().nullable(),
   approved: z.boolean(),
   resend: z.boolean(),
@@ -117,7 +118,8 @@ const storedRun: z.ZodType<Run> = z.looseObject({
     .exactOptional(),
 } satisfies FieldsOf<Run>);
 
-const reason: z.ZodType<Reason> = z.object({
+/** Why a record was rejected or not sent. */
+export const storedReason: z.ZodType<Reason> = z.object({
   code: z.string(),
   message: z.string(),
   field: z.string().exactOptional(),
@@ -137,10 +139,11 @@ const refusal: z.ZodType<Refusal> = z.object({
   key: z.string(),
   rows: count,
   spans: z.array(span),
-  reason,
+  reason: storedReason,
 } satisfies FieldsOf<Refusal>);
 
-const changed: z.ZodType<ChangedId> = z.object({
+/** A record whose id the store answered otherwise than before. */
+export const storedChangedId: z.ZodType<ChangedId> = z.object({
   key: z.string(),
   knownId: z.int(),
   answeredId: z.int(),
@@ -162,9 +165,9 @@ export const parseStoredRun = reader('run', storedRun);
 /** A refusal of the store, from its JSON text. StateError. */
 export const parseStoredRefusal = reader('refused record', refusal);
 /** A reason, from its JSON text. StateError. */
-export const parseStoredReason = reader('reason', reason);
+export const parseStoredReason = reader('reason', storedReason);
 /** A changed id, from its JSON text. StateError. */
-export const parseStoredChangedId = reader('changed id', changed);
+export const parseStoredChangedId = reader('changed id', storedChangedId);
 
 /** A run that is JSON no more. StateError that names what is wrong with it. */
 export const checkStoredRun = checker('run', storedRun);

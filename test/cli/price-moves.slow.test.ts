@@ -85,7 +85,9 @@ describe('a catalog with all prices multiplied by 100', () => {
     expect(page).toContain('40 of 40 known products have a price that becomes at least 3 times as high');
     expect(page).toContain('product-39');
     expect(page).toMatch(new RegExp(`approve ${id}`));
-    expect((await workspace.storeferry('runs', id)).stdout).toContain('maxPriceMoves: 40 known products');
+    expect((await workspace.storeferry('runs', id)).stdout).toContain(
+      'maxPriceMoves beyond the limit: 40 of 40 known products',
+    );
   });
 
   it('is stopped with --resend too, and after a run that was interrupted', async () => {

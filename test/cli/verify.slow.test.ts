@@ -30,7 +30,7 @@ describe('verify', () => {
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toContain('Of 50 products sent again, none was gone from the store.');
     expect(text).toContain('With 95% confidence at most 2 (2.5%) of all 80 known products are gone.');
-    expect(text).toContain('cannot be seen whether products had older values');
+    expect(text).toContain('does not show whether products had older values');
     expect(stdout).not.toContain('run nightly --resend');
     expect(code).toBe(0);
     expect(night.store.figures()).toMatchObject({ requests: 50, duplicates: 0, maxOverlap: 1 });

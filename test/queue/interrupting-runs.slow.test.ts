@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import type { RunFacts } from '../../src/report/run-facts.ts';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
-import type { RunReport } from '../../src/run/report/run-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -59,7 +59,7 @@ describeWithRedis('a run that another process asks to end', () => {
 
     const folder = join(workspace.dir, '.storeferry', 'artifacts', run.id);
     expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('<!doctype html>');
-    const { traffic }: RunReport = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
+    const { traffic }: RunFacts = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
     const noted = traffic?.samples.reduce((sum, { requests }) => sum + requests, 0);
     expect(noted).toBe(store.requests.length);
   });

@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { Plan } from '../../src/model/plan.ts';
+import type { Run } from '../../src/model/run.ts';
 import type { Verification } from '../../src/model/verification.ts';
-import { nextSteps } from '../../src/report/next-steps.ts';
+import { nextSteps as stepsOf } from '../../src/report/next-steps.ts';
 import { aPlan, aRun, COUNTS, facts } from './run-facts.ts';
 
 const { totals } = facts({});
+const nextSteps = (
+  { rejectsFile, ...run }: Run & { readonly rejectsFile?: null },
+  plan: Plan | null,
+  program = 'storeferry',
+  changedIdCount = 0,
+) => stepsOf({ run, plan, changedIdCount, ...(rejectsFile === undefined ? {} : { rejectsFile }) }, program);
 const REJECTED = totals.rejected;
 const unmatched = (records: number) =>
   aPlan({
@@ -25,7 +33,7 @@ describe('the next steps', () => {
   it('after a plan that sends nothing lead to its refused rows, and nowhere where all is well', () => {
     const planned = aRun({ kind: 'plan', status: 'planned' });
     expect(nextSteps(planned, aPlan({ shards: [] }))).toEqual([
-      { what: 'Correct the refused rows in the source, then:', command: 'storeferry plan nightly-catalog' },
+      { what: 'Correct the rejected rows in the source, then:', command: 'storeferry plan nightly-catalog' },
     ]);
     const clean = aPlan({ shards: [], counts: { ...COUNTS, rejected: { records: 0, rows: 0 } } });
     expect(nextSteps(planned, clean)).toEqual([]);
@@ -33,10 +41,8 @@ describe('the next steps', () => {
 
   it('after a stop with nothing to send do not speak of sending', () => {
     const stopped = aRun({ status: 'stopped' });
-    expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe(
-      'If it is right as it is (there is nothing to send):',
-    );
-    expect(whats(stopped, null).at(-1)).toBe('To send exactly this plan all the same:');
+    expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe('If it is right (there is nothing to send):');
+    expect(whats(stopped, null).at(-1)).toBe('If the plan is right, to send exactly this:');
   });
 
   it('lead to a run where there is nothing to retry, or nothing to verify', () => {
@@ -63,8 +69,7 @@ describe('the next steps', () => {
   });
 
   it('say --resend again where it was said: without it the run would not go on', () => {
-    const commands = (run: Parameters<typeof nextSteps>[0]) =>
-      nextSteps(run, null).map(({ command }) => command);
+    const commands = (run: Run) => nextSteps(run, null).map(({ command }) => command);
     expect(commands(aRun({ status: 'failed', resend: true }))).toEqual([
       'storeferry run nightly-catalog --resend',
     ]);

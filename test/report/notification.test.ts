@@ -2,19 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { deliverNotification } from '../../src/report/deliver-notification.ts';
 import { beginNotification, endNotification, notifiedEnd } from '../../src/report/notification.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
-import { aPlan, aRun, facts, NOW } from './run-facts.ts';
+import { aPlan, facts, NOW } from './run-facts.ts';
 
 const hurried = { retries: 3, firstDelayMs: 5, attemptMs: 1_500, wholeMs: 15_000 };
 const { signal } = new AbortController();
 const { totals } = facts({});
 const { rejections } = aPlan();
-const ended = {
-  run: aRun({ status: 'done-with-rejects', totals }),
-  totals,
-  rejectsFile: 'a/rejects.csv',
-  reasons: rejections,
-};
-const notification = endNotification('rejects', ended, NOW);
+const ended = facts({ status: 'done-with-rejects', totals }, { rejectsFile: 'a/rejects.csv' });
+const moment = { now: NOW, version: '1.2.3' };
+const notification = endNotification('rejects', ended, moment);
 
 describe('a notification', () => {
   it('says in a few lines what became of the run and what to type, and carries all figures', () => {
@@ -38,13 +34,13 @@ describe('a notification', () => {
     const [group] = rejections;
     if (group === undefined) throw new Error('no rejections');
     const refused = { ...group, message: 'SKU is taken', records: 90, rows: 90 };
-    const { text } = endNotification('rejects', { ...ended, reasons: [group, refused] }, NOW);
+    const { text } = endNotification('rejects', { ...ended, refusals: [refused] }, moment);
     expect(text).toContain('\nMostly: 90 rows: SKU is taken\nRejects file: a/rejects.csv\n');
   });
 
   it('says why a run failed, and why a job could not begin', () => {
-    const run = aRun({ status: 'failed', error: 'The store does not accept the API key (401).' });
-    const { text } = endNotification('failed', { run, totals, rejectsFile: null, reasons: [] }, NOW);
+    const run = { status: 'failed', error: 'The store does not accept the API key (401).' } as const;
+    const { text } = endNotification('failed', facts(run, { plan: null }), moment);
     expect(text).toContain('The store does not accept the API key (401).');
     expect(text).toContain('storeferry run nightly-catalog');
     const begun = beginNotification('nightly', 'jobs/nightly.yaml:3:1: expected a mapping', 'x1');
@@ -56,8 +52,8 @@ describe('a notification', () => {
     const error = `<!channel> @here @everyone <https://evil.example|click> \u001b[31m ${'x'.repeat(5_000)}`;
     const { text, allowed_mentions } = endNotification(
       'failed',
-      { run: aRun({ status: 'failed', error }), totals, rejectsFile: null, reasons: [] },
-      NOW,
+      facts({ status: 'failed', error }, { plan: null }),
+      moment,
     );
     expect(text.replaceAll('\n', '')).not.toMatch(/[<>\p{Cc}]|@here|@everyone/u);
     expect(text.length).toBeLessThan(2_000);
@@ -65,9 +61,9 @@ describe('a notification', () => {
   });
 
   it('has an id that repeats with the same end only', () => {
-    expect(endNotification('rejects', ended, NOW + 5).id).toBe(notification.id);
+    expect(endNotification('rejects', ended, { ...moment, now: NOW + 5 }).id).toBe(notification.id);
     const later = { ...ended, run: { ...ended.run, finishedAt: NOW } };
-    expect(endNotification('rejects', later, NOW).id).not.toBe(notification.id);
+    expect(endNotification('rejects', later, moment).id).not.toBe(notification.id);
   });
 
   it.each([

@@ -1,16 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/model/plan.ts';
-import { planText } from '../../src/report/plan-text.ts';
-import { aPlan, aRun, COUNTS, ESCAPE } from './run-facts.ts';
+import type { Run } from '../../src/model/run.ts';
+import { ALL_APPLIED, aPlan, COUNTS, ESCAPE, facts, textOf as shownText } from './run-facts.ts';
 
-function textOf(plan: Partial<Plan> = {}, options: Partial<Parameters<typeof planText>[1]> = {}): string {
-  return planText(aPlan(plan), {
-    run: aRun({ status: 'planned' }),
-    pace: { requestsPerSecond: 5, because: 'the limit in stores.yaml' },
-    colors: false,
-    width: 100,
-    ...options,
-  });
+const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
+
+function textOf(
+  plan: Partial<Plan> = {},
+  {
+    run,
+    rejectsFile = null,
+    ...options
+  }: Parameters<typeof shownText>[1] & {
+    readonly run?: Partial<Run>;
+    readonly rejectsFile?: string | null;
+  } = {},
+): string {
+  const planned = facts({ status: 'planned', ...run }, { plan: aPlan(plan), rejectsFile }, NOTHING_SENT);
+  const pace = { requestsPerSecond: 5, because: 'the limit in stores.yaml' };
+  return shownText(planned, { pace, ...options });
 }
 
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
@@ -18,7 +26,7 @@ const linesOf = (text: string) => text.split('\n').map((line) => line.trim().rep
 describe('a plan for people', () => {
   it('gives counts, with the first examples of each', () => {
     const lines = linesOf(textOf());
-    expect(lines).toContain('511 products');
+    expect(lines).toContain('511 products in 520 rows');
     expect(lines).toContain('new 10 first: aurora (line 12)');
     const contacts = linesOf(textOf({ resource: 'contacts' }));
     expect(contacts).toContain('not sent before 10 first: aurora (line 12)');
@@ -65,22 +73,21 @@ describe('a plan for people', () => {
 
   it('says how the source was read, and which columns have no place', () => {
     const lines = linesOf(textOf());
-    expect(lines).toContain('catalog.csv: 520 rows, separated by semicolon, utf-8');
+    expect(lines).toContain('catalog.csv 520 rows, separated by semicolon, utf-8');
     expect(lines).toContain('Columns not used: Vendor, Tags');
   });
 
   it('says how many requests and how long they take', () => {
-    const lines = linesOf(textOf());
-    expect(lines).toContain('15 requests');
-    expect(lines).toContain('12 to write, 3 to delete');
-    expect(lines).toContain('about 3 s at 5 a second, the limit in stores.yaml');
+    expect(textOf().replaceAll(/\s+/g, ' ')).toContain(
+      'Sending takes 15 requests (12 to write, 3 to delete): about 3 s at 5 a second, the limit in stores.yaml.',
+    );
     expect(textOf({}, { pace: null })).not.toContain('about');
   });
 
   it('says so when there is nothing to send, and then asks for no approval', () => {
     const none = { records: 0, rows: 0 };
     const text = textOf({ counts: { ...COUNTS, new: none, changed: none, deletes: 0 }, shards: [] });
-    expect(text).toContain('Nothing to send');
+    expect(text).toContain('Nothing would be sent: 498 products are unchanged.');
     expect(text).not.toContain('approve');
   });
 
@@ -90,11 +97,16 @@ describe('a plan for people', () => {
   });
 
   it('says what stopped it', () => {
+    const allowed = { text: '5%', amount: 25 };
     const message = 'maxDeletes: 400 products would be deleted, of 500; the limit is 5%';
-    const safety = [{ limit: 'maxDeletes', exceeded: true, figure: 400, base: 500, message } as const];
-    const text = textOf({ safety }, { run: aRun({ status: 'stopped' }) });
+    const safety = [
+      { limit: 'maxDeletes', exceeded: true, figure: 400, base: 500, allowed, message } as const,
+    ];
+    const text = textOf({ safety }, { run: { status: 'stopped' } });
     expect(text).toContain('Safety limits: stopped');
-    expect(text).toContain(message);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'maxDeletes beyond the limit: 400 of 500 products would be deleted; limit: at most 5%',
+    );
     expect(linesOf(text)).toContain('storeferry approve k3f9');
   });
 
@@ -140,7 +152,7 @@ describe('a plan for people', () => {
     };
     const text = textOf({ source });
     expect(text).toContain('a.csv:14 · price-not-a-number');
-    expect(text).toContain('1 blank line passed over');
+    expect(text).toContain('1 blank line ignored');
   });
 
   it('is coloured only when told so', () => {
@@ -170,10 +182,7 @@ describe('a plan for people', () => {
   });
 
   it('keeps to the width, but never breaks a command', () => {
-    const run = aRun({
-      status: 'planned',
-      job: 'a-job-with-a-name-that-is-longer-than-the-terminal-is-wide',
-    });
+    const run = { job: 'a-job-with-a-name-that-is-longer-than-the-terminal-is-wide' };
     const lines = textOf({}, { width: 50, run }).split('\n');
     expect(lines.filter((line) => line.length > 50).every((line) => line.includes('a-job-with'))).toBe(true);
     expect(lines.map((line) => line.trim())).toContain(`storeferry run ${run.job}`);

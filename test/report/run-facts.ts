@@ -1,7 +1,9 @@
 import type { Plan, PlanCounts } from '../../src/model/plan.ts';
 import type { Run } from '../../src/model/run.ts';
+import { documentText } from '../../src/report/document-text.ts';
+import { runDocument } from '../../src/report/run-document.ts';
+import type { RunFacts, View } from '../../src/report/run-facts.ts';
 import { runTotals } from '../../src/report/run-totals.ts';
-import type { RunFacts } from '../../src/report/summary-text.ts';
 import type { OutcomeTally } from '../../src/state/state.ts';
 
 export const NOW = Date.UTC(2030, 0, 2, 3, 0, 0);
@@ -123,14 +125,29 @@ export function facts(run: Partial<Run>, changes: Partial<RunFacts> = {}, tally 
     run: aRun(run),
     plan,
     totals: runTotals(plan, tally),
+    unsentDeletes: 0,
+    refusedDeletes: 0,
+    leftDeletes: 0,
     refusals: [],
     unsentReasons: [],
     changedIds: [],
     changedIdCount: changes.changedIds?.length ?? 0,
     rejectsFile: null,
+    reportFile: null,
+    exported: null,
+    traffic: null,
     ...changes,
   };
 }
 
 /** How escape sequences begin, as colours do. */
 export const ESCAPE = '\u001b[';
+
+/** The text of a run for a terminal of 100 columns, without colours unless asked for. */
+export function textOf(
+  shown: RunFacts,
+  { colors = false, width = 100, ...view }: Partial<View> & { colors?: boolean; width?: number } = {},
+): string {
+  const document = runDocument(shown, { now: NOW, program: 'storeferry', version: '1.2.3', ...view });
+  return documentText(document, { colors, width });
+}

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { RUN_STATUSES, type Run } from '../../src/model/run.ts';
 import { runsText, runText } from '../../src/report/runs-text.ts';
-import { summaryText } from '../../src/report/summary-text.ts';
-import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW } from './run-facts.ts';
+import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW, textOf } from './run-facts.ts';
 
 const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
 const plain = { colors: false, width: 100, now: NOW };
+const view = { now: NOW, program: 'storeferry', version: '1.2.3' };
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
 
 describe('the summary of a run for people', () => {
   it('says what became of everything, and asks for nothing when all is well', () => {
     const clean = aPlan({ counts: { ...COUNTS, rejected: { records: 0, rows: 0 } }, rejections: [] });
-    const lines = linesOf(summaryText(facts({}, { plan: clean }), plain));
+    const lines = linesOf(textOf(facts({}, { plan: clean })));
     expect(lines[0]).toBe('nightly-catalog: done after 12.3 s (run k3f9)');
     expect(lines).toContain('applied 12 10 new and 2 changed in the plan');
     expect(lines).toContain('deleted 3');
@@ -23,16 +23,16 @@ describe('the summary of a run for people', () => {
     const limits = { concurrency: 9, because: 'answers became slow', rate: null };
     const atOnce = 'Sending ended at 9 requests at once (answers became slow)';
     const of = (changes: Partial<Run>) => facts(changes, {}, { ...ALL_APPLIED, requests: 100 });
-    expect(linesOf(summaryText(of({ limits }), plain))).toContain(`${atOnce}.`);
-    expect(summaryText(facts({ limits }), plain), 'of 15 requests').not.toContain('Sending ended');
+    expect(linesOf(textOf(of({ limits })))).toContain(`${atOnce}.`);
+    expect(textOf(facts({ limits })), 'of 15 requests').not.toContain('Sending ended');
     const rate = { requestsPerSecond: 19.437, because: 'the store refused more' };
-    const text = summaryText(of({ limits: { ...limits, rate } }), plain);
+    const text = textOf(of({ limits: { ...limits, rate } }));
     expect(text.replaceAll(/\s+/g, ' ')).toContain(`${atOnce} and 19.4 a second (the store refused more).`);
   });
 
   it('tells what was sent again from what was new or changed', () => {
     const plan = aPlan({ counts: { ...COUNTS, resent: { records: 498, rows: 503 } } });
-    const lines = linesOf(summaryText(facts({}, { plan }), plain));
+    const lines = linesOf(textOf(facts({}, { plan })));
     expect(lines).toContain('applied 12 10 new, 2 changed and 498 resent in the plan');
   });
 
@@ -47,7 +47,7 @@ describe('the summary of a run for people', () => {
       lines: [40, 7].map((line) => ({ file: 0, line })),
     };
     const rejects = { refusals: [refusal], rejectsFile: '.storeferry/artifacts/k3f9/rejects.csv' };
-    const lines = linesOf(summaryText(facts({ status: 'done-with-rejects' }, rejects), plain));
+    const lines = linesOf(textOf(facts({ status: 'done-with-rejects' }, rejects)));
     expect(lines).toContain('line 14 · price-not-a-number');
     expect(lines).toContain('2 rows: sku is taken');
     expect(lines).toContain('lines 7 and 40 · store-422');
@@ -61,7 +61,7 @@ describe('the summary of a run for people', () => {
       unsentReasons: [{ reason: { code: 'store-503', message: 'the store answered 503' }, count: 7 }],
     };
     const lines = linesOf(
-      summaryText(facts({ status: 'failed', error: 'The store has been failing.' }, unsent, tally), plain),
+      textOf(facts({ status: 'failed', error: 'The store has been failing.' }, unsent, tally)),
     );
     expect(lines).toContain('The store has been failing.');
     expect(lines).toContain('unsent 7');
@@ -72,22 +72,20 @@ describe('the summary of a run for people', () => {
 
   it('of a run that a limit stopped says that nothing was sent, and how to approve it', () => {
     const tally = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
-    const lines = linesOf(
-      summaryText(facts({ status: 'stopped', error: 'maxDeletes: too many' }, {}, tally), plain),
-    );
+    const lines = linesOf(textOf(facts({ status: 'stopped', error: 'maxDeletes: too many' }, {}, tally)));
     expect(lines[0]).toContain('stopped by a safety limit');
     expect(lines).toContain('Nothing was sent to the store.');
     expect(lines).toContain('storeferry approve k3f9');
   });
 
   it('of an interrupted retry names the retry to repeat', () => {
-    const text = summaryText(facts({ status: 'interrupted', kind: 'retry', retryOf: 'a1' }), plain);
+    const text = textOf(facts({ status: 'interrupted', kind: 'retry', retryOf: 'a1' }));
     expect(linesOf(text)).toContain('storeferry retry a1');
   });
 
   it('warns when the store answered another id than before', () => {
     const changedIds = [{ key: 'lamp', knownId: 5, answeredId: 9 }];
-    const text = summaryText(facts({}, { changedIds }), plain);
+    const text = textOf(facts({}, { changedIds }));
     const words = text.replaceAll(/\s+/g, ' ');
     expect(words).toContain('another id than before for 1 product: it had lost it and created it again');
     expect(words).toContain('or it holds it twice. lamp (was 5, now 9). Next');
@@ -98,21 +96,21 @@ describe('the summary of a run for people', () => {
     const changedIds = Array.from({ length: 20 }, (_, index) => ({
       ...{ key: `lamp-${index}`, knownId: index, answeredId: 100 + index },
     }));
-    const text = summaryText(facts({}, { changedIds, changedIdCount: 1_234 }), plain).replaceAll(/\s+/g, ' ');
+    const text = textOf(facts({}, { changedIds, changedIdCount: 1_234 })).replaceAll(/\s+/g, ' ');
     expect(text).toContain('another id than before for 1,234 products: it had lost them');
     expect(text).toContain('lamp-2 (was 2, now 102) and others.');
   });
 
   it('of a run that failed before it had a plan says only why', () => {
     const failed = facts({ status: 'failed', error: 'catalog.csv does not exist' }, { plan: null });
-    const lines = linesOf(summaryText(failed, plain));
+    const lines = linesOf(textOf(failed));
     expect(lines).toContain('catalog.csv does not exist');
     expect(lines.some((line) => line.startsWith('records'))).toBe(false);
   });
 
   it.each(RUN_STATUSES)('has words for %s', (status) => {
-    expect(summaryText(facts({ status }), plain)).toMatch(/^nightly-catalog: \w+/);
-    expect(summaryText(facts({ status }), { ...plain, colors: true })).toContain(ESCAPE);
+    expect(textOf(facts({ status }))).toMatch(/^nightly-catalog: \w+/);
+    expect(textOf(facts({ status }), { colors: true })).toContain(ESCAPE);
   });
 });
 
@@ -145,10 +143,9 @@ describe('the list of runs', () => {
     expect(ofPlan).toMatch(/498 unchanged, 1 rejected, 12 planned$/);
     expect(ofDead).toMatch(/498 unchanged, 1 rejected, 12 unsent$/);
     expect(ofExport).toMatch(/240 records read$/);
-    const shown = linesOf(
-      summaryText(facts({ kind: 'plan', status: 'superseded' }, {}, NOTHING_SENT), plain),
-    );
-    expect(shown).toContain('planned 12');
+    const shown = linesOf(textOf(facts({ kind: 'plan', status: 'superseded' }, {}, NOTHING_SENT)));
+    expect(shown).toContain('new 10 first: aurora (line 12)');
+    expect(shown.some((line) => line.startsWith('unsent'))).toBe(false);
   });
 
   it('says how to begin when there are none', () => {
@@ -156,7 +153,7 @@ describe('the list of runs', () => {
   });
 
   it('shows a single run with its store, time and summary', () => {
-    const text = runText(facts({ status: 'running', step: 'apply', finishedAt: null }), plain);
+    const text = runText(facts({ status: 'running', step: 'apply', finishedAt: null }), view, plain);
     expect(text).toContain('on the store main, http://127.0.0.1:3999');
     expect(text).toContain('2030-01-02T02:59:00.000Z');
     expect(text).toContain('at the step apply');

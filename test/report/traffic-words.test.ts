@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TrafficSample } from '../../src/model/traffic.ts';
-import { trafficWords } from '../../src/report/traffic-words.ts';
+import { trafficWords } from '../../src/report/sections/traffic-section.ts';
 
 const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
   at: 0,
@@ -19,10 +19,10 @@ describe('the traffic of a run in words', () => {
   it('tells rate and answers, and of trouble only where there was some', () => {
     expect(trafficWords([sample(), sample({ requests: 40, p50: 90, p95: 400 })])).toEqual([
       '60 requests in 2 s, 30 a second.',
-      'An answer usually took 90 ms; in the slowest stretch one in twenty took 400 ms or longer.',
+      'Latency: median 90 ms, highest p95 400 ms.',
     ]);
     expect(trafficWords([sample({ failed: 3, retries: 1, pausedMs: 500 })]).slice(2)).toEqual([
-      '3 failed; 1 request was a further try.',
+      '3 failed; 1 request was a retry.',
       'Sending paused for 500 ms, since the store failed or asked to wait.',
     ]);
   });
@@ -30,7 +30,7 @@ describe('the traffic of a run in words', () => {
   it('gives a single request no rate, and no answer times where nothing answered', () => {
     expect(trafficWords([sample({ ms: 245, requests: 1, p50: 75, p95: 75 })])).toEqual([
       '1 request in 245 ms.',
-      'An answer took 75 ms.',
+      'Latency: 75 ms.',
     ]);
     expect(trafficWords([sample({ requests: 1, failed: 1, p50: null, p95: null })])).toEqual([
       '1 request in 1 s.',

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatBytes, formatBytesOf } from '../../src/report/wording/byte-sizes.ts';
-import { formatChange } from '../../src/report/wording/changes.ts';
-import { fieldWords } from '../../src/report/wording/field-words.ts';
+import { fieldWords, formatChange } from '../../src/report/wording/changes.ts';
 import { formatMoment } from '../../src/report/wording/moments.ts';
 import { formatShare } from '../../src/report/wording/shares.ts';
 

@@ -2,17 +2,17 @@ import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import { foreign } from '../../report/html/text.ts';
-import { safetyFound } from '../../report/safety-words.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
+import { safetyFound } from '../../report/sections/safety-section.ts';
 import { planWarnings } from '../../report/warning-lines.ts';
 import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
-import type { RunReport } from '../../run/report/run-report.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { at } from './confirm-run.ts';
 import type { Confirmation } from './confirmation.ts';
 
 /** What approving a plan will do, to the figure. PageError when there is nothing to approve, or a `later` run has begun. */
-export function confirmApprove(report: RunReport, later: Run | undefined, reading: Reading): Confirmation {
+export function confirmApprove(report: RunFacts, later: Run | undefined, reading: Reading): Confirmation {
   const { run, plan, totals, unsentDeletes } = report;
   const { id, job, store, baseUrl } = run;
   if (plan === null || (run.status !== 'planned' && run.status !== 'stopped')) {

@@ -1,3 +1,4 @@
+import cronstrue from 'cronstrue';
 import type { Job } from '../../config/job/job.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
@@ -9,7 +10,6 @@ import { totalsWords } from '../../report/wording/totals-words.ts';
 import type { Activity, Need } from './job-state.ts';
 import { keepsHistory, whatItMoves } from './job-words.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
-import { scheduleWords } from './schedule-words.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {
@@ -175,4 +175,14 @@ function lastWords(last: Run, reading: Reading): Markup {
   const link = html`<a href="/runs/${last.id}">${words === '' ? `run ${last.id}` : words}</a>`;
   const lasted = formatDuration(lastedMs(last, reading.now));
   return html`${link} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`;
+}
+
+/** `15 2 * * *` as `At 02:15, every day`; the expression itself where it cannot be put into words. */
+function scheduleWords(cron: string): string {
+  try {
+    const words = cronstrue.toString(cron, { use24HourTimeFormat: true });
+    return /^At [\d:]+$/.test(words) ? `${words}, every day` : words;
+  } catch {
+    return cron;
+  }
 }

@@ -1,8 +1,8 @@
 import { checkWorkspace } from '../../config/check-workspace.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import type { Run } from '../../model/run.ts';
+import { lastedMs, type Run } from '../../model/run.ts';
 import type { JobFacts } from '../../report/jobs-text.ts';
-import { historyPlot } from '../../report/plots/history-plot.ts';
+import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import type { AtWork } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -11,7 +11,6 @@ import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
 import { activityOf, needOf } from './job-state.ts';
 import type { JobsPageFacts } from './jobs-page.ts';
-import { pastRuns } from './past-runs.ts';
 import { serverTimezone } from './server-timezone.ts';
 
 /** So many runs of a job are kept. */
@@ -73,4 +72,21 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
 async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
   const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
   return await Promise.all(runs.map((run) => asItStands(context, run)));
+}
+
+/** Runs of one job (newest first) for its history plot, oldest first: plans send nothing, and a retry is a part of a run. */
+export function pastRuns(runs: readonly Run[], now: number): PastRun[] {
+  return runs
+    .filter(({ kind }) => kind === 'run' || kind === 'export')
+    .map((run) => ({
+      at: run.startedAt,
+      status: run.status,
+      durationMs: lastedMs(run, now),
+      applied: run.totals?.applied ?? 0,
+      deleted: run.totals?.deleted ?? 0,
+      rejected: run.totals?.rejected ?? 0,
+      unchanged: run.totals?.unchanged ?? 0,
+      unsent: run.totals?.unsent ?? 0,
+    }))
+    .reverse();
 }

@@ -3,21 +3,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
-import { html } from '../../report/html/markup.ts';
+import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { frameOf } from './frame.ts';
+import { type Frame, frameOf } from './frame.ts';
 import { inspectJob } from './inspect-job.ts';
 import { jobHref } from './job-card.ts';
 import { jobPage } from './job-page.ts';
 import { keepsHistory } from './job-words.ts';
 import { jobsPage } from './jobs-page.ts';
-import { page } from './layout.ts';
+import { page, type Section } from './layout.ts';
 import { listPage } from './list-page.ts';
 import { listsPage } from './lists-page.ts';
-import { type Missing, missingPage } from './missing-page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
 import { historyJobs, readLists } from './read-lists.ts';
-import { readRun } from './read-run.ts';
 import { readRuns } from './read-runs.ts';
 import { runPage } from './run-page.ts';
 import { runsPage } from './runs-page.ts';
@@ -53,8 +51,8 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
 
   app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
     const { run } = request.params;
-    const facts = await readRun(dashboard, run, request.viewer);
-    if (facts !== undefined) return show(reply, runPage(facts, frame(request)));
+    const document = await runPage(dashboard, run, frame(request));
+    if (document !== undefined) return show(reply, document);
     return missing(request, reply, {
       title: `There is no run ${run}`,
       advice: html`The latest 20 runs of each job are kept; this one may be older. <a href="/runs">All runs</a>`,
@@ -123,4 +121,21 @@ function noJob(name: string, names: readonly string[]): Missing {
 
 function statusOf(text: unknown): RunStatus | null {
   return RUN_STATUSES.find((status) => status === text) ?? null;
+}
+
+/** What is not there, and what to do instead. */
+interface Missing {
+  readonly title: string;
+  readonly advice: Slot;
+  readonly section?: Section;
+}
+
+/** The page for an address that leads nowhere; goes with the status 404. */
+function missingPage({ title, advice, section }: Missing, frame: Frame): string {
+  return page({
+    ...frame,
+    title,
+    ...(section === undefined ? {} : { section }),
+    body: html`<div class="empty"><p>${advice}</p></div>`,
+  });
 }

@@ -2,15 +2,9 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { section } from '../../report/html/section.ts';
-import type { RunFacts } from '../../report/summary-text.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
 import { jobHref } from './job-card.ts';
-
-/** What decides which actions fit. */
-type ActionFacts = Pick<RunFacts, 'run' | 'plan' | 'rejectsFile' | 'exported'> & {
-  /** A run of the job that has begun since: what is planned or rejected here is settled by it. */
-  readonly later?: Run | undefined;
-};
 
 interface RunAction {
   /** What it would do, in a sentence. */
@@ -20,9 +14,12 @@ interface RunAction {
   readonly weight: 'primary' | 'danger' | 'plain';
 }
 
-/** The actions that fit a run as it stands, each with what it would do, behind a confirmation; null for none. */
-export function runActions(facts: ActionFacts): Markup | null {
-  const actions = fitting(facts);
+/**
+ * The actions that fit a run as it is now, each with what it would do, behind a confirmation; null for none. `later`: a
+ * run of the job that has begun since, which settles what is planned or rejected here.
+ */
+export function runActions(facts: RunFacts, later: Run | undefined): Markup | null {
+  const actions = fitting(facts, later);
   if (actions.length === 0) return null;
   return section(
     'next',
@@ -34,7 +31,8 @@ export function runActions(facts: ActionFacts): Markup | null {
   );
 }
 
-function fitting({ run, plan, rejectsFile, exported = null, later }: ActionFacts): RunAction[] {
+function fitting(facts: RunFacts, later: Run | undefined): RunAction[] {
+  const { run, plan, rejectsFile, exported } = facts;
   const { id, status, kind } = run;
   const settled = (what: string): RunAction[] =>
     later === undefined

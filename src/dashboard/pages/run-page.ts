@@ -1,33 +1,47 @@
 import type { Run } from '../../model/run.ts';
+import { documentSections } from '../../report/html/document-page.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { runDocument } from '../../report/run-document.ts';
+import { withoutPersonalData } from '../../report/wording/personal-data.ts';
+import { asItStands } from '../../run/as-it-stands.ts';
+import { withShownFiles } from '../../run/export/shown-location.ts';
+import { laterRun } from '../../run/later-run.ts';
+import { readStoredReport } from '../../run/report/run-report.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import type { Frame } from './frame.ts';
 import { jobHref } from './job-card.ts';
 import { page } from './layout.ts';
 import { liveProgress } from './live-progress.ts';
-import { momentAndDistance, type Reading } from './moment.ts';
+import { momentAndDistance } from './moment.ts';
+import { runActions } from './run-actions.ts';
+import { serverTimezone } from './server-timezone.ts';
 
-/** What the page of a run is made of. */
-export interface RunPageFacts {
-  readonly run: Run;
-  /** Its report, with the buttons of those who may act. */
-  readonly report: Markup;
-  /** Whether the report is there as a file, too. */
-  readonly hasReportFile: boolean;
-  readonly reading: Reading;
-}
-
-/** One run: its progress, or its report with the actions that fit. */
-export function runPage({ run, report, hasReportFile, reading }: RunPageFacts, frame: Frame): string {
+/** One run: its progress and its document, with the actions that fit; undefined when there is no such run. */
+export async function runPage(
+  { context, program }: DashboardContext,
+  id: string,
+  frame: Frame,
+): Promise<string | undefined> {
+  const { version, workspaceDir } = context;
+  const kept = await context.state.runs.get(id);
+  if (kept === undefined) return undefined;
+  const stored = await readStoredReport(context, await asItStands(context, kept));
+  const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
+  const { run } = facts;
+  const later = await laterRun(context, kept);
+  const actions = frame.viewer.canAct ? runActions(facts, later) : null;
+  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const view = { now: reading.now, program, version, buttons: actions !== null, progress: true };
   const running = run.status === 'running';
   return page({
     ...frame,
-    title: `Run ${run.id} of ${run.job}`,
+    title: `Run ${id} of ${run.job}`,
     section: 'runs',
-    heading: html`Run ${run.id}`,
+    heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${hasReportFile && html`. <a href="/runs/${run.id}/report.html">The report as one file</a>, to mail or print`}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}.</p>
 ${running && liveProgress(run, reading)}
-${report}`,
+${await documentSections(runDocument(facts, view), actions)}`,
   });
 }
 

@@ -7,23 +7,23 @@ export interface Column {
   readonly numeric?: boolean;
   /** A word or two: on a narrow screen several stand on a line, as figures do. */
   readonly short?: boolean;
-  /** Speaks for itself: on a narrow screen the header is not said again before it. */
+  /** Clear without its header, which a narrow screen leaves out. */
   readonly bare?: boolean;
 }
 
 /** What a table is made of. The first cell of a row names the row. */
 export interface TableParts {
   readonly caption: Slot;
-  /** The heading above it says the same: only who cannot see it hears the caption. */
+  /** The heading above says the same: only screen readers read the caption. */
   readonly captionHidden?: boolean;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Slot[])[];
-  /** The sum of the figures above. */
-  readonly sum?: readonly Slot[];
+  /** Sums of the figures above. */
+  readonly foot?: readonly (readonly Slot[])[];
 }
 
 /** A table that becomes a list of cards where there is no room for columns. */
-export function dataTable({ caption, captionHidden = false, columns, rows, sum }: TableParts): Markup {
+export function dataTable({ caption, captionHidden = false, columns, rows, foot = [] }: TableParts): Markup {
   return html`<table class="data">
 <caption${captionHidden && html` class="unseen"`}>${caption}</caption>
 <thead><tr>${columns.map(
@@ -31,7 +31,7 @@ export function dataTable({ caption, captionHidden = false, columns, rows, sum }
   )}</tr></thead>
 <tbody>
 ${rows.map((cells) => tableRow(columns, cells))}</tbody>
-${sum !== undefined && html`<tfoot>${tableRow(columns, sum)}</tfoot>\n`}</table>
+${foot.length > 0 && html`<tfoot>\n${foot.map((cells) => tableRow(columns, cells))}</tfoot>\n`}</table>
 `;
 }
 

@@ -3,9 +3,7 @@ import { html, type Markup } from '../html/markup.ts';
 import { formatDuration } from '../wording/durations.ts';
 import { grouped } from '../wording/words.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
-import { unitOf } from './elapsed.ts';
 import { plotFigure } from './plot-figure.ts';
-import { AREA, LINE, steps } from './steps.ts';
 
 /** With fewer there is no course to see. */
 const FEWEST_SAMPLES = 3;
@@ -120,4 +118,47 @@ async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
     { kind: 'main', label: 'allowed' },
     ...(paused > 0 ? [{ kind: 'pause', label: 'paused' } as const] : []),
   ]);
+}
+
+/** The unit in which a stretch of time is told on an axis. */
+interface TimeUnit {
+  readonly name: string;
+  readonly ms: number;
+}
+
+/** Seconds, minutes or hours, whichever gives an axis plain numbers. */
+function unitOf(spanMs: number): TimeUnit {
+  if (spanMs < 2 * 60_000) return { name: 'seconds', ms: 1_000 };
+  if (spanMs < 3 * 3_600_000) return { name: 'minutes', ms: 60_000 };
+  return { name: 'hours', ms: 3_600_000 };
+}
+
+/** A corner of a line that changes in steps; null interrupts it. */
+export interface Corner {
+  readonly x: number;
+  readonly y: number | null;
+}
+
+/** How corners are drawn as a line, and as the area below it. */
+const LINE = { x: ({ x }: Corner) => x, y: ({ y }: Corner) => y, strokeWidth: 1.5 };
+const AREA = { x: ({ x }: Corner) => x, y1: 0, y2: ({ y }: Corner) => y };
+
+/** A figure of each sample as the corners of a line; where nothing was sampled it is `between`. */
+export function steps(
+  samples: readonly TrafficSample[],
+  x: (at: number) => number,
+  y: (sample: TrafficSample) => number | null,
+  between: number | null,
+): Corner[] {
+  const corners: Corner[] = [];
+  let end: number | null = null;
+  for (const sample of samples) {
+    const value = y(sample);
+    if (end !== null && sample.at > end) {
+      corners.push({ x: x(end), y: between }, { x: x(sample.at), y: between });
+    }
+    end = sample.at + sample.ms;
+    corners.push({ x: x(sample.at), y: value }, { x: x(end), y: value });
+  }
+  return corners;
 }

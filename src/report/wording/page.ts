@@ -1,5 +1,5 @@
 import { createColors } from 'picocolors';
-import { wrap } from './wrap.ts';
+import type { Tone } from '../document.ts';
 
 /** How a text for people is laid out. */
 export interface PageOptions {
@@ -12,9 +12,6 @@ export interface PageOptions {
 }
 
 type Paint = ReturnType<typeof createColors>;
-/** How a line stands out. */
-export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
-
 const NARROWEST = 40;
 const WIDEST = 120;
 
@@ -48,14 +45,15 @@ export class Page {
     this.#lines.push(`    ${this.painted(text, 'strong')}`);
   }
 
-  /** Rows of a name, a figure and what is to be said about it, in columns of even width. */
+  /** Rows of a name, a figure and a note, in columns of even width; without any figure, of two columns. */
   figures(rows: readonly (readonly [name: string, figure: string, note: string])[]): void {
     const nameWidth = Math.max(0, ...rows.map(([name]) => name.length));
     const figureWidth = Math.max(0, ...rows.map(([, figure]) => figure.length));
-    const start = 2 + nameWidth + 2 + figureWidth + 2;
+    const start = 2 + nameWidth + (figureWidth === 0 ? 0 : 2 + figureWidth) + 2;
     for (const [name, figure, note] of rows) {
       const [first = '', ...more] = wrap(note, Math.max(20, this.#width - start));
-      const head = `  ${name.padEnd(nameWidth)}  ${figure.padStart(figureWidth)}`;
+      const padded = figureWidth === 0 ? '' : `  ${figure.padStart(figureWidth)}`;
+      const head = `  ${name.padEnd(nameWidth)}${padded}`;
       this.#lines.push(`${head}${first === '' ? '' : `  ${this.painted(first, 'quiet')}`}`);
       for (const line of more) this.#lines.push(' '.repeat(start) + this.painted(line, 'quiet'));
     }
@@ -103,4 +101,19 @@ export class Page {
   toString(): string {
     return `${this.#lines.join('\n')}\n`;
   }
+}
+
+/** Breaks a text into lines of at most `width` letters, all but the first indented; a longer word stays whole. */
+export function wrap(text: string, width: number, indent = ''): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/)) {
+    if (line.trim() !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = indent + word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
 }

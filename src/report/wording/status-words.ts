@@ -1,5 +1,5 @@
 import type { RunStatus } from '../../model/run.ts';
-import type { Tone } from './page.ts';
+import type { Tone } from '../document.ts';
 import { sentence } from './words.ts';
 
 /** A status as the beginning of a sentence that goes on with a time. */

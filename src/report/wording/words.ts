@@ -1,4 +1,5 @@
 import type { Resource } from '../../model/record.ts';
+import type { Run } from '../../model/run.ts';
 
 /** `12,345`: thousands grouped, alike on every machine. */
 export function grouped(figure: number): string {
@@ -19,6 +20,27 @@ export function listed(parts: readonly string[]): string {
 /** The same with a capital letter first. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What a record, or an item of an export, is called. */
+export function thing(resource: Run['resource']): 'product' | 'contact' | 'order' | 'list' {
+  switch (resource) {
+    case 'products':
+      return 'product';
+    case 'contacts':
+      return 'contact';
+    case 'orders':
+      return 'order';
+    case 'subscriber-lists':
+      return 'list';
+    default:
+      return resource satisfies never;
+  }
+}
+
+/** `was` for one, `were` for all other figures. */
+export function were(figure: number): 'was' | 'were' {
+  return figure === 1 ? 'was' : 'were';
 }
 
 /** What a record is called that the ledger does not know: the API creates products, and no contacts. */

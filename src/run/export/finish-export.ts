@@ -3,10 +3,11 @@ import { READING_FILES } from '../../export/reading/reading.ts';
 import { InterruptedError, LockedError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/list-history.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { pruneRuns, RUNS_KEPT } from '../../state/prune-runs.ts';
 import type { RunContext } from '../context.ts';
 import { REPORT_FILE } from '../report/report-file.ts';
-import { type RunReport, readExportReport } from '../report/run-report.ts';
+import { readExportReport } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { recordingEnd, reportUnlessBug, runErrorOf } from '../run-bug.ts';
 import { trafficFiles } from '../traffic/traffic-file.ts';
@@ -30,7 +31,7 @@ export async function finishExport(
   request: ExportRequest,
   run: Run,
   failure: unknown,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
   return await recordingEnd(failure, () => endExport(context, request, run, failure));
@@ -41,7 +42,7 @@ async function endExport(
   request: ExportRequest,
   run: Run,
   failure: unknown,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   await context.watch?.end();
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = {

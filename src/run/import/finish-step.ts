@@ -2,11 +2,12 @@ import { InterruptedError, LockedError, SafetyLimitError } from '../../model/err
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { pruneRuns } from '../../state/prune-runs.ts';
 import type { Lock } from '../../state/state.ts';
 import type { RunContext } from '../context.ts';
 import { keepReport } from '../report/kept-report.ts';
-import { type RunReport, readRunReport, rejectsFileOf } from '../report/run-report.ts';
+import { readRunReport, rejectsFileOf } from '../report/run-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { recordingEnd, reportUnlessBug, runErrorOf } from '../run-bug.ts';
 import { refuseUnlessHeld } from '../run-locks.ts';
@@ -22,7 +23,7 @@ function isClosed(status: RunStatus): boolean {
 }
 
 function statusOf(
-  { run, plan, totals, unsentDeletes, refusedDeletes }: RunReport,
+  { run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts,
   failure: unknown,
 ): RunStatus {
   if (failure instanceof InterruptedError) return 'interrupted';
@@ -56,7 +57,7 @@ export async function finishStep(
   request: ImportRequest,
   ending: Ending,
   failure: unknown,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   // Another process may be at work on the run: it is theirs to end.
   if (failure instanceof LockedError) throw failure;
   refuseUnlessHeld(ending.lock);
@@ -67,11 +68,7 @@ export async function finishStep(
  * A limit that was exceeded while sending was judged by the figure of that moment: requests under way have ended since, and
  * the message is to name what the summary counts.
  */
-function withFinalFigure(
-  failure: unknown,
-  { job }: ImportRequest,
-  { run, plan, totals }: RunReport,
-): unknown {
+function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
   const figures = { resource: plan.resource, rejected: totals.rejected, records: plan.counts.records };
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
@@ -83,7 +80,7 @@ async function endRun(
   request: ImportRequest,
   { run, plan, lock }: Ending,
   failure: unknown,
-): Promise<RunReport> {
+): Promise<RunFacts> {
   await context.watch?.end();
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const before = await readRunReport(context, ending, plan);

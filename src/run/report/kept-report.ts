@@ -1,66 +1,33 @@
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { ReasonGroup } from '../../model/plan.ts';
-import type { Reason } from '../../model/reason.ts';
-import type { RunTotals } from '../../model/run.ts';
-import type { Traffic } from '../../model/traffic.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import type { ChangedId } from '../../state/state.ts';
+import { storedChangedId, storedReason, storedTotals } from '../../state/stored-records.ts';
 
-/** What was collected of a run when it ended, so that it is not read together again each time somebody looks. */
+/** What was collected of a run when it ended, so that it is not collected again each time a page shows it. */
 const KEPT_REPORT_FILE = 'report.json';
 const VERSION = 2;
 
 const count = z.int().nonnegative();
-const reasonGroup = z.object({
-  records: count,
-  rows: count,
-  code: z.string(),
-  message: z.string(),
-  field: z.string().nullable(),
-  column: z.string().nullable(),
-  lines: z.array(z.object({ file: z.int(), line: z.int() })),
-});
-const totals: z.ZodType<RunTotals> = z.object({
-  rows: count,
-  records: count,
-  new: count,
-  changed: count,
-  unchanged: count,
-  removed: count,
-  operations: count,
-  applied: count,
-  deleted: count,
-  rejected: count,
-  skipped: count,
-  unsent: count,
-  requests: count,
-  fieldsChanged: z.record(z.string(), count),
-  inRows: z.object({ applied: count, unchanged: count, rejected: count, skipped: count, unsent: count }),
-});
 
-const keptSchema = z.object({
-  version: z.literal(VERSION),
-  /** Of the end it was collected at: a run that was continued since has another. */
-  finishedAt: z.number(),
-  totals,
+const keptFacts = z.object({
+  totals: storedTotals,
   unsentDeletes: z.int(),
   refusedDeletes: z.int(),
   leftDeletes: z.int().default(0),
-  refusals: z.array(reasonGroup),
-  unsentReasons: z.array(
+  refusals: z.array(
     z.object({
-      reason: z.object({
-        code: z.string(),
-        message: z.string(),
-        field: z.string().exactOptional(),
-        line: z.int().exactOptional(),
-        column: z.string().exactOptional(),
-      }),
-      count,
+      records: count,
+      rows: count,
+      code: z.string(),
+      message: z.string(),
+      field: z.string().nullable(),
+      column: z.string().nullable(),
+      lines: z.array(z.object({ file: z.int(), line: z.int() })),
     }),
   ),
-  changedIds: z.array(z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() })),
+  unsentReasons: z.array(z.object({ reason: storedReason, count })),
+  changedIds: z.array(storedChangedId),
   changedIdCount: count,
   traffic: z
     .object({
@@ -81,37 +48,17 @@ const keptSchema = z.object({
     .nullable(),
 });
 
-/** What is kept of a report: the rest is small, and read where it stands. */
-export interface KeptReport {
-  readonly totals: RunTotals;
-  /** Planned deletes without a final outcome. */
-  readonly unsentDeletes: number;
-  /** Deletes that the store refused; they are in no total. */
-  readonly refusedDeletes: number;
-  /** Planned deletes that were not sent, since the product is no longer this job's. */
-  readonly leftDeletes: number;
-  /** Records that the store refused, by reason. */
-  readonly refusals: readonly ReasonGroup[];
-  readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
-  readonly changedIds: readonly ChangedId[];
-  readonly changedIdCount: number;
-  /** What went over the wire; null when nothing did, or nobody noted it. */
-  readonly traffic: Traffic | null;
-}
+/** `finishedAt` is of the end it was collected at: a run that was continued since has another. */
+const keptFile = keptFacts.extend({ version: z.literal(VERSION), finishedAt: z.number() });
 
-/** Keeps the report of a run that ended at that moment; false where that cannot be: then it is collected anew. */
-export async function keepReport(
-  folder: RunFolder,
-  finishedAt: number,
-  report: KeptReport,
-): Promise<boolean> {
-  const { totals, unsentDeletes, refusedDeletes, leftDeletes, refusals, unsentReasons, traffic } = report;
-  const { changedIds, changedIdCount } = report;
-  const kept = {
-    ...{ version: VERSION, finishedAt, totals, unsentDeletes, refusedDeletes, leftDeletes },
-    ...{ refusals, unsentReasons, changedIds, changedIdCount, traffic },
-  };
+/** What is kept of the facts of a run; all others are small, and read where they are. */
+type KeptFacts = Pick<RunFacts, keyof z.infer<typeof keptFacts>>;
+
+/** Keeps the facts of a run that ended at that moment; false where that fails: then they are collected again. */
+export async function keepReport(folder: RunFolder, finishedAt: number, facts: KeptFacts): Promise<boolean> {
   try {
+    // Fields that the schema does not name are dropped.
+    const kept = { ...keptFacts.parse(facts), version: VERSION, finishedAt };
     await folder.write(KEPT_REPORT_FILE, [JSON.stringify(kept)]);
     return true;
   } catch {
@@ -123,12 +70,12 @@ export async function keepReport(
 export async function readKeptReport(
   folder: RunFolder,
   finishedAt: number | null,
-): Promise<KeptReport | undefined> {
+): Promise<KeptFacts | undefined> {
   if (finishedAt === null || !(await folder.exists(KEPT_REPORT_FILE))) return undefined;
   try {
-    const { version: _, ...kept } = keptSchema.parse(await json(await folder.read(KEPT_REPORT_FILE)));
-    const { finishedAt: keptAt, ...report } = kept;
-    return keptAt === finishedAt ? report : undefined;
+    const kept = keptFile.parse(await json(await folder.read(KEPT_REPORT_FILE)));
+    const { version: _, finishedAt: keptAt, ...facts } = kept;
+    return keptAt === finishedAt ? facts : undefined;
   } catch {
     return undefined;
   }

@@ -1,33 +1,20 @@
 import { readExported } from '../../export/exported-file.ts';
-import type { Exported } from '../../model/exported.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally } from '../../model/reason-tally.ts';
 import type { Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-totals.ts';
 import type { RunContext } from '../context.ts';
 import { readTraffic } from '../traffic/traffic-file.ts';
-import { type KeptReport, readKeptReport } from './kept-report.ts';
+import { readKeptReport } from './kept-report.ts';
 import { reportFileIn } from './report-file.ts';
-
-/** Everything worth telling about a run, from what the state and its folder remember. */
-export interface RunReport extends KeptReport {
-  readonly run: Run;
-  /** Null when the run never got so far. */
-  readonly plan: Plan | null;
-  /** Where the rejects file is; null when nothing was rejected. */
-  readonly rejectsFile: string | null;
-  /** What an export wrote; null for imports, and until it is written. */
-  readonly exported: Exported | null;
-  /** Where the report is that was written when it ended; null when there is none. */
-  readonly reportFile: string | null;
-}
 
 const CHANGED_IDS_SHOWN = 20;
 
 /** The report of an export run that is under way or over. */
-export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunReport> {
+export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunFacts> {
   const folder = artifacts.run(run.id);
   return {
     run,
@@ -48,7 +35,7 @@ export async function readExportReport({ artifacts }: RunContext, run: Run): Pro
 }
 
 /** Collects the report of an import run that is under way or about to end. */
-export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunReport> {
+export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunFacts> {
   const { runs } = context.state;
   const folder = context.artifacts.run(run.id);
   const refusals = new ReasonTally('message');
@@ -83,8 +70,8 @@ export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promis
   return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
 }
 
-/** The report of a run that another process is at work on or has ended: what it has left in its folder, or in the state. */
-export async function readStoredReport(context: RunContext, run: Run): Promise<RunReport> {
+/** The report of a run that another process is at work on or has ended: what it left in its folder, or in the state. */
+export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {
   if (run.kind === 'export') return await readExportReport(context, run);
   const folder = context.artifacts.run(run.id);
   const plan = (await readPlan(folder)) ?? null;

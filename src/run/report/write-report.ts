@@ -1,11 +1,12 @@
 import type { StoreConfig } from '../../config/stores.ts';
 import type { ListHistory } from '../../model/list-history.ts';
 import { PROGRAM } from '../../report/next-steps.ts';
+import { runDocument } from '../../report/run-document.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
 import { withoutPersonalData } from '../../report/wording/personal-data.ts';
 import type { RunContext } from '../context.ts';
 import { withShownFiles } from '../export/shown-location.ts';
 import { REPORT_FILE } from './report-file.ts';
-import type { RunReport } from './run-report.ts';
 
 interface ReportWriting {
   readonly store: StoreConfig;
@@ -15,28 +16,27 @@ interface ReportWriting {
 
 /**
  * Writes the report of a run that ends, over that of an end before, and gives where it is. A report that cannot be
- * written is told as an event, and given as null: what became of the run does not depend on it.
+ * written gives an event and null: how the run ends does not depend on it.
  */
 export async function writeReport(
   context: RunContext,
-  report: RunReport,
+  report: RunFacts,
   { store, history = null }: ReportWriting,
 ): Promise<string | null> {
   const folder = context.artifacts.run(report.run.id);
   try {
     // Loaded when the work is done: what draws it takes longer to load than a small plan to make.
-    const { reportDocument } = await import('../../report/html/report-document.ts');
+    const { reportFile } = await import('../../report/html/document-page.ts');
     const { requestsPerSecond } = store.limits;
-    const document = await reportDocument({
-      ...withoutPersonalData(withShownFiles(report, context.workspaceDir)),
+    const facts = { ...withoutPersonalData(withShownFiles(report, context.workspaceDir)), history };
+    const document = runDocument(facts, {
       now: context.clock(),
       program: context.program ?? PROGRAM,
       version: context.version,
       pace:
         requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
-      history,
     });
-    await folder.write(REPORT_FILE, [document]);
+    await folder.write(REPORT_FILE, [await reportFile(document)]);
     return `${folder.location}/${REPORT_FILE}`;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pastRuns } from '../../../src/dashboard/pages/past-runs.ts';
+import { pastRuns } from '../../../src/dashboard/pages/read-jobs.ts';
 import { aRun, NOW } from '../../report/run-facts.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';

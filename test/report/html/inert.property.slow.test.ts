@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import type { ReportFacts } from '../../../src/report/html/report-facts.ts';
-import { reportSections } from '../../../src/report/html/report-page.ts';
+import { documentSections } from '../../../src/report/html/document-page.ts';
 import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
-import { REPORTS } from './report-samples.ts';
+import { runDocument } from '../../../src/report/run-document.ts';
+import { REPORTS, type Sample } from './report-samples.ts';
 
 /** Members whose text is ours: what a source, a store or a user writes stands in all others. */
 const OURS: ReadonlySet<string> = new Set([
@@ -38,11 +38,11 @@ function withText(value: unknown, text: string, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withText(member, text, key)]));
 }
 
-const isFacts = (value: unknown): value is ReportFacts =>
-  typeof value === 'object' && value !== null && 'run' in value && 'totals' in value;
+const isFacts = (value: unknown): value is Sample =>
+  typeof value === 'object' && value !== null && 'facts' in value && 'view' in value;
 
-function hostile(facts: ReportFacts, text: string): ReportFacts {
-  const changed = withText(facts, text);
+function hostile(shown: Sample, text: string): Sample {
+  const changed = withText(shown, text);
   if (!isFacts(changed)) throw new Error('the facts have lost their shape');
   return changed;
 }
@@ -58,16 +58,17 @@ function shape(nodes: readonly Node[]): string[] {
   });
 }
 
-const shapeOf = async (facts: ReportFacts) =>
-  shape(parseFragment(String(await reportSections(facts))).childNodes);
+const sectionsOf = async ({ facts, view }: Sample) =>
+  String(await documentSections(runDocument(facts, view)));
+const shapeOf = async (shown: Sample) => shape(parseFragment(await sectionsOf(shown)).childNodes);
 const NEUTRAL = 'plain words';
 
 describe('the report of a hostile catalog', () => {
   it.each(Object.entries(REPORTS))(
     'of the kind %s has no element and no attribute more',
-    async (_, facts) => {
-      const expected = await shapeOf(hostile(facts(), NEUTRAL));
-      for (const text of HOSTILE) expect(await shapeOf(hostile(facts(), text)), text).toEqual(expected);
+    async (_, shown) => {
+      const expected = await shapeOf(hostile(shown(), NEUTRAL));
+      for (const text of HOSTILE) expect(await shapeOf(hostile(shown(), text)), text).toEqual(expected);
     },
   );
 
@@ -91,7 +92,7 @@ describe('the report of a hostile catalog', () => {
   it('shows no character that acts on a terminal or turns the direction of a line', async () => {
     const report = REPORTS['strange'];
     if (report === undefined) throw new Error('there is no such sample');
-    const page = String(await reportSections(hostile(report(), 'a\u001b[31mb\u202ec\u0007')));
+    const page = await sectionsOf(hostile(report(), 'a\u001b[31mb\u202ec\u0007'));
     const acting = page.replaceAll('\n', '').match(/.{0,40}[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
     expect(acting).toBeNull();
   });

@@ -1,20 +1,20 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { reportDocument } from '../../../src/report/html/report-document.ts';
-import type { ReportFacts } from '../../../src/report/html/report-facts.ts';
-import { reportSections } from '../../../src/report/html/report-page.ts';
+import { documentSections, reportFile } from '../../../src/report/html/document-page.ts';
+import { runDocument } from '../../../src/report/run-document.ts';
 import { htmlFindings } from '../../support/html-findings.ts';
-import { aReason, fullPlan, REPORTS, reportFacts } from './report-samples.ts';
+import { aReason, fullPlan, REPORTS, type Sample, sample } from './report-samples.ts';
 
 const reports = Object.entries(REPORTS);
-const named = (name: string): ReportFacts => {
+const fileOf = ({ facts, view }: Sample) => reportFile(runDocument(facts, view));
+const named = (name: string): Sample => {
   const report = REPORTS[name];
   if (report === undefined) throw new Error(`there is no sample ${name}`);
   return report();
 };
 
-async function pageOf(facts: ReportFacts) {
-  const { document } = parseHTML(await reportDocument(facts));
+async function pageOf(shown: Sample) {
+  const { document } = parseHTML(await fileOf(shown));
   const text = (selector: string) =>
     [...document.querySelectorAll(selector)].map((element) =>
       element.textContent.replaceAll(/\s+/g, ' ').trim(),
@@ -25,15 +25,16 @@ async function pageOf(facts: ReportFacts) {
 describe('the report page', () => {
   it.each(reports)(
     'of the kind %s is well-formed and fit for the policy of the dashboard',
-    async (_, facts) => {
-      const sections = await reportSections(facts());
+    async (_, shown) => {
+      const { facts, view } = shown();
+      const sections = await documentSections(runDocument(facts, view));
       const page = `<!doctype html><html lang="en"><head><title>Run</title></head><body><main><h1>Run</h1>${sections}</main></body></html>`;
       expect(htmlFindings(page)).toEqual([]);
     },
   );
 
-  it.each(reports)('of the kind %s is one file that loads and runs nothing', async (_, facts) => {
-    const { document } = await pageOf(facts());
+  it.each(reports)('of the kind %s is one file that loads and runs nothing', async (_, shown) => {
+    const { document } = await pageOf(shown());
     expect(document.querySelectorAll('script, link, img, iframe, object, embed, form, a, base')).toHaveLength(
       0,
     );
@@ -43,8 +44,8 @@ describe('the report page', () => {
     expect(document.querySelectorAll('h1')).toHaveLength(1);
   });
 
-  it.each(reports)('of the kind %s is the same whenever it is made of the same', async (_, facts) => {
-    expect(await reportDocument(facts())).toBe(await reportDocument(facts()));
+  it.each(reports)('of the kind %s is the same whenever it is made of the same', async (_, shown) => {
+    expect(await fileOf(shown())).toBe(await fileOf(shown()));
   });
 
   it.each([
@@ -73,9 +74,9 @@ describe('the report page', () => {
     expect(text('.headline')).toEqual([sentence]);
   });
 
-  it.each(reports)('of the kind %s accounts for every record and row', async (_, facts) => {
-    const { totals } = facts();
-    const { document } = await pageOf(facts());
+  it.each(reports)('of the kind %s accounts for every record and row', async (_, shown) => {
+    const { totals } = shown().facts;
+    const { document } = await pageOf(shown());
     const rows = [...document.querySelectorAll('#records tbody tr')].map((row) =>
       [...row.querySelectorAll('.num')].map((cell) => Number(cell.textContent.replaceAll(',', ''))),
     );
@@ -104,7 +105,7 @@ describe('the report page', () => {
     expect(text('#prices tbody tr')[0]).toContain('×100, unusual');
     expect(text('#prices tbody tr').at(-1)).not.toContain('unusual');
     const calm = fullPlan({ moves: { prices: fullPlan().moves.prices.slice(3), stocks: [] } });
-    const page = await pageOf(reportFacts({ kind: 'plan', status: 'planned' }, { plan: calm }));
+    const page = await pageOf(sample({ kind: 'plan', status: 'planned' }, { plan: calm }));
     expect(page.text('.look-first')).toEqual([]);
   });
 
@@ -124,7 +125,7 @@ describe('the report page', () => {
   it('claims no limit that the plan of an earlier version did not keep', async () => {
     const safety = fullPlan().safety.map(({ allowed: _, ...verdict }) => verdict);
     const plan = fullPlan({ safety });
-    const { text } = await pageOf(reportFacts({ kind: 'plan', status: 'planned' }, { plan }));
+    const { text } = await pageOf(sample({ kind: 'plan', status: 'planned' }, { plan }));
     expect(text('#safety tbody tr td:last-child').join(' ')).not.toContain('not empty');
   });
 
@@ -199,11 +200,8 @@ describe('the report page', () => {
         pausedMs: (index % 2) * 333,
       })),
     };
-    const text = await reportDocument(
-      reportFacts(
-        { status: 'done-with-rejects' },
-        { plan, refusals: many, traffic, rejectsFile: 'rejects.csv' },
-      ),
+    const text = await fileOf(
+      sample({ status: 'done-with-rejects' }, { plan, refusals: many, traffic, rejectsFile: 'rejects.csv' }),
     );
     expect(Buffer.byteLength(text)).toBeLessThan(500_000);
     expect(text).toContain('And 2,975 more reasons');

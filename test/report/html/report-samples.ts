@@ -1,9 +1,8 @@
 import type { Plan, ReasonGroup } from '../../../src/model/plan.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { TrafficSample } from '../../../src/model/traffic.ts';
-import type { ReportFacts } from '../../../src/report/html/report-facts.ts';
+import type { RunFacts, View } from '../../../src/report/run-facts.ts';
 import { NO_TOTALS } from '../../../src/report/run-totals.ts';
-import type { RunFacts } from '../../../src/report/summary-text.ts';
 import type { OutcomeTally } from '../../../src/state/state.ts';
 import { ALL_APPLIED, aPlan, COUNTS, facts, NOW } from '../run-facts.ts';
 
@@ -16,14 +15,20 @@ const NOTHING_SENT: OutcomeTally = {
 };
 const PACE = { requestsPerSecond: 20, because: 'the limit in stores.yaml' };
 
-/** What the page shows of a run, with everything that a report needs besides. */
-export function reportFacts(
+/** A run and how it is shown. */
+export interface Sample {
+  readonly facts: RunFacts;
+  readonly view: View;
+}
+
+/** A run with all that is known about it, and how it is shown. */
+export function sample(
   run: Partial<Run> = {},
-  changes: Partial<ReportFacts> = {},
+  { pace, ...changes }: Partial<RunFacts & View> = {},
   tally?: OutcomeTally,
-): ReportFacts {
-  const { traffic = null, now = NOW, program = 'storeferry -C shop', version = '1.2.3', ...rest } = changes;
-  return { ...facts(run, rest satisfies Partial<RunFacts>, tally), ...rest, traffic, now, program, version };
+): Sample {
+  const view = { now: NOW, program: 'storeferry -C shop', version: '1.2.3', pace: pace ?? null };
+  return { facts: facts(run, changes, tally), view };
 }
 
 /** A reason with its figures. */
@@ -373,7 +378,7 @@ const HISTORY = {
   ).flat(),
 };
 
-const exported = (changes: Partial<NonNullable<ReportFacts['exported']>> = {}) => ({
+const exported = (changes: Partial<NonNullable<RunFacts['exported']>> = {}) => ({
   location: 'exports/list-statistics.csv',
   mode: 'append' as const,
   format: 'csv' as const,
@@ -386,9 +391,8 @@ const exported = (changes: Partial<NonNullable<ReportFacts['exported']>> = {}) =
 });
 
 /** One report of every kind, by name. */
-export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
-  plan: () =>
-    reportFacts({ kind: 'plan', status: 'planned' }, { plan: fullPlan(), pace: PACE }, NOTHING_SENT),
+export const REPORTS: Readonly<Record<string, () => Sample>> = {
+  plan: () => sample({ kind: 'plan', status: 'planned' }, { plan: fullPlan(), pace: PACE }, NOTHING_SENT),
   'plan-of-nothing': () => {
     const counts = {
       ...COUNTS,
@@ -400,12 +404,12 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       deletes: 0,
     };
     const plan = aPlan({ counts, fieldsChanged: [], rejections: [], shards: [] });
-    return reportFacts({ kind: 'plan', status: 'planned' }, { plan }, NOTHING_SENT);
+    return sample({ kind: 'plan', status: 'planned' }, { plan }, NOTHING_SENT);
   },
   stopped: () =>
-    reportFacts({ status: 'stopped', error: 'maxDeletes …' }, { plan: halfGone(), pace: PACE }, NOTHING_SENT),
+    sample({ status: 'stopped', error: 'maxDeletes …' }, { plan: halfGone(), pace: PACE }, NOTHING_SENT),
   'stopped-while-applying': () =>
-    reportFacts(
+    sample(
       {
         status: 'stopped',
         error: 'maxRejects: 80 records are rejected, of 511 records (15.7%); the limit is 10%',
@@ -442,14 +446,14 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       },
     });
     const limits = { concurrency: 16, because: 'the limit in stores.yaml', rate: null };
-    return reportFacts(
+    return sample(
       { limits },
       { plan, traffic: { samples: someTraffic(60) } },
       { ...ALL_APPLIED, requests: 118 },
     );
   },
   'done-with-rejects': () =>
-    reportFacts(
+    sample(
       { status: 'done-with-rejects' },
       {
         plan: fullPlan(),
@@ -460,7 +464,7 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       { ...ALL_APPLIED, applied: 10, appliedRows: 12, rejected: 2, rejectedRows: 3 },
     ),
   failed: () =>
-    reportFacts(
+    sample(
       {
         status: 'failed',
         error:
@@ -476,7 +480,7 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       { ...ALL_APPLIED, applied: 3, appliedRows: 4, deleted: 0, requests: 84 },
     ),
   'failed-early': () =>
-    reportFacts(
+    sample(
       {
         status: 'failed',
         step: 'stage',
@@ -485,13 +489,13 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       { plan: null, totals: NO_TOTALS },
     ),
   interrupted: () =>
-    reportFacts(
+    sample(
       { status: 'interrupted', error: 'Interrupted.' },
       { plan: fullPlan() },
       { ...ALL_APPLIED, applied: 5, appliedRows: 5, deleted: 0, requests: 5 },
     ),
   running: () =>
-    reportFacts(
+    sample(
       { status: 'running', finishedAt: null, step: 'apply' },
       { plan: fullPlan(), traffic: { samples: someTraffic(8) } },
       { ...ALL_APPLIED, applied: 5, appliedRows: 5, deleted: 0, requests: 5 },
@@ -506,14 +510,14 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       removed: 0,
       deletes: 0,
     };
-    return reportFacts(
+    return sample(
       {},
       { plan: aPlan({ counts, fieldsChanged: [], rejections: [], shards: [] }) },
       NOTHING_SENT,
     );
   },
   unchanged: () =>
-    reportFacts(
+    sample(
       { unchangedSince: 'j2e8' },
       {
         plan: null,
@@ -527,7 +531,7 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       },
     ),
   contacts: () =>
-    reportFacts(
+    sample(
       { kind: 'plan', status: 'planned', job: 'bulk-contacts', resource: 'contacts' },
       { plan: contacts(), pace: PACE, rejectsFile: '.storeferry/artifacts/k3f9/rejects.csv' },
       NOTHING_SENT,
@@ -544,19 +548,19 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       removed: 0,
       deletes: 0,
     };
-    return reportFacts(
+    return sample(
       { kind: 'retry', retryOf: 'j2e8' },
       { plan: aPlan({ counts, rejections: [], mode: 'upsert', safety: [], deletesWithheld: 'retry' }) },
       { ...ALL_APPLIED, applied: 2, appliedRows: 3, deleted: 0, requests: 2 },
     );
   },
   lists: () =>
-    reportFacts(
+    sample(
       { kind: 'export', job: 'list-statistics', resource: 'subscriber-lists', step: 'finish' },
       { plan: null, totals: { ...NO_TOTALS, requests: 1 }, exported: exported(), history: HISTORY },
     ),
   orders: () =>
-    reportFacts(
+    sample(
       { kind: 'export', job: 'orders', resource: 'orders', step: 'finish' },
       {
         plan: null,
@@ -572,7 +576,7 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       },
     ),
   'export-failed': () =>
-    reportFacts(
+    sample(
       {
         kind: 'export',
         job: 'orders',
@@ -583,7 +587,7 @@ export const REPORTS: Readonly<Record<string, () => ReportFacts>> = {
       { plan: null, totals: { ...NO_TOTALS, requests: 1 } },
     ),
   strange: () =>
-    reportFacts(
+    sample(
       { status: 'done-with-rejects', job: 'nächtlicher-katalog', store: 'متجر' },
       { plan: strange(), rejectsFile: '.storeferry/artifacts/k3f9/rejects.csv' },
       { ...ALL_APPLIED },

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { widths } from '../../../src/report/html/share-bar.ts';
+import { widths } from '../../../src/report/html/drawings.ts';
 import { historyPlot, type PastRun } from '../../../src/report/plots/history-plot.ts';
 import { labelled, oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
-import { spreadLabels } from '../../../src/report/plots/spread-labels.ts';
-import { steps } from '../../../src/report/plots/steps.ts';
 import { countTicks, durationTicks, endTicks, type Tick } from '../../../src/report/plots/ticks.ts';
-import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
+import { steps } from '../../../src/report/plots/traffic-plots.ts';
+import { spreadLabels, trendPlot } from '../../../src/report/plots/trend-plot.ts';
 import { someTraffic } from '../html/report-samples.ts';
 
 const DAY = 86_400_000;

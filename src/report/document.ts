@@ -1,0 +1,226 @@
+import type { TrafficSample } from '../model/traffic.ts';
+import { printable, shortened } from './wording/printable.ts';
+
+/** Where a document is shown: an HTML page, a text on a terminal, or a message in a chat. */
+export type Medium = 'page' | 'text' | 'message';
+
+/** How a line stands out. */
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
+
+/** What becomes of a record. */
+export type OutcomeKind =
+  | 'new'
+  | 'changed'
+  | 'resent'
+  | 'applied'
+  | 'unchanged'
+  | 'rejected'
+  | 'skipped'
+  | 'unsent';
+
+/** A figure drawn beside its number; a text leaves it out, since the number says the same. */
+export type Drawing =
+  | { readonly of: 'outcome'; readonly kind: OutcomeKind }
+  /** From 0 to 1. */
+  | { readonly of: 'share'; readonly share: number }
+  | { readonly of: 'change'; readonly old: number; readonly new: number; readonly unusual: boolean }
+  | {
+      readonly of: 'limit';
+      readonly figure: number;
+      readonly allowed: number;
+      readonly whole: number;
+      readonly exceeded: boolean;
+    };
+
+/** How words are marked up: `foreign` is text of a source or a store, which keeps its own direction. */
+export type Style =
+  | ('foreign' | 'strong' | 'code' | 'setting' | 'removed' | 'added')
+  | ('key' | 'examples' | 'places' | 'subject' | 'text' | 'unusual' | `tone-${Tone}`);
+
+/** A part of a line. */
+export type Piece =
+  | { readonly as: Style | 'plain'; readonly words: Words; readonly only?: Medium }
+  | { readonly as: 'badge'; readonly words: string; readonly tone: Tone }
+  | { readonly as: 'drawing'; readonly drawing: Drawing }
+  | { readonly as: 'samples'; readonly items: readonly Words[] };
+
+/** The words of a line; what is absent or false leaves nothing. */
+export type Words = string | Piece | false | null | readonly Words[];
+
+interface Part {
+  /** The only medium that shows it; absent: all. */
+  readonly only?: Medium;
+}
+
+/** A heading within a section. */
+export interface Heading extends Part {
+  readonly kind: 'heading';
+  readonly words: Words;
+}
+
+/** Sentences: one paragraph of a page, a line each in a text. */
+export interface Paragraph extends Part {
+  readonly kind: 'paragraph';
+  readonly sentences: readonly Words[];
+  /** What the paragraph is for, where that decides how it looks. */
+  readonly role?: 'headline' | 'explanation' | 'problem' | 'file' | 'hint';
+}
+
+/** A column: its header stands above it and, on a narrow screen, before each of its cells. */
+export interface TableColumn extends Part {
+  readonly header: string;
+  /** Figures are aligned, so that they can be compared. */
+  readonly numeric?: boolean;
+  /** A word or two: on a narrow screen several stand on a line, as figures do. */
+  readonly short?: boolean;
+  /** Clear without its header, which a narrow screen leaves out. */
+  readonly bare?: boolean;
+  /** A text prints it first, with a colon, as `3 rows: the price is not a number`. */
+  readonly leads?: boolean;
+}
+
+/** The cells of a row, the first of which names it. */
+export interface TableRow extends Part {
+  readonly cells: readonly Words[];
+  readonly tone?: Tone;
+}
+
+/** How many of many are shown. */
+export interface Shown {
+  readonly page: number;
+  readonly text: number;
+}
+
+/** Rows with the same columns. */
+export interface Table extends Part {
+  readonly kind: 'table';
+  readonly caption: string;
+  /** The heading above says the same: only screen readers read the caption. */
+  readonly captionHidden?: boolean;
+  readonly columns: readonly TableColumn[];
+  readonly rows: readonly TableRow[];
+  readonly foot?: readonly TableRow[];
+  /** Absent: all rows are shown. */
+  readonly shown?: Shown;
+  /** Says how many rows are left out. */
+  readonly more?: (left: number) => string;
+}
+
+/** A part of the records. */
+export interface Share {
+  readonly kind: OutcomeKind;
+  readonly label: string;
+  readonly records: number;
+}
+
+/** Shares of a whole as one bar; on a page only. */
+export interface Bars extends Part {
+  readonly kind: 'bars';
+  readonly title: string;
+  readonly shares: readonly Share[];
+}
+
+/** Plots of figures over time; on a page only. */
+export interface Plot extends Part {
+  readonly kind: 'plot';
+  readonly of:
+    | { readonly figure: 'traffic'; readonly samples: readonly TrafficSample[] }
+    | {
+        readonly figure: 'trends';
+        readonly trends: readonly {
+          readonly title: string;
+          readonly name: string;
+          /** Rising in time (milliseconds since the epoch). */
+          readonly points: readonly { readonly at: number; readonly value: number }[];
+        }[];
+      };
+}
+
+/** What may be done, and the command that does it. */
+export interface Command extends Part {
+  readonly kind: 'command';
+  readonly what: string;
+  readonly command: string;
+}
+
+/** Items of one kind. */
+export interface List extends Part {
+  readonly kind: 'list';
+  /** `notes`: one below the other; `names`: short, one after the other; `alert`: to be seen before all else. */
+  readonly style: 'notes' | 'names' | 'alert';
+  readonly title?: Words;
+  /** A page explains the title. */
+  readonly explanation?: string;
+  readonly items: readonly { readonly words: Words; readonly tone?: Tone }[];
+  readonly shown?: Shown;
+  readonly more?: (left: number) => string;
+}
+
+/** Names with their values. */
+export interface Terms extends Part {
+  readonly kind: 'terms';
+  readonly terms: readonly (readonly [name: string, value: Words])[];
+}
+
+/** A part of a section. */
+export type Block = Heading | Paragraph | Table | Bars | Plot | Command | List | Terms;
+
+/** A part of a document under a title; a section without a title begins the document. */
+export interface Section extends Part {
+  readonly id: string;
+  readonly title: string | null;
+  readonly blocks: readonly Block[];
+}
+
+/** A page has room for more. */
+const SAMPLES_IN_LINE = 3;
+
+/** Text of a source or a store: without control characters, in its own direction, and not endless. */
+export function foreign(text: string, length = 600): Piece {
+  return { as: 'foreign', words: shortened(printable(text), length) };
+}
+
+/** Words that only one medium shows. */
+export function only(medium: Medium, words: Words): Piece {
+  return { as: 'plain', words, only: medium };
+}
+
+/** A paragraph of these sentences; absent ones are left out. */
+export function paragraph(
+  sentences: readonly Words[],
+  options: Omit<Paragraph, 'kind' | 'sentences'> = {},
+): Paragraph {
+  return {
+    kind: 'paragraph',
+    sentences: sentences.filter((words) => words !== null && words !== false),
+    ...options,
+  };
+}
+
+/** The words without their markup, as a text or a message shows them: nothing in them acts on a terminal. */
+export function plainWords(words: Words, medium: Medium): string {
+  if (words === false || words === null) return '';
+  if (typeof words === 'string') return printable(words);
+  if (!('as' in words)) return words.map((part) => plainWords(part, medium)).join('');
+  switch (words.as) {
+    case 'drawing':
+      return '';
+    case 'samples':
+      return words.items
+        .slice(0, SAMPLES_IN_LINE)
+        .map((item) => plainWords(item, medium))
+        .join('; ');
+    case 'badge':
+      return printable(words.words);
+    default:
+      return words.only === undefined || words.only === medium ? plainWords(words.words, medium) : '';
+  }
+}
+
+/** The parts that a medium shows. */
+export function shownIn<Some extends { readonly only?: Medium }>(
+  parts: readonly Some[],
+  medium: Medium,
+): Some[] {
+  return parts.filter(({ only: where }) => where === undefined || where === medium);
+}

@@ -1,0 +1,101 @@
+import { lastedMs, type RunStatus } from '../model/run.ts';
+import type { Section } from './document.ts';
+import type { RunFacts, View } from './run-facts.ts';
+import { aboutSection } from './sections/about-section.ts';
+import { exportedSection } from './sections/exported-section.ts';
+import { fieldsSection } from './sections/fields-section.ts';
+import { leadSection } from './sections/lead-section.ts';
+import { listsSection } from './sections/lists-section.ts';
+import { nextSection } from './sections/next-section.ts';
+import { notesSection } from './sections/notes-section.ts';
+import { pricesSection, stockSection } from './sections/prices-section.ts';
+import { recordsSection } from './sections/records-section.ts';
+import { rejectedSection, skippedSection, unsentSection } from './sections/rejected-section.ts';
+import { safetySection } from './sections/safety-section.ts';
+import { sourceSection } from './sections/source-section.ts';
+import { trafficSection } from './sections/traffic-section.ts';
+import { verificationSection } from './sections/verification-section.ts';
+import { totalsWords } from './wording/totals-words.ts';
+
+/** What a document is about, for its title. */
+export interface DocumentHead {
+  /** Before the name of the job, as `Plan of`. */
+  readonly what: string;
+  readonly job: string;
+  readonly store: string;
+  readonly run: string;
+  readonly kind: RunFacts['run']['kind'];
+  readonly status: RunStatus;
+  /** When it ended; of a run under way, when the document was made. */
+  readonly at: number;
+  readonly lastedMs: number;
+  /** Its figures in a few words; empty where nothing is known. */
+  readonly totals: string;
+  /** Of Storeferry. */
+  readonly version: string;
+}
+
+/** All that is shown of a run. Terminal, report file, dashboard and notifications are renderers of it. */
+export interface RunDocument {
+  readonly head: DocumentHead;
+  /** The most important first. */
+  readonly sections: readonly Section[];
+}
+
+/** In the order of a page; a section without content gives null. To add one: a file in `sections/`, and a line here. */
+const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
+  leadSection,
+  nextSection,
+  exportedSection,
+  listsSection,
+  recordsSection,
+  verificationSection,
+  safetySection,
+  pricesSection,
+  stockSection,
+  fieldsSection,
+  rejectedSection,
+  unsentSection,
+  skippedSection,
+  notesSection,
+  trafficSection,
+  sourceSection,
+  aboutSection,
+];
+
+/** The document of a run. */
+export function runDocument(facts: RunFacts, view: View): RunDocument {
+  const { run } = facts;
+  const { id, job, store, kind, status } = run;
+  return {
+    head: {
+      ...{ what: whatOf(kind), job, store, run: id, kind, status, version: view.version },
+      at: run.finishedAt ?? view.now,
+      lastedMs: lastedMs(run, view.now),
+      totals: figuresOf(run),
+    },
+    sections: SECTIONS.map((section) => section(facts, view)).filter((section) => section !== null),
+  };
+}
+
+/** Without the error, which the document names by itself. */
+function figuresOf(run: RunFacts['run']): string {
+  return run.error !== null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
+}
+
+function whatOf(kind: DocumentHead['kind']): string {
+  switch (kind) {
+    case 'plan':
+      return 'Plan of';
+    case 'run':
+      return 'Run of';
+    case 'retry':
+      return 'Retry of';
+    case 'export':
+      return 'Export by';
+    case 'verify':
+      return 'Verification of';
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,29 @@
+import { foreign, type Section } from '../document.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { formatBytes } from '../wording/byte-sizes.ts';
+import { counted, grouped } from '../wording/words.ts';
+
+/** What an export read and what it wrote; null for imports, and until it is written. */
+export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
+  if (file === null) return null;
+  const { location, mode, begun, format, items, lines, bytes, readAt } = file;
+  const thing = run.resource === 'orders' ? 'order' : 'list';
+  const at = `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
+  const how = mode === 'append' && begun !== true ? 'added to the file' : 'in a new file';
+  return {
+    id: 'export',
+    title: 'What was written',
+    blocks: [
+      {
+        kind: 'terms',
+        terms: [
+          ['File', { as: 'code', words: foreign(location, 300) }],
+          ['Read', `${counted(items, thing)}, at ${at}`],
+          ['Written', `${counted(lines, 'line')}, ${how}`],
+          ['Format', `${format}, ${formatBytes(bytes)} in all`],
+          ['Requests', grouped(totals.requests)],
+        ],
+      },
+    ],
+  };
+}

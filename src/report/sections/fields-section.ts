@@ -1,0 +1,67 @@
+import type { ChangeSample } from '../../model/plan.ts';
+import { foreign, only, type Section, type Words } from '../document.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { fieldWords } from '../wording/changes.ts';
+import { printable, shortened } from '../wording/printable.ts';
+import { counted, grouped, sentence } from '../wording/words.ts';
+
+const LONGEST_NAME = 60;
+const LONGEST_VALUE = 80;
+
+/** Which fields of the changed records differ, most frequent first, with old and new values of a few. */
+export function fieldsSection(facts: RunFacts): Section | null {
+  const { plan } = facts;
+  if (plan === null || plan.fieldsChanged.length === 0) return null;
+  const { fieldsChanged, resource } = plan;
+  const most = Math.max(...fieldsChanged.map(({ records }) => records));
+  return {
+    id: 'fields',
+    title: 'What changes',
+    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    blocks: [
+      {
+        kind: 'table',
+        caption: `In how many ${resource} each field differs from what the store last confirmed, with samples`,
+        columns: [
+          { header: 'Field' },
+          { header: sentence(resource), numeric: true },
+          { header: 'Samples: old → new', bare: true },
+        ],
+        rows: fieldsChanged.map(({ field, records, samples }) => ({
+          cells: [
+            [
+              only('page', [foreignField(field), ' ']),
+              { as: 'setting', words: foreign(field, LONGEST_NAME) },
+            ],
+            [grouped(records), { as: 'drawing', drawing: { of: 'share', share: records / most } }],
+            { as: 'samples', items: samples.map(sampleWords) },
+          ],
+        })),
+        shown: { page: 25, text: 12 },
+        more: (left) => `and ${counted(left, 'more field')}, each in fewer records`,
+      },
+    ],
+  };
+}
+
+/** As people say it; beside it stands the name that a mapping uses. */
+function foreignField(field: string): Words {
+  return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
+}
+
+function sampleWords({ key, old, new: now }: ChangeSample): Words {
+  return [
+    { as: 'key', words: foreign(key, LONGEST_NAME) },
+    only('text', ':'),
+    ' ',
+    { as: 'removed', words: shownValue(old) },
+    ' → ',
+    { as: 'added', words: shownValue(now) },
+  ];
+}
+
+/** A value of a sample; absent and empty ones by these words. */
+function shownValue(value: string | null): Words {
+  if (value === null) return '(none)';
+  return value === '' ? '(empty)' : foreign(value, LONGEST_VALUE);
+}

@@ -1,0 +1,199 @@
+import type { KeyExample, Plan } from '../../model/plan.ts';
+import { foreign, only, type Section, type Share, type TableRow, type Words } from '../document.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { formatShare } from '../wording/shares.ts';
+import { unsentWord } from '../wording/totals-words.ts';
+import { counted, grouped, listed, newWord, thing } from '../wording/words.ts';
+
+const LONGEST_KEY = 60;
+
+/** What became of a part of the records, or would. */
+interface Outcome extends Share {
+  readonly rows: number;
+  /** The label explained. */
+  readonly meaning: string;
+  /** What else is known of it. */
+  readonly note?: Words;
+}
+
+/** A reader looks for these, also where there are none. */
+const ALWAYS: ReadonlySet<Outcome['kind']> = new Set(['new', 'changed', 'applied', 'unchanged', 'rejected']);
+
+/** What became of all records, or would: one bar, and the figures that add up. Null while nothing is known. */
+export function recordsSection(facts: RunFacts): Section | null {
+  const { run, totals } = facts;
+  if (run.verification !== undefined) return null;
+  const outcomes = outcomesOf(facts);
+  const all = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
+  const rows = outcomes.reduce((sum, outcome) => sum + outcome.rows, 0);
+  if (all === 0 && rows === 0) return null;
+  const things = counted(all, thing(run.resource));
+  const requests: TableRow[] = isOnlyPlanned(facts)
+    ? []
+    : [{ cells: ['requests', grouped(totals.requests), '', '', ''], only: 'text' }];
+  return {
+    id: 'records',
+    title: `${things} in ${counted(rows, 'row')}`,
+    blocks: [
+      { kind: 'bars', title: `What became of ${things}`, shares: outcomes },
+      {
+        kind: 'table',
+        caption: 'What became of each, counted in records and in the rows of the file they consist of',
+        captionHidden: true,
+        columns: [
+          { header: 'Outcome' },
+          { header: 'Records', numeric: true },
+          { header: 'Share', numeric: true, only: 'page' },
+          { header: 'Rows', numeric: true, only: 'page' },
+          { header: 'What it means', bare: true },
+        ],
+        rows: outcomes.map(({ kind, label, records: figure, rows: inRows, meaning, note = null }) => ({
+          cells: [
+            [{ as: 'drawing', drawing: { of: 'outcome', kind } }, label],
+            grouped(figure),
+            formatShare(figure, all),
+            grouped(inRows),
+            [only('page', meaning), note],
+          ],
+        })),
+        foot: [
+          { cells: ['Total', grouped(all), '', grouped(rows), ''], only: 'page' },
+          ...deletesRow(facts),
+          ...requests,
+        ],
+      },
+    ],
+  };
+}
+
+/**
+ * Every record and row under one outcome: of a plan of which nothing was sent what would become of it, of a run what
+ * has. Sums are the run's records and rows.
+ */
+function outcomesOf(facts: RunFacts): Outcome[] {
+  const { plan, totals } = facts;
+  const { inRows } = totals;
+  const outcomes: Outcome[] = [
+    ...(plan !== null && isOnlyPlanned(facts) ? planned(plan) : sent(facts)),
+    {
+      kind: 'unchanged',
+      label: 'unchanged',
+      records: totals.unchanged,
+      rows: inRows.unchanged,
+      meaning: 'the same as the store last confirmed: no request is needed',
+    },
+    {
+      kind: 'rejected',
+      label: 'rejected',
+      records: totals.rejected,
+      rows: inRows.rejected,
+      meaning: 'wrong in the file, or refused by the store: left out',
+      note: rowsNote(totals.rejected, inRows.rejected),
+    },
+    {
+      kind: 'skipped',
+      label: 'skipped',
+      records: totals.skipped,
+      rows: inRows.skipped,
+      meaning: 'left out on purpose, as the mapping or the job says',
+      note: rowsNote(totals.skipped, inRows.skipped),
+    },
+  ];
+  return outcomes.filter((outcome) => outcome.records > 0 || outcome.rows > 0 || ALWAYS.has(outcome.kind));
+}
+
+function planned({ counts, resource, examples }: Plan): Outcome[] {
+  const isProducts = resource === 'products';
+  return [
+    {
+      kind: 'new',
+      label: newWord(resource),
+      ...counts.new,
+      meaning: isProducts ? 'not sent before: would be created' : 'would be updated',
+      note: firstOf(examples.new),
+    },
+    {
+      kind: 'changed',
+      label: 'changed',
+      ...counts.changed,
+      meaning: 'would be updated',
+      note: firstOf(examples.changed),
+    },
+    {
+      kind: 'resent',
+      label: 'resent',
+      ...counts.resent,
+      meaning: '',
+      note: 'unchanged, but would be sent again',
+    },
+  ];
+}
+
+function sent({ run, plan, totals }: RunFacts): Outcome[] {
+  const isRunning = run.status === 'running';
+  return [
+    {
+      kind: 'applied',
+      label: 'applied',
+      records: totals.applied,
+      rows: totals.inRows.applied,
+      meaning: 'sent, and confirmed by the store',
+      ...(plan === null ? {} : { note: only('text', inPlan(plan)) }),
+    },
+    {
+      // Of a run under way it is no fault: the colour of a warning is for what stays unsent.
+      kind: isRunning ? 'resent' : 'unsent',
+      label: isRunning ? 'to be sent' : unsentWord(run),
+      records: totals.unsent,
+      rows: totals.inRows.unsent,
+      meaning: isRunning ? 'not sent yet' : 'not confirmed by the store: sent when the run continues',
+    },
+  ];
+}
+
+function inPlan({ counts, resource }: Plan): string {
+  const parts = [
+    `${grouped(counts.new.records)} ${newWord(resource)}`,
+    `${grouped(counts.changed.records)} changed`,
+    ...(counts.resent.records > 0 ? [`${grouped(counts.resent.records)} resent`] : []),
+  ];
+  return `${listed(parts)} in the plan`;
+}
+
+/** The products that the source no longer has; they are in no sum of records. */
+function deletesRow(facts: RunFacts): TableRow[] {
+  const { plan, run, totals } = facts;
+  if (plan === null || totals.removed === 0) return [];
+  const examples = firstOf(plan.examples.removed);
+  const gone = 'sent by this job before, and no longer in the source';
+  if (isOnlyPlanned(facts)) {
+    const meaning = only('page', `${gone}: ${grouped(plan.counts.deletes)} would be deleted`);
+    return [row('removed', totals.removed, [meaning, examples])];
+  }
+  const pending = plan.counts.deletes - totals.deleted;
+  const isOver = totals.unsent === 0 && run.status !== 'planned';
+  const left = pending > 0 && `${grouped(pending)} ${isOver ? 'not deleted' : 'still to be deleted'}`;
+  const rest = only('page', [left !== false && '; ', gone, examples]);
+  return [row('deleted', totals.deleted, [left, rest])];
+}
+
+function row(label: string, figure: number, words: Words): TableRow {
+  return { cells: [label, grouped(figure), '', '', { as: 'text', words }] };
+}
+
+function rowsNote(figure: number, rows: number): Words {
+  return figure !== rows && only('text', `in ${counted(rows, 'row')}`);
+}
+
+/** The first few of many, with their lines; false where there is none. */
+function firstOf(examples: readonly KeyExample[]): Words {
+  if (examples.length === 0) return false;
+  const named = examples.map(
+    ({ key, line }, index): Words => [
+      index > 0 && ', ',
+      foreign(key, LONGEST_KEY),
+      line !== null && ` (line ${line})`,
+    ],
+  );
+  return { as: 'examples', words: ['first: ', named] };
+}

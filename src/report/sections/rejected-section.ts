@@ -1,0 +1,151 @@
+import type { ReasonGroup } from '../../model/plan.ts';
+import { LINES_KEPT } from '../../model/reason-tally.ts';
+import { isUnmatched } from '../../model/unmatched-codes.ts';
+import { type Block, foreign, only, paragraph, type Section, type Table } from '../document.ts';
+import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-index.ts';
+import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { printable } from '../wording/printable.ts';
+import { counted, listed, sentence } from '../wording/words.ts';
+
+/** A file may be wrong in more ways than anybody reads about. */
+const REASONS_SHOWN = { page: 25, text: 100 };
+
+/** What was rejected, by the mapping and by the store, why, and on which lines; null where nothing was. */
+export function rejectedSection(facts: RunFacts, view: View): Section | null {
+  const { plan, refusals } = facts;
+  const rejections = plan?.rejections ?? [];
+  const groups = [...rejections, ...refusals];
+  const [most] = groups.toSorted((a, b) => b.rows - a.rows);
+  if (most === undefined) return null;
+  const top = `${groups.length > 1 ? 'Mostly: ' : ''}${reasonAmount(most)}: ${most.message}`;
+  const blocks: Block[] = [
+    paragraph([top], { only: 'message' }),
+    ...(namesRejects(facts, view) ? [] : rejectsFiles(facts)),
+  ];
+  if (rejections.length > 0) blocks.push(reasonsTable('Found in the file', rejections, facts));
+  if (refusals.length > 0) blocks.push(reasonsTable('Refused by the store', refusals, facts));
+  return { id: 'rejected', title: 'Rejected, and why', blocks };
+}
+
+/** What was left out on purpose, and why; null where nothing was. */
+export function skippedSection(facts: RunFacts): Section | null {
+  const skips = facts.plan?.skips ?? [];
+  if (skips.length === 0) return null;
+  return {
+    id: 'skipped',
+    title: 'Skipped, and why',
+    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    blocks: [reasonsTable('Left out on purpose', skips, facts)],
+  };
+}
+
+/** What did not reach the store, and why; null where everything did. */
+export function unsentSection({ unsentReasons }: RunFacts): Section | null {
+  if (unsentReasons.length === 0) return null;
+  return {
+    id: 'unsent',
+    title: 'Unsent, and why',
+    blocks: [
+      {
+        kind: 'table',
+        caption: 'Requests that the store never confirmed, by reason',
+        captionHidden: true,
+        columns: [{ header: 'Why' }, { header: 'Requests', bare: true, leads: true }],
+        rows: unsentReasons.map(({ reason, count }) => ({
+          cells: [{ as: 'text', words: foreign(reason.message) }, counted(count, 'operation')],
+        })),
+        ...MORE_REASONS,
+      },
+    ],
+  };
+}
+
+/** Whether what to do next is about the rejects file, and so names it. */
+export function namesRejects({ run }: RunFacts, { buttons = false }: View): boolean {
+  return run.status === 'done-with-rejects' && !buttons;
+}
+
+/** Where the rejected rows are. */
+export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
+  if (rejectsFile === null) return [];
+  const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
+  const file = `${rejectsFile.slice(0, -REJECTS_FILE.length)}${UNMATCHED_FILE}`;
+  const lines = [
+    `Rejects file: ${rejectsFile}`,
+    ...(unmatched
+      ? [`Contacts without a match: ${file} (create them in the store, or complete the crosswalk)`]
+      : []),
+  ];
+  return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));
+}
+
+const MORE_REASONS: Pick<Table, 'shown' | 'more'> = {
+  shown: REASONS_SHOWN,
+  more: (left) =>
+    `and ${counted(left, 'more reason')}, each of fewer records: the rejects file names the reason of every row`,
+};
+
+function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }: RunFacts): Table {
+  const files = plan?.source.files.map(({ name }) => name) ?? [];
+  return {
+    kind: 'table',
+    caption,
+    columns: [
+      { header: 'Why' },
+      { header: 'How many', bare: true, leads: true },
+      { header: 'Where', bare: true },
+    ],
+    rows: groups.map((group) => {
+      const { message, code } = group;
+      const subject = reasonSubject(group).join(', ');
+      const places = reasonPlaces(group, files);
+      return {
+        cells: [
+          [
+            only('page', [
+              { as: 'text', words: foreign(sentence(message)) },
+              ' ',
+              { as: 'setting', words: code },
+            ]),
+            only('text', [foreign(message), subject !== '' && [' [', foreign(subject), ']']]),
+          ],
+          { as: 'strong', words: reasonAmount(group) },
+          [
+            only('page', [
+              places !== '' && { as: 'places', words: foreign(sentence(places)) },
+              subject !== '' && [' ', { as: 'subject', words: foreign(subject) }],
+              places === '' && subject === '' && '–',
+            ]),
+            only('text', [places, places !== '' && ' · ', code]),
+          ],
+        ],
+      };
+    }),
+    ...MORE_REASONS,
+  };
+}
+
+/** `3 records (7 rows)`; `7 rows` or, where no rows are known, `3 records` where one figure says it all. */
+function reasonAmount({ records, rows }: ReasonGroup): string {
+  if (rows === 0) return counted(records, 'record');
+  return records === rows || records === 0
+    ? counted(rows, 'row')
+    : `${counted(records, 'record')} (${counted(rows, 'row')})`;
+}
+
+/** The field and the column that a reason is about, as far as they are known. */
+function reasonSubject({ field, column }: ReasonGroup): string[] {
+  return [field, column === null ? null : `column "${printable(column)}"`].filter((part) => part !== null);
+}
+
+/** `lines 3, 8 and 14`, with the names of files where there are several; empty where no line is known. */
+function reasonPlaces({ lines, rows }: ReasonGroup, files: readonly string[]): string {
+  if (lines.length === 0) return '';
+  const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
+  const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);
+  const places = inOrder.map(({ file, line }) =>
+    files.length > 1 ? `${printable(files[file] ?? `file ${file + 1}`)}:${line}` : String(line),
+  );
+  const word = files.length > 1 ? '' : lines.length === 1 ? 'line ' : 'lines ';
+  return `${word}${more ? `${places.join(', ')} …` : listed(places)}`;
+}

@@ -1,0 +1,94 @@
+import type { SafetyVerdict } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
+import { only, type Section, type Words } from '../document.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { sentence } from '../wording/words.ts';
+
+/** The safety limits of the job, those that stopped it first; null where it has none. */
+export function safetySection(facts: RunFacts): Section | null {
+  const { run } = facts;
+  const verdicts = safetyVerdicts(facts);
+  if (verdicts.length === 0) return null;
+  const stops = verdicts.some(({ exceeded }) => exceeded);
+  const stopped = run.approved ? 'Safety limits: overridden by a person' : 'Safety limits: stopped';
+  return {
+    id: 'safety',
+    title: stops ? stopped : 'Safety limits: all within',
+    ...(isOnlyPlanned(facts) || run.status === 'stopped' ? {} : { only: 'page' }),
+    blocks: [
+      {
+        kind: 'table',
+        caption: 'What each limit was compared with, before the first request',
+        captionHidden: true,
+        columns: [
+          { header: 'Guards against' },
+          { header: 'Verdict', bare: true, leads: true },
+          { header: 'Found', bare: true },
+          { header: 'Limit', only: 'page' },
+        ],
+        rows: verdicts.map((verdict) => ({
+          tone: verdict.exceeded ? 'bad' : 'quiet',
+          cells: [
+            [
+              only('page', [safetyRule(verdict.limit).title, ' ', { as: 'setting', words: verdict.limit }]),
+              only('text', [safetyFound(verdict, run), limitNote(verdict)]),
+            ],
+            [
+              only('text', `${verdict.limit} `),
+              verdict.exceeded
+                ? { as: 'badge', tone: 'bad', words: 'beyond the limit' }
+                : { as: 'badge', tone: 'good', words: 'within' },
+            ],
+            [only('page', sentence(safetyFound(verdict, run))), meter(verdict)],
+            limitWords(verdict) ?? '–',
+          ],
+        })),
+      },
+    ],
+  };
+}
+
+/** What a limit was compared with, without the limit: `52 of 100 products would be deleted`. */
+export function safetyFound(
+  { limit, figure, base }: SafetyVerdict,
+  { resource }: Pick<Run, 'resource'>,
+): string {
+  return safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
+}
+
+/**
+ * The verdicts as they are now, those that stopped the run first. Rejections of the store count too: a run may be
+ * stopped by them when its plan was within the limit.
+ */
+export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[] {
+  if (plan === null) return [];
+  const byPlan = plan.safety.some(({ exceeded }) => exceeded);
+  const byStore = run.status === 'stopped' && totals.requests > 0 && !byPlan;
+  return plan.safety
+    .map((verdict) =>
+      verdict.limit === 'maxRejects' && totals.requests > 0
+        ? { ...verdict, figure: totals.rejected, exceeded: verdict.exceeded || byStore }
+        : verdict,
+    )
+    .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+}
+
+/** `at most 5%`; null where it is not known, since plans of earlier versions did not keep their limits. */
+function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
+  if (limit === 'key') return 'must not change';
+  const { bound } = safetyLimit(limit);
+  if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : null;
+  return `${bound === 'fewest' ? 'at least' : 'at most'} ${allowed.text}`;
+}
+
+function limitNote(verdict: SafetyVerdict): Words {
+  const words = limitWords(verdict);
+  return words !== null && `; limit: ${words}`;
+}
+
+function meter({ limit, figure, base, allowed, exceeded }: SafetyVerdict): Words {
+  if (allowed === undefined || base === null || base === 0 || limit === 'key') return false;
+  const whole = Math.max(base, figure, allowed.amount);
+  return { as: 'drawing', drawing: { of: 'limit', figure, allowed: allowed.amount, whole, exceeded } };
+}

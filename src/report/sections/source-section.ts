@@ -1,0 +1,68 @@
+import { delimiterName } from '../../model/delimiters.ts';
+import { type Block, foreign, only, type Section } from '../document.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { counted, grouped } from '../wording/words.ts';
+
+const LONGEST_NAME = 120;
+
+/** What was read, and how: files, rows, delimiter, encoding, and the columns without a place. */
+export function sourceSection(facts: RunFacts): Section | null {
+  const { plan } = facts;
+  if (plan === null || plan.source.files.length === 0) return null;
+  const { files, columnsNotUsed } = plan.source;
+  const withBlank = files.some(({ blankLines }) => blankLines > 0);
+  const unused: Block[] = columnsNotUsed.length === 0 ? [] : [unusedColumns(columnsNotUsed)];
+  return {
+    id: 'source',
+    title: 'What was read',
+    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    blocks: [
+      {
+        kind: 'table',
+        caption: 'Files of the source',
+        captionHidden: true,
+        columns: [
+          { header: 'File' },
+          { header: 'Rows', numeric: true },
+          { header: 'Separated by', short: true },
+          { header: 'Encoding', short: true },
+          ...(withBlank ? [{ header: 'Blank lines, ignored', numeric: true }] : []),
+        ],
+        rows: files.map(({ name, rows, delimiter, encoding, blankLines }) => ({
+          cells: [
+            foreign(name, LONGEST_NAME),
+            grouped(rows),
+            [
+              only('text', `${rows === 1 ? 'row' : 'rows'}, separated by `),
+              foreign(delimiterName(delimiter) ?? JSON.stringify(delimiter)),
+            ],
+            foreign(encoding),
+            ...(withBlank
+              ? [
+                  [
+                    only('page', grouped(blankLines)),
+                    only('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
+                  ],
+                ]
+              : []),
+          ],
+        })),
+        shown: { page: 20, text: 10 },
+        more: (left) => `and ${counted(left, 'more file')}`,
+      },
+      ...unused,
+    ],
+  };
+}
+
+function unusedColumns(columns: readonly string[]): Block {
+  return {
+    kind: 'list',
+    style: 'names',
+    title: 'Columns not used',
+    explanation: 'The mapping has no place for them; their values are not sent.',
+    items: columns.map((column) => ({ words: foreign(column, LONGEST_NAME) })),
+    shown: { page: 60, text: 30 },
+    more: (left) => `and ${grouped(left)} more`,
+  };
+}

@@ -1,0 +1,70 @@
+import type { TrafficSample } from '../../model/traffic.ts';
+import { type Block, paragraph, type Section } from '../document.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { formatDuration } from '../wording/durations.ts';
+import { counted, grouped } from '../wording/words.ts';
+
+/** Fewer requests have no rate. */
+const REQUESTS_OF_A_RATE = 10;
+/** With fewer requests the limiter has hardly begun to find out what a store can take. */
+const REQUESTS_OF_LIMITS = 100;
+
+/** The requests, how the store answered, and how fast sending was at the end; null where nothing was sent. */
+export function trafficSection(facts: RunFacts): Section | null {
+  const samples = facts.traffic?.samples ?? [];
+  const limits = limitsWords(facts);
+  if (samples.length === 0 && limits === null) return null;
+  const words = samples.length === 0 ? [] : trafficWords(samples);
+  const blocks: Block[] = [
+    ...(words.length === 0 ? [] : [paragraph([...words, limits], { only: 'page' })]),
+    ...(limits === null ? [] : [paragraph([limits], words.length === 0 ? {} : { only: 'text' })]),
+    ...(samples.length === 0 ? [] : [{ kind: 'plot', of: { figure: 'traffic', samples } } as const]),
+  ];
+  return { id: 'traffic', title: 'Requests', blocks };
+}
+
+/** The requests of a run and how the store answered, in sentences. */
+export function trafficWords(samples: readonly TrafficSample[]): string[] {
+  const sum = (of: (sample: TrafficSample) => number) =>
+    samples.reduce((whole, sample) => whole + of(sample), 0);
+  const requests = sum((sample) => sample.requests);
+  const failed = sum((sample) => sample.failed);
+  const retries = sum((sample) => sample.retries);
+  const pausedMs = sum((sample) => sample.pausedMs);
+  const busyMs = sum(({ ms }) => ms);
+  const perSecond = requests / Math.max(0.001, busyMs / 1000);
+  const rate =
+    requests < REQUESTS_OF_A_RATE
+      ? ''
+      : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} a second`;
+  const repeated = retries > 0 ? `; ${counted(retries, 'request was a retry', 'requests were retries')}` : '';
+  return [
+    `${counted(requests, 'request')} in ${formatDuration(busyMs)}${rate}.`,
+    ...latencyWords(samples),
+    ...(failed > 0 ? [`${grouped(failed)} failed${repeated}.`] : []),
+    ...(pausedMs > 0
+      ? [`Sending paused for ${formatDuration(pausedMs)}, since the store failed or asked to wait.`]
+      : []),
+  ];
+}
+
+/** The percentiles of the whole do not follow from those of its parts: the middle median and the highest p95 do. */
+function latencyWords(samples: readonly TrafficSample[]): string[] {
+  const medians = samples.flatMap(({ p50 }) => (p50 === null ? [] : [p50]));
+  const slow = samples.flatMap(({ p95 }) => (p95 === null ? [] : [p95]));
+  if (medians.length === 0 || slow.length === 0) return [];
+  const middle = medians.toSorted((a, b) => a - b)[Math.floor(medians.length / 2)] ?? 0;
+  const slowest = Math.max(...slow);
+  if (slowest === middle) return [`Latency: ${formatDuration(middle)}.`];
+  return [`Latency: median ${formatDuration(middle)}, highest p95 ${formatDuration(slowest)}.`];
+}
+
+/** How fast sending was in the end, and why no faster; null where too little was sent. */
+function limitsWords({ run, totals }: RunFacts): string | null {
+  if (run.limits === undefined || totals.requests < REQUESTS_OF_LIMITS) return null;
+  const { concurrency, because, rate } = run.limits;
+  const atOnce = `Sending ended at ${counted(concurrency, 'request')} at once (${because})`;
+  if (rate === null) return `${atOnce}.`;
+  const perSecond = rate.requestsPerSecond.toLocaleString('en', { maximumSignificantDigits: 3 });
+  return `${atOnce} and ${perSecond} a second (${rate.because}).`;
+}

@@ -1,0 +1,111 @@
+import type { Run } from '../../model/run.ts';
+import { forgotten, type Verification } from '../../model/verification.ts';
+import type { Section, TableRow } from '../document.ts';
+import type { RunFacts } from '../run-facts.ts';
+import { formatShare } from '../wording/shares.ts';
+import { counted, grouped, listed, thing, were } from '../wording/words.ts';
+
+const FIELDS_NAMED = 5;
+
+/** The figures of a verification; null for all other runs. */
+export function verificationSection({ run, totals }: RunFacts): Section | null {
+  if (run.verification === undefined) return null;
+  const { sampled, known, asKnown, recreated, altered, rejected, unsent } = run.verification;
+  const row = (name: string, figure: number, note = ''): TableRow => ({
+    cells: [name, grouped(figure), note],
+  });
+  return {
+    id: 'records',
+    title: 'What the store still has',
+    blocks: [
+      {
+        kind: 'table',
+        caption: 'The answers of the store to the sample',
+        captionHidden: true,
+        columns: [
+          { header: 'Answer' },
+          { header: 'Records', numeric: true },
+          { header: 'What it means', bare: true },
+        ],
+        rows: [
+          row('sampled', sampled, `of ${grouped(known)} known`),
+          row('as known', asKnown, 'the same id, and the fields that were sent'),
+          row('recreated', recreated, 'another id than the ledger has'),
+          row('altered', altered, 'the same id, other fields than were sent'),
+          row('rejected', rejected),
+          ...(unsent > 0 ? [row('unsent', unsent)] : []),
+          row('requests', totals.requests),
+        ],
+      },
+    ],
+  };
+}
+
+/** What a verification found, in one sentence, and what its sample proves about all known records. */
+export function verificationHeadline(
+  found: Verification,
+  { resource, status }: Pick<Run, 'resource' | 'status'>,
+): { readonly sentence: string; readonly explanation: readonly string[] } {
+  const judged = judgedOf(found);
+  const ended = status === 'done' ? '' : `${status === 'interrupted' ? 'Interrupted' : 'Failed'}. `;
+  if (judged === 0) return { sentence: `${ended}No answer says what the store still has.`, explanation: [] };
+  const lost = forgotten(found);
+  const of = counted(judged, thing(resource));
+  const otherIds = resource === 'contacts' ? '' : ', or known there under another id';
+  const gone =
+    lost === 0
+      ? 'none was gone from the store'
+      : `${grouped(lost)} ${were(lost)} gone from the store${otherIds}`;
+  return { sentence: `${ended}Of ${of} sent again, ${gone}.`, explanation: [shareSentence(found, resource)] };
+}
+
+/** How many answers say whether the store still has the record. */
+function judgedOf({ asKnown, altered, recreated, missing }: Verification): number {
+  return asKnown + altered + recreated + missing;
+}
+
+/** What the sample says about all known records. */
+function shareSentence(found: Verification, resource: Run['resource']): string {
+  const { known, forgottenShare: share } = found;
+  const all = counted(known, `known ${thing(resource)}`);
+  if (judgedOf(found) === known) return `These were all ${all}: the figure is exact.`;
+  const bound = (part: number) =>
+    `${grouped(Math.round(part * known))} (${formatShare(part * known, known)})`;
+  const at = 'With 95% confidence';
+  if (forgotten(found) === 0) return `${at} at most ${bound(share.high)} of all ${all} are gone.`;
+  if (share.high === 1) return `${at} at least ${bound(share.low)} of all ${all} are gone.`;
+  return `${at} between ${bound(share.low)} and ${bound(share.high)} of all ${all} are gone.`;
+}
+
+/** What else must be known to read the figures right, a sentence each. */
+export function verificationNotes(found: Verification, resource: Run['resource']): string[] {
+  const { altered, alteredFields, missing, rejected, notComparable } = found;
+  const things = `${thing(resource)}s`;
+  const fields = alteredFields
+    .slice(0, FIELDS_NAMED)
+    .map(({ field, records }) => `${field} (${grouped(records)})`);
+  const more = alteredFields.length > FIELDS_NAMED ? ' and others' : '';
+  return [
+    ...(altered > 0
+      ? [
+          `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes what it is sent, or ignores it; sending again does not help.`,
+        ]
+      : []),
+    ...(missing > 0
+      ? [
+          `${counted(missing, 'contact')} not found: the API cannot create contacts. Create them in the store and correct their ids in the crosswalk.`,
+        ]
+      : []),
+    ...(rejected > missing
+      ? [
+          `${counted(rejected - missing, 'record')} refused for another reason: that says nothing about what the store has.`,
+        ]
+      : []),
+    ...(notComparable > 0
+      ? [
+          `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified: in doubt, or without an id. The next run sends those in doubt again.`,
+        ]
+      : []),
+    `A verification does not show whether ${things} had older values, since each is sent with its values${resource === 'contacts' ? '' : `; nor whether ${things} that were deleted are back`}. After a restore, run the job with --resend in any case.`,
+  ];
+}
