@@ -24,7 +24,7 @@ const ORDINARY = new Set(
   `a an the this that these no not is are was be must may cannot can field fields value values invalid unknown missing required error errors
   contact contacts email e-mail mail address name names first last full phone note city state zip country company property properties tag tags
   list lists subscriber subscribers subscribed member id api key token json http https html url uri crm sku
-  unauthorized forbidden bad request conflict unprocessable entity content too many large long short gateway timeout service unavailable
+  authorization bearer header send unauthorized forbidden bad request conflict unprocessable entity content too many large long short gateway timeout service unavailable
   internal server resource found another other already exists taken used by for with in on to duplicate record records validation failed
   please contact try again use check access denied permission rate limit exceeded message code status only at most least
   monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december`
