@@ -63,8 +63,8 @@ function isCalledEmail(header: string): boolean {
 }
 
 /**
- * The column of the store's ids: one called id, or the only one whose name holds the word, else a word for number, among
- * those of whole numbers that do not repeat. Undefined where that leaves a doubt: points, zip codes and invoices are numbers as well, and a wrong
+ * The column of the store's ids: one called id, or the only one whose name holds the word, or the only one at all where its
+ * name holds a word for number, among those of whole numbers that do not repeat. Undefined where that leaves a doubt: points, zip codes and invoices are numbers as well, and a wrong
  * id writes into a stranger's contact.
  */
 export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
@@ -75,9 +75,9 @@ export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn |
   if (exact !== undefined) return exact;
   const filled = numbers.filter(({ values }) => values.length > 0);
   const named = filled.filter(({ header }) => saysOneOf(header, ID_WORDS));
-  const numbered = filled.filter(({ header }) => saysOneOf(header, NUMBER_WORDS));
-  const [only, second] = named.length > 0 ? named : numbered;
-  return second === undefined ? only : undefined;
+  const [only, second] = named.length > 0 ? named : filled;
+  if (only === undefined || second !== undefined) return undefined;
+  return saysOneOf(only.header, [...ID_WORDS, ...NUMBER_WORDS]) ? only : undefined;
 }
 
 const ID_WORDS = ['id'];
