@@ -67,7 +67,7 @@ describe('a job that reads from the web', () => {
     const third = await scene.workspace.storeferry('run', 'nightly');
     expect(third.code).toBe(0);
     expect(third.stdout).toContain(
-      `The source has not changed since run ${first.result['run']} read it: nothing to do.`,
+      `Nothing to do: the source has not changed since run ${first.result['run']} read it.`,
     );
     expect(third.stdout).toMatch(/unchanged\s+5/);
     const shown = await scene.workspace.storeferry('runs', String(second.result['run']));

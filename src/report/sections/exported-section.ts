@@ -9,7 +9,12 @@ export function exportedSection({ run, totals, exported: file }: RunFacts): Sect
   const { location, mode, begun, format, items, lines, bytes, readAt } = file;
   const thing = run.resource === 'orders' ? 'order' : 'list';
   const at = `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
-  const how = mode === 'append' && begun !== true ? 'added to the file' : 'in a new file';
+  const how =
+    mode !== 'append'
+      ? 'in a new file'
+      : begun === true
+        ? 'in a new file: it was not there, or empty'
+        : 'added to the file';
   return {
     id: 'export',
     title: 'What was written',
