@@ -37,7 +37,7 @@ export async function cancel({ terminal, directory, program }: Invocation, id: s
   terminal.out(
     `Run ${ended.id} of ${ended.job} is interrupted: ${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left.\n`,
   );
-  terminal.out(`To go on where it stopped: ${program} run ${ended.job}\n`);
+  terminal.out(`To continue where it stopped: ${program} run ${ended.job}\n`);
   return 0;
 }
 

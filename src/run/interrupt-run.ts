@@ -19,7 +19,7 @@ export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'
   }
   if (await hasDied(context, run)) {
     throw new UsageError(`The process of run ${id} has died: there is nothing to interrupt.`, {
-      hint: `To go on where it stopped: storeferry run ${run.job}`,
+      hint: `To continue where it stopped: storeferry run ${run.job}`,
     });
   }
   return await runs.update(id, { interruptAskedAt: context.clock() });

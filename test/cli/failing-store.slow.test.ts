@@ -28,7 +28,7 @@ it('a run that is stopped at once by a second Ctrl-C says how to go on', async (
   const { code, stderr } = await running.ended;
   expect(code).toBe(130);
   expect(stderr.trimEnd().split('\n').at(-1)).toBe(
-    `Stopped at once; requests under way may still reach the store. To go on where it stopped: storeferry -C ${workspace.dir} run nightly`,
+    `Stopped at once; requests under way may still reach the store. To continue where it stopped: storeferry -C ${workspace.dir} run nightly`,
   );
 });
 
@@ -71,8 +71,8 @@ it('a run that is stopped by answers of something else than the API says so, wit
   const stopped = await night.workspace.storeferry('run', 'nightly');
   expect(stopped.code).toBe(4);
   const said = stopped.stdout.replaceAll(/\s+/g, ' ');
-  const [, figure] = /maxRejects: (\d+) records are rejected/.exec(said) ?? [];
-  expect(figure).toBeDefined();
+  const [, figure] = /beyond the limit: (\d+) of 60 records are rejected/.exec(said) ?? [];
+  expect(figure, said).toBeDefined();
   expect(said).toContain(` rejected ${figure} `);
   expect(said).toContain(
     'answered 404, but not as its API does; perhaps something in front of the store answers',

@@ -38,7 +38,7 @@ describe('a plan whose process was killed', () => {
       expect(run !== undefined && (await hasDied({ state }, run))).toBe(true);
     }
     const shown = await workspace.storeferry('runs', killed);
-    expect(shown.stdout).toContain('nightly: interrupted');
+    expect(shown.stdout).toContain('Plan of nightly for the store main: interrupted');
     expect(shown.stdout).toContain('Its process died at the step');
     expect(shown.stdout).toContain('plan nightly');
     const approved = await workspace.storeferry('approve', killed);
