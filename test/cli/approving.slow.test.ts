@@ -61,7 +61,9 @@ describe('approving what is no plan any more', () => {
     const again = await workspace.storeferry('approve', id);
     expect(again.code).toBe(2);
     expect(again.stderr).toContain(`The run ${id} was interrupted: only a planned or stopped run`);
-    expect(again.stderr).toContain(`To continue where it stopped: storeferry -C ${workspace.dir} run nightly\n`);
+    expect(again.stderr).toContain(
+      `To continue where it stopped: storeferry -C ${workspace.dir} run nightly\n`,
+    );
   });
 
   it('offers a new plan of a run that is done', async () => {
