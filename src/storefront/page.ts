@@ -1,4 +1,5 @@
 import { StoreRefusedError } from '../model/errors.ts';
+import { isObject } from './proof.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */
 export interface PageQuery {
@@ -19,10 +20,6 @@ export interface Page {
   readonly skip: number | null;
 }
 
-function isItem(value: unknown): value is PageItem {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
@@ -37,9 +34,9 @@ export function readPage(value: unknown, text: string, path: string): Page {
       `GET ${path}: the answer has objects or lists more than ${MOST_LEVELS} levels within one another`,
     );
   }
-  const envelope: PageItem = isItem(value) ? value : { items: value };
+  const envelope: PageItem = isObject(value) ? value : { items: value };
   const { items, totalCount, limit, skip } = envelope;
-  if (!Array.isArray(items) || !items.every(isItem)) {
+  if (!Array.isArray(items) || !items.every(isObject)) {
     throw new StoreRefusedError(
       `GET ${path}: expected a list of objects, bare or as "items", and got something else`,
     );

@@ -197,7 +197,8 @@ function isEmpty(value: unknown): boolean {
   return value === '' || value === null || (isObject(value) && Object.keys(value).length === 0);
 }
 
-function isObject(value: unknown): value is JsonObject {
+/** Whether a value of JSON is an object, and no list. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
