@@ -1,4 +1,5 @@
 import { createColors } from 'picocolors';
+import columnsOf from 'string-width';
 import type { Tone } from '../document.ts';
 
 /** How a text for people is laid out. */
@@ -47,13 +48,13 @@ export class Page {
 
   /** Rows of a name, a figure and a note, in columns of even width; without any figure, of two columns. */
   figures(rows: readonly (readonly [name: string, figure: string, note: string])[]): void {
-    const nameWidth = Math.max(0, ...rows.map(([name]) => name.length));
-    const figureWidth = Math.max(0, ...rows.map(([, figure]) => figure.length));
+    const nameWidth = Math.max(0, ...rows.map(([name]) => columnsOf(name)));
+    const figureWidth = Math.max(0, ...rows.map(([, figure]) => columnsOf(figure)));
     const start = 2 + nameWidth + (figureWidth === 0 ? 0 : 2 + figureWidth) + 2;
     for (const [name, figure, note] of rows) {
       const [first = '', ...more] = wrap(note, Math.max(20, this.#width - start));
-      const padded = figureWidth === 0 ? '' : `  ${figure.padStart(figureWidth)}`;
-      const head = `  ${name.padEnd(nameWidth)}${padded}`;
+      const padded = figureWidth === 0 ? '' : `  ${blanks(figure, figureWidth)}${figure}`;
+      const head = `  ${name}${blanks(name, nameWidth)}${padded}`;
       this.#lines.push(`${head}${first === '' ? '' : `  ${this.painted(first, 'quiet')}`}`);
       for (const line of more) this.#lines.push(' '.repeat(start) + this.painted(line, 'quiet'));
     }
@@ -65,12 +66,12 @@ export class Page {
     rows: readonly { readonly cells: readonly string[]; readonly tone: Tone }[],
   ): void {
     const widths = header.map((name, column) =>
-      Math.max(name.length, ...rows.map(({ cells }) => cells[column]?.length ?? 0)),
+      Math.max(columnsOf(name), ...rows.map(({ cells }) => columnsOf(cells[column] ?? ''))),
     );
     const start = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
     const room = Math.max(20, this.#width - start);
     const line = (cells: readonly string[]) => {
-      const head = cells.slice(0, -1).map((cell, column) => cell.padEnd(widths[column] ?? 0));
+      const head = cells.slice(0, -1).map((cell, column) => cell + blanks(cell, widths[column] ?? 0));
       const [last = '', ...more] = wrap(cells.at(-1) ?? '', room);
       return [[...head, last].join('  ').trimEnd(), ...more.map((text) => ' '.repeat(start) + text)];
     };
@@ -103,12 +104,17 @@ export class Page {
   }
 }
 
-/** Breaks a text into lines of at most `width` letters, all but the first indented; a longer word stays whole. */
+/** What fills a text up to a number of columns; a Chinese or Japanese character takes two. */
+function blanks(text: string, columns: number): string {
+  return ' '.repeat(Math.max(0, columns - columnsOf(text)));
+}
+
+/** Breaks a text into lines of at most `width` columns, all but the first indented; a longer word stays whole. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/\s+/)) {
-    if (line.trim() !== '' && line.length + 1 + word.length > width) {
+    if (line.trim() !== '' && columnsOf(line) + 1 + columnsOf(word) > width) {
       lines.push(line);
       line = indent + word;
     } else {
