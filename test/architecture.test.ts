@@ -12,8 +12,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   state: ['remote'],
   storefront: [],
   remote: [],
-  // The schema of mapping files.
-  config: ['mapping'],
+  // The schemas of mapping files, and those of files on other machines.
+  config: ['mapping', 'remote'],
   source: ['state', 'remote'],
   csv: [],
   mapping: [],
@@ -33,6 +33,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   // The clock alone, for code that connects to no store: storefront.ts loads undici.
   storefront: ['storefront.ts', 'clock.ts'],
+  source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts', 'unpack.ts'],
+  remote: [
+    ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
+    // What else opens buckets: the artifacts.
+    ...['s3-objects.ts', 's3-kind.ts'],
+  ],
+  csv: ['read-csv.ts', 'format-row.ts'],
   apply: ['apply-operations.ts'],
 };
 
@@ -75,7 +82,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   yauzl: ['source'],
   zod: [
     ...['config', 'dashboard', 'export', 'mapping', 'model', 'plan', 'queue'],
-    ...['report', 'run', 'sandbox', 'source', 'state'],
+    ...['remote', 'report', 'run', 'sandbox', 'source', 'state'],
   ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],

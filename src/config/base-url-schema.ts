@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from './place/is-http-url.ts';
+import { isHttpUrl } from '../model/is-http-url.ts';
 
 const API_PREFIX = '/api/site';
 

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ArtifactsPlace } from '../model/artifacts-place.ts';
+import { completeS3Place } from '../remote/s3-kind.ts';
 import type { Environment } from './environment.ts';
-import { completeS3Place } from './place/complete-s3-place.ts';
 
 /** What `ARTIFACTS_URL` may be. */
 export const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';
@@ -36,7 +36,7 @@ export function chooseArtifacts(
     const path = (url.startsWith('file:') ? pathOf(url) : undefined) ?? url;
     return { place: { kind: 'folder', path: isAbsolute(path) ? path : resolve(dir, path) }, secrets: [] };
   }
-  const completed = completeS3Place({}, environment);
+  const completed = completeS3Place({}, (name) => environment.get(name));
   if ('problem' in completed) return { problems: [completed.problem] };
   if (completed.unset.length > 0) {
     const problems = completed.unset.map(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigurationError } from '../model/errors.ts';
-import { looksSecret } from './secret-field.ts';
+import { looksSecret } from '../model/secret-redactor.ts';
 
 /** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
 export interface Environment {

@@ -14,7 +14,7 @@ import {
   type RelationProblem,
 } from './job/job-relations.ts';
 import { once } from './once.ts';
-import { completePlace, placeSecrets } from './place/complete-place.ts';
+import { completePlace, placeSecrets } from './place/file-place.ts';
 import type { SecretField } from './secret-field.ts';
 import { isName, type StoreConfig, storeSchema } from './stores.ts';
 import { valueAt } from './value-at.ts';

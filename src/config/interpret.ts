@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { ConfigurationProblem, Place } from '../model/errors.ts';
+import { looksSecret } from '../model/secret-redactor.ts';
 import type { Environment } from './environment.ts';
 import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
 import type { Finding } from './findings/explain-issues.ts';
 import { wordFinding } from './findings/word-finding.ts';
 import { parseFilled } from './parse-filled.ts';
 import { placeholder } from './placeholder.ts';
-import { looksSecret, type SecretField } from './secret-field.ts';
+import type { SecretField } from './secret-field.ts';
 import { valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml/yaml-file.ts';
 import type { Path } from './yaml/yaml-place.ts';

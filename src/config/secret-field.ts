@@ -7,8 +7,3 @@ export interface SecretField {
   /** A fitting name for the variable, to be proposed. */
   readonly variable?: string;
 }
-
-/** Whether a variable's name says that its value is a secret. */
-export function looksSecret(name: string): boolean {
-  return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
-}

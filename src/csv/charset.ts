@@ -1,9 +1,8 @@
+import { isUtf8 } from 'node:buffer';
+import { LEGACY_ENCODINGS } from '../model/csv-dialect.ts';
 import { CsvError, EncodingError } from '../model/errors.ts';
-import { byteOrderMark, canonicalEncoding } from './encodings.ts';
-import { invalidUtf8At, wholeUtf8Length } from './invalid-utf8-at.ts';
 import { rankEncodings } from './rank-encodings.ts';
-import { lineAt } from './scan-rows.ts';
-import { columnOf } from './structure-error.ts';
+import { columnOf, lineAt } from './scan-rows.ts';
 
 /** With this many valid multi-byte characters the file cannot be UTF-8 by chance. */
 const CERTAINLY_UTF8 = 8;
@@ -35,6 +34,36 @@ export function decideCharset(file: string, sample: Uint8Array, named: string | 
     });
   }
   return { encoding: canonical, bom: false };
+}
+
+/** The canonical name of an encoding; CsvError when Node cannot decode it, with what to do instead. */
+function canonicalEncoding(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch (cause) {
+    throw new CsvError(
+      `The encoding \`${label}\` is not supported. Supported are utf-8, utf-16le, utf-16be, ${LEGACY_ENCODINGS.join(', ')} and the other names of the WHATWG Encoding Standard.`,
+      {
+        cause,
+        hint: `Convert the file first, for example with \`iconv -f ${label} -t utf-8\`, and leave \`encoding\` out.`,
+      },
+    );
+  }
+}
+
+/** What a byte order mark says, and how long it is. */
+interface ByteOrderMark {
+  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
+  readonly length: number;
+}
+
+/** The byte order mark that the bytes begin with. */
+export function byteOrderMark(bytes: Uint8Array): ByteOrderMark | undefined {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return { encoding: 'utf-8', length: 3 };
+  if (first === 0xff && second === 0xfe) return { encoding: 'utf-16le', length: 2 };
+  if (first === 0xfe && second === 0xff) return { encoding: 'utf-16be', length: 2 };
+  return undefined;
 }
 
 /** UTF-16 without its mark is valid UTF-8, full of NUL. */
@@ -94,4 +123,44 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
           : `Set \`encoding: ${first}\` in the source of the job, if that is what it is, or save the file as CSV UTF-8.`,
     },
   );
+}
+
+/** The length of the UTF-8 character that begins at `at`, or 0 when no whole valid one does. */
+function characterLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] ?? 0xff;
+  const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  return length > 0 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length ? length : 0;
+}
+
+/** The offset of the first byte that belongs to no valid UTF-8 character, or -1. */
+function invalidUtf8At(bytes: Uint8Array): number {
+  if (isUtf8(bytes)) return -1;
+  let from = 0;
+  let to = bytes.length;
+  // Halves by prefixes that are valid, until what is left is quick to walk through.
+  while (to - from > 1024) {
+    let middle = (from + to) >>> 1;
+    while (middle > from && ((bytes[middle] ?? 0) & 0xc0) === 0x80) middle -= 1;
+    if (middle === from) break;
+    if (isUtf8(bytes.subarray(from, middle))) from = middle;
+    else to = middle;
+  }
+  for (let at = from; at < bytes.length; ) {
+    const length = characterLength(bytes, at);
+    if (length === 0) return at;
+    at += length;
+  }
+  return -1;
+}
+
+/** How many of the bytes, from the beginning, do not end within a UTF-8 character that more bytes could complete. */
+function wholeUtf8Length(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
+    const at = bytes.length - back;
+    const byte = bytes[at] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const needed = byte < 0xc2 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 1;
+    return needed > back ? at : bytes.length;
+  }
+  return bytes.length;
 }

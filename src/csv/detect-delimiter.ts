@@ -1,17 +1,65 @@
-import { DELIMITER_CHARACTERS } from '../model/delimiters.ts';
+import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/delimiters.ts';
+import { CsvError, DelimiterError } from '../model/errors.ts';
+import type { ByteWindow } from './byte-window.ts';
+import { CR, LF, QUOTE, SPACE } from './scan-rows.ts';
 
-const LF = 0x0a;
-const CR = 0x0d;
-const QUOTE = 0x22;
-const SPACE = 0x20;
 const OPENING = 0x28;
 const CLOSING = 0x29;
 
 const BYTES: readonly number[] = DELIMITER_CHARACTERS.map((delimiter) => delimiter.charCodeAt(0));
 const SAMPLE_ROWS = 1000;
 
+/**
+ * The delimiter of a file, by its header and first rows; a comma where no row has any. The window begins with the header, of a
+ * row of at most `longestRow` bytes. DelimiterError where several fit about equally well.
+ */
+export async function detectDelimiter(window: ByteWindow, name: string, longestRow: number): Promise<string> {
+  let detected = judgeRows(window.bytes, window.final);
+  // A header longer than a block is seen in whole before it is judged.
+  while (detected.kind === 'incomplete' && window.bytes.length <= longestRow) {
+    await window.grow(window.bytes.length * 2);
+    detected = judgeRows(window.bytes, window.final);
+  }
+  switch (detected.kind) {
+    case 'found':
+      return detected.delimiter;
+    case 'none':
+    case 'incomplete':
+      return DELIMITERS.comma;
+    case 'unclear':
+      throw new DelimiterError(
+        `The delimiter is unclear: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about equally well.`,
+        detected.candidates,
+        { place: { file: name, line: 1 }, hint: 'Set `delimiter` in the source of the job.' },
+      );
+    default:
+      return detected satisfies never;
+  }
+}
+
+/** The first line `sep=;`, which names the delimiter for Excel. */
+export function declaredDelimiter(
+  bytes: Uint8Array,
+): { readonly delimiter: string; readonly length: number } | undefined {
+  const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  const [line, delimiter] = /^sep=([,;\t|])(?:\r\n|\n|\r)/i.exec(beginning) ?? [];
+  return line === undefined || delimiter === undefined ? undefined : { delimiter, length: line.length };
+}
+
+/** The delimiter that a job names; CsvError where it cannot separate cells. */
+export function checkedDelimiter(name: string, delimiter: string | undefined): string | undefined {
+  if (delimiter === undefined || /^[^\w"\r\n\0\u0080-\uffff]$/.test(delimiter)) return delimiter;
+  throw new CsvError(
+    `The delimiter ${JSON.stringify(delimiter)} cannot separate cells: expected one character such as comma, semicolon, tab or pipe.`,
+    {
+      place: { file: name },
+      hint: 'Correct `delimiter` in the source of the job.',
+    },
+  );
+}
+
 /** What the beginning of a file says about its delimiter. */
-export type DetectedDelimiter =
+type DetectedDelimiter =
   | { readonly kind: 'found'; readonly delimiter: string }
   /** No row has any: a file of one column. */
   | { readonly kind: 'none' }
@@ -21,12 +69,12 @@ export type DetectedDelimiter =
   | { readonly kind: 'unclear'; readonly candidates: readonly string[] };
 
 /**
- * Detects the delimiter from the first whole rows: the one that stands in the header and as often in the rows.
+ * The delimiter by the first whole rows: the one that stands in the header and as often in the rows.
  * A header names columns, so what it contains weighs most, but for what is written as in a sentence: a comma within
  * brackets or before a blank. A second candidate that fits half as well is a doubt, unless it fails in rows where the
  * first does not; doubts are not resolved by guessing.
  */
-export function detectDelimiter(bytes: Uint8Array, final: boolean): DetectedDelimiter {
+function judgeRows(bytes: Uint8Array, final: boolean): DetectedDelimiter {
   const rows = countDelimiters(bytes, final).filter(({ blank }) => !blank);
   const [header, ...body] = rows;
   if (header === undefined) return { kind: final ? 'none' : 'incomplete' };

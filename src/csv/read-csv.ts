@@ -1,16 +1,12 @@
 import type { Readable } from 'node:stream';
-import { DELIMITERS } from '../model/delimiters.ts';
-import { CsvError, DelimiterError } from '../model/errors.ts';
+import { CsvError } from '../model/errors.ts';
 import type { Row } from '../model/row.ts';
 import type { Dialect, Table } from '../model/table.ts';
 import { ByteWindow } from './byte-window.ts';
-import { decideCharset } from './charset.ts';
-import { type CsvLimits, csvLimitError, DEFAULT_CSV_LIMITS } from './csv-limits.ts';
-import { detectDelimiter } from './detect-delimiter.ts';
-import { byteOrderMark } from './encodings.ts';
-import { type Reading, readRows } from './read-rows.ts';
+import { byteOrderMark, decideCharset } from './charset.ts';
+import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
+import { type CsvLimits, csvLimitError, DEFAULT_CSV_LIMITS, type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
-import { headingRows, titleAbove } from './table-shape.ts';
 import { transcode } from './transcode.ts';
 
 /**
@@ -80,7 +76,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     delimiter:
       checkedDelimiter(name, options.delimiter) ??
       declared?.delimiter ??
-      (await chooseDelimiter(window, name, limits)),
+      (await detectDelimiter(window, name, limits.rowBytes)),
     quotes: options.quotes ?? 'standard',
     limits,
     blockBytes,
@@ -91,34 +87,20 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   };
 
   const batches = readRows(window, reading);
-  let first: readonly Row[] = [];
-  while (first.length === 0) {
-    const { done, value } = await batches.next();
-    if (done === true) {
-      throw new CsvError('The file is empty: a header was expected in its first line.', {
-        place: { file: name, line: 1 },
-        hint: 'Check whether the export failed.',
-      });
-    }
-    first = value;
-  }
-  const [header, ...firstRows] = first;
-  if (header !== undefined) {
-    refuseLongNames(header, name, limits);
-  }
-  const isHeading = header === undefined ? () => false : headingRows(header, firstRows);
-
+  const { header, firstRows } = await readHeader(batches, name);
+  refuseLongNames(header, name, limits);
+  const isHeading = headingRows(header, firstRows);
   const marked = (row: Row): Row => (isHeading(row) ? { ...row, heading: true } : row);
   const counts = { rows: 0 };
   return {
-    header: header?.cells ?? [],
+    header: header.cells,
     dialect: {
       delimiter: reading.delimiter,
       encoding: charset.encoding,
       newline: newlineOf(reading.newlines),
       bom: charset.bom,
     },
-    doubt: header === undefined ? null : titleAbove(header, firstRows, name),
+    doubt: titleAbove(header, firstRows, name),
     counts: {
       get rows() {
         return counts.rows;
@@ -150,6 +132,24 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   };
 }
 
+/** The first line with content, and the rows that were read with it. */
+async function readHeader(
+  batches: AsyncIterator<readonly Row[]>,
+  name: string,
+): Promise<{ readonly header: Row; readonly firstRows: readonly Row[] }> {
+  for (;;) {
+    const { done, value } = await batches.next();
+    if (done === true) {
+      throw new CsvError('The file is empty: a header was expected in its first line.', {
+        place: { file: name, line: 1 },
+        hint: 'Check whether the export failed.',
+      });
+    }
+    const [header, ...firstRows] = value;
+    if (header !== undefined) return { header, firstRows };
+  }
+}
+
 /** The bytes in pieces no larger than a block, whatever the stream gives at once. */
 async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Uint8Array> {
   for await (const chunk of input) {
@@ -160,50 +160,6 @@ async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Ui
   }
 }
 
-/** The first line `sep=;`, which names the delimiter for Excel. */
-function declaredDelimiter(
-  bytes: Uint8Array,
-): { readonly delimiter: string; readonly length: number } | undefined {
-  const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  const [line, delimiter] = /^sep=([,;\t|])(?:\r\n|\n|\r)/i.exec(beginning) ?? [];
-  return line === undefined || delimiter === undefined ? undefined : { delimiter, length: line.length };
-}
-
-function checkedDelimiter(name: string, delimiter: string | undefined): string | undefined {
-  if (delimiter === undefined || /^[^\w"\r\n\0\u0080-\uffff]$/.test(delimiter)) return delimiter;
-  throw new CsvError(
-    `The delimiter ${JSON.stringify(delimiter)} cannot separate cells: expected one character such as comma, semicolon, tab or pipe.`,
-    {
-      place: { file: name },
-      hint: 'Correct `delimiter` in the source of the job.',
-    },
-  );
-}
-
-async function chooseDelimiter(window: ByteWindow, name: string, limits: CsvLimits): Promise<string> {
-  let detected = detectDelimiter(window.bytes, window.final);
-  // A header longer than a block is seen in whole before it is judged.
-  while (detected.kind === 'incomplete' && window.bytes.length <= limits.rowBytes) {
-    await window.grow(window.bytes.length * 2);
-    detected = detectDelimiter(window.bytes, window.final);
-  }
-  switch (detected.kind) {
-    case 'found':
-      return detected.delimiter;
-    case 'none':
-    case 'incomplete':
-      return DELIMITERS.comma;
-    case 'unclear':
-      throw new DelimiterError(
-        `The delimiter is unclear: ${detected.candidates.map((candidate) => JSON.stringify(candidate)).join(' and ')} fit the header and the first rows about equally well.`,
-        detected.candidates,
-        { place: { file: name, line: 1 }, hint: 'Set `delimiter` in the source of the job.' },
-      );
-    default:
-      return detected satisfies never;
-  }
-}
-
 function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits): void {
   for (const [index, cell] of cells.entries()) {
     const bytes = Buffer.byteLength(cell);
@@ -211,4 +167,99 @@ function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits):
       throw csvLimitError(limits, 'headerBytes', { file, line }, { column: index + 1, bytes });
     }
   }
+}
+
+/** So many rows behind a supposed header show whether it is one. */
+const ROWS_LOOKED_AT = 50;
+/** So many lines may stand above a header. */
+const MOST_PREAMBLE = 20;
+const LONGEST_NAME = 60;
+
+/**
+ * Why a first line is likely no header but the title of a report, with the header further down; null where it is one.
+ * Read as it is, the file has its own header among its data.
+ */
+function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | null {
+  const header = headerBelow(first, rows);
+  if (header === undefined) return null;
+  return new CsvError(
+    `Line ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand on line ${header.line}.`,
+    {
+      place: { file, line: first.line },
+      hint: `Delete the lines above line ${header.line}, or export the table without a title.`,
+    },
+  );
+}
+
+/** The row that is the header where the first line is none. */
+function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
+  const named = filled(first);
+  if (named.length > 2) return undefined;
+  for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
+    const { length } = row.cells;
+    const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
+    // A header with one name only is as wide as its rows, and the name is not a sentence.
+    const isTitle = first.cells.length !== length || named.some((text) => text.includes(' '));
+    if (
+      isTitle &&
+      length >= 2 &&
+      named.length * 2 <= length &&
+      below.length > 0 &&
+      below.every(({ cells }) => cells.length === length) &&
+      areNames(row.cells)
+    ) {
+      return row;
+    }
+    if (filled(row).length > 2) return undefined;
+  }
+  return undefined;
+}
+
+/** Whether cells can be the names of columns: all there, all different, words. */
+function areNames(cells: readonly string[]): boolean {
+  const names = new Set(cells.map((cell) => cell.trim().toLowerCase()));
+  return (
+    names.size === cells.length &&
+    [...names].every((name) => name.length <= LONGEST_NAME && /\p{L}/u.test(name) && !isValue(name))
+  );
+}
+
+/** Recognises rows that are a header again: the same names, or, in the first row, words above columns of values. */
+function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
+  const names = header.cells.map((cell) => cell.trim());
+  const several = filled(header).length > 1;
+  const [first, ...others] = rows;
+  const second = first !== undefined && isSecondHeader(first, others) ? first : undefined;
+  return (row) =>
+    row === second ||
+    (several &&
+      row.cells.length === names.length &&
+      row.cells.every((cell, index) => cell === names[index] || cell.trim() === names[index]));
+}
+
+const ROWS_FOR_A_KIND = 3;
+
+/** Units or explanations under the names: words in at least two columns of values, and not one value. */
+function isSecondHeader(first: Row, others: readonly Row[]): boolean {
+  const texts = filled(first);
+  if (texts.length < 2 || new Set(texts).size < texts.length || texts.some(isValue)) return false;
+  const looked = others.slice(0, ROWS_LOOKED_AT);
+  const ofValues = first.cells.filter((text, column) => {
+    const cells = looked.map((row) => (row.cells[column] ?? '').trim()).filter((cell) => cell !== '');
+    return text.trim() !== '' && cells.length >= ROWS_FOR_A_KIND && cells.every(isValue);
+  });
+  return ofValues.length >= 2;
+}
+
+/** Numbers with a currency or a unit, dates, addresses on the web and of e-mail. */
+function isValue(text: string): boolean {
+  return (
+    /^[-+]?\p{Sc}?\s?[0-9][0-9.,' /:-]*(?:\s?(?:\p{Sc}|%|[A-Z]{3}|[a-z]{1,3}))?$/u.test(text) ||
+    /^(?:https?:)?\/\//i.test(text) ||
+    /^[^\s@]+@[^\s@]+$/.test(text)
+  );
+}
+
+function filled(row: Row): readonly string[] {
+  return row.cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
 }

@@ -1,8 +1,6 @@
 import { EncodingError } from '../model/errors.ts';
-import { LineCounter } from './line-counter.ts';
 import { rankEncodings } from './rank-encodings.ts';
-
-const LF = 0x0a;
+import { CR, LF } from './scan-rows.ts';
 
 /** The bytes in UTF-8, whatever they were: what the rest of the reader works on. EncodingError names the place. */
 export async function* transcode(
@@ -96,4 +94,24 @@ function replay(
     return { at, text };
   }
   return { at, text };
+}
+
+/** Counts physical lines over pieces of UTF-8 (or ASCII-like) bytes: LF, CRLF and CR each end one. */
+class LineCounter {
+  #line = 1;
+  #afterCr = false;
+
+  /** The line on which the next byte stands. */
+  get line(): number {
+    return this.#line;
+  }
+
+  add(bytes: Uint8Array): void {
+    let afterCr = this.#afterCr;
+    for (const byte of bytes) {
+      if (byte === CR || (byte === LF && !afterCr)) this.#line += 1;
+      afterCr = byte === CR;
+    }
+    this.#afterCr = afterCr;
+  }
 }

@@ -24,3 +24,26 @@ export const delimiterSchema = z
       ? DELIMITERS[written]
       : written,
   );
+
+/**
+ * Encodings that files from shops and spreadsheets come in, the commoner ones first; all are known to Node. They are
+ * what an undecodable file is compared with, and what is tried when a spreadsheet has saved a corrected file.
+ */
+export const LEGACY_ENCODINGS = [
+  'windows-1252',
+  'macintosh',
+  'windows-1250',
+  'iso-8859-2',
+  'windows-1251',
+  'koi8-r',
+  'windows-1253',
+  'windows-1254',
+  'windows-1255',
+  'windows-1256',
+  'windows-1257',
+  'shift_jis',
+  'gb18030',
+  'big5',
+  'euc-kr',
+  'euc-jp',
+] as const;

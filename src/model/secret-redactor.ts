@@ -202,3 +202,8 @@ function base64FormsOf(secret: string): string[] {
     ].filter((form) => form.length >= SHORTEST_ENCODED);
   });
 }
+
+/** Whether a variable's name says that its value is a secret. */
+export function looksSecret(name: string): boolean {
+  return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
+}

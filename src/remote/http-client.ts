@@ -1,13 +1,23 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import type { HttpAddress } from '../model/remote-address.ts';
-import { connectionFailure } from './connection-failure.ts';
-import { conditionHeaders, headerOf, isSameVersion, unlessHeaders, versionOf } from './http-version.ts';
-import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
-import { isRedirect, redirectedTo } from './redirect.ts';
-import type { RemoteClient } from './remote-client.ts';
-import { RemoteFailure } from './remote-failure.ts';
-import { statusFailure } from './status-failure.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
+import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
+import { connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
+
+/** A file at a web address. */
+export interface HttpAddress extends RemoteAddress {
+  readonly kind: 'http';
+  /** May hold secrets in its query; carries no user name. */
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly auth: HttpAuth | null;
+}
+
+/** The credentials for a web server. */
+type HttpAuth =
+  | { readonly kind: 'basic'; readonly user: string; readonly password: string }
+  | { readonly kind: 'bearer'; readonly token: string };
 
 const MAX_REDIRECTS = 5;
 
@@ -175,4 +185,111 @@ function refuseEncoding({ headers, body }: Answer): void {
 /** Discards the content of an answer. */
 function discard({ body }: Answer): void {
   body.on('error', () => undefined).destroy();
+}
+
+/** Whether a status sends elsewhere. */
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
+}
+
+/** Where a redirect leads: never to anything but the web, nor from an encrypted address to one in the clear. RemoteFailure. */
+export function redirectedTo(location: string | null, from: URL): URL {
+  const to = URL.canParse(location ?? '', from.href) ? new URL(location ?? '', from) : undefined;
+  if (location === null || to === undefined) {
+    throw new RemoteFailure('final', 'it redirects to no address');
+  }
+  if (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')) return to;
+  const where =
+    to.protocol === 'http:' ? `http://${to.host}, without encryption` : `a ${to.protocol} address`;
+  throw new RemoteFailure('final', `it redirects to ${where}, which is not followed`);
+}
+
+/** 425 Too Early: the server does not risk a replay yet, so the request is sent again. */
+const TOO_EARLY = 425;
+
+const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
+
+/** The failure of a refused request, from its status, and how long to wait, from `Retry-After`. */
+function statusFailure(status: number, retryAfter: string | null): RemoteFailure {
+  switch (status) {
+    case 401:
+    case 403:
+      return new RemoteFailure('final', `the server refuses access (${status})`, { hint: LOGIN_HINT });
+    case 407:
+      return new RemoteFailure('final', 'a proxy in between asks for a password (407)');
+    case 404:
+    case 410:
+      return new RemoteFailure('absent', `there is no such file (${status})`, {
+        hint: 'Check the address, and whether the file exists yet.',
+      });
+    case 412:
+    case 409:
+      return new RemoteFailure('changed', `it was changed by somebody else in the meantime (${status})`);
+    default:
+      return isPassingStatus(status) || status === TOO_EARLY
+        ? new RemoteFailure('passing', `the server answers ${status}`, waiting(retryAfter))
+        : new RemoteFailure('final', `the server answers ${status}`);
+  }
+}
+
+function waiting(retryAfter: string | null): { retryAfterMs?: number } {
+  const ms = retryAfterMs(retryAfter ?? undefined, Date.now());
+  return ms === undefined ? {} : { retryAfterMs: ms };
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The validators by which a server identifies a version of a file (RFC 9110, section 8.8). */
+interface Validators {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+/** A file that was written this shortly before it was sent may be written again within the same second. */
+const SETTLED_MS = 2_000;
+
+function headerOf(headers: Headers, name: string): string | null {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** The version that an answer names; null when it names none that surely changes with the content. */
+function versionOf(headers: Headers): string | null {
+  const etag = headerOf(headers, 'etag');
+  const lastModified = headerOf(headers, 'last-modified');
+  const age = Date.parse(headerOf(headers, 'date') ?? '') - Date.parse(lastModified ?? '');
+  const settled = age >= SETTLED_MS ? lastModified : null;
+  if (etag === null && settled === null) return null;
+  return JSON.stringify({ etag, lastModified: settled } satisfies Validators);
+}
+
+function validatorsIn(version: string): Validators {
+  const { etag, lastModified }: Partial<Validators> = JSON.parse(version);
+  return { etag: etag ?? null, lastModified: lastModified ?? null };
+}
+
+/** Headers that ask for the file only if it is no longer of this version. */
+function unlessHeaders(version: string | null): Record<string, string> {
+  if (version === null) return {};
+  const { etag, lastModified } = validatorsIn(version);
+  // A server that knows entity tags is to judge by them alone (section 13.1.3).
+  if (etag !== null) return { 'if-none-match': etag };
+  return lastModified === null ? {} : { 'if-modified-since': lastModified };
+}
+
+/**
+ * Whether an answer with the whole file is of that version, since some servers ignore conditions. Only an entity tag
+ * proves it.
+ */
+function isSameVersion(version: string | null, headers: Headers): boolean {
+  const etag = version === null ? null : validatorsIn(version).etag;
+  return etag !== null && headerOf(headers, 'etag') === etag;
+}
+
+/** Headers that replace a file only if it still is of this version; undefined when the version cannot say so. */
+function conditionHeaders(version: string | null): Record<string, string> | undefined {
+  if (version === null) return { 'if-none-match': '*' };
+  const { etag, lastModified } = validatorsIn(version);
+  if (etag !== null && !etag.startsWith('W/')) return { 'if-match': etag };
+  return lastModified === null ? undefined : { 'if-unmodified-since': lastModified };
 }

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
 
 /** A file that an address names. */
 export interface FoundFile {
@@ -20,6 +22,9 @@ export type Got =
     }
   /** It is still the version that was named. */
   | { readonly kind: 'unchanged' };
+
+/** The version of a file for which the server sends no validators: it allows no conditional write. */
+export const UNKNOWN_VERSION = '{}';
 
 /** Bytes that can be sent, and sent again. */
 export interface Upload {
@@ -48,4 +53,127 @@ export interface GetOptions {
 export interface PutOptions {
   readonly signal: AbortSignal;
   readonly ifVersion: WriteCondition;
+}
+
+/**
+ * What went wrong while a remote file was asked for or sent.
+ * - `passing`: may go well the next time.
+ * - `absent`: there is no such file.
+ * - `changed`: somebody else wrote it in the meantime.
+ * - `final`: the same again would fail the same way.
+ */
+type FailureKind = 'passing' | 'absent' | 'changed' | 'final';
+
+interface FailureDetails {
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** How long the server asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** The HTTP status that the server answered. */
+  readonly status?: number;
+}
+
+/** A failure of one attempt; its message ends a sentence that begins with the location, and holds no secret. */
+export class RemoteFailure extends Error {
+  readonly kind: FailureKind;
+  readonly hint: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly status: number | undefined;
+
+  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'RemoteFailure';
+    this.kind = kind;
+    this.hint = details.hint;
+    this.retryAfterMs = details.retryAfterMs;
+    this.status = details.status;
+  }
+}
+
+/** The stable code of an error of Node.js or a library, else its name; messages of theirs may quote what is secret. */
+export function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** The failure of a connection. */
+export function connectionFailure(error: unknown): RemoteFailure {
+  const inner = failureWithin(error);
+  if (inner !== undefined) return inner;
+  const code = errorCode(error);
+  const of = (kind: 'passing' | 'final', message: string, hint?: string) =>
+    new RemoteFailure(kind, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
+  switch (code) {
+    case 'ENOTFOUND':
+      return of('final', 'there is no host of this name', 'Check the address.');
+    case 'EAI_AGAIN':
+      return of('passing', 'the name of the host cannot be resolved now');
+    case 'ECONNREFUSED':
+      return of('passing', 'nothing listens there');
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'TimeoutError':
+      return of('passing', 'the server does not answer in time');
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      return of('passing', 'its content is shorter than the length that the server announced');
+    default:
+      return /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code)
+        ? of(
+            'final',
+            `the certificate of the server is not trusted (${code})`,
+            'Renew the certificate. For a private CA set NODE_EXTRA_CA_CERTS.',
+          )
+        : of('passing', `the connection failed (${code})`);
+  }
+}
+
+/** A RemoteFailure among the causes of a library's error, such as a refused private address. */
+export function failureWithin(error: unknown): RemoteFailure | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at instanceof RemoteFailure) return at;
+    if (at instanceof AggregateError) {
+      const [found] = at.errors.flatMap((each) => failureWithin(each) ?? []);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** How long to go on after failures that may pass. */
+export interface Patience {
+  readonly retries: number;
+  /** Before the first retry; three times as long before each further one, with jitter. */
+  readonly firstWaitMs: number;
+}
+
+const DEFAULT_PATIENCE: Patience = { retries: 4, firstWaitMs: 500 };
+
+const LONGEST_WAIT_MS = 60_000;
+
+/** Repeats an action whose failure may be temporary, until `patience` ends; rejects with the last failure, or with the signal's reason. */
+export async function retrying<T>(
+  attempt: () => Promise<T>,
+  signal: AbortSignal,
+  { retries, firstWaitMs }: Patience = DEFAULT_PATIENCE,
+): Promise<T> {
+  return await pRetry(attempt, {
+    retries,
+    minTimeout: firstWaitMs,
+    factor: 3,
+    maxTimeout: LONGEST_WAIT_MS,
+    randomize: true,
+    signal,
+    shouldRetry: ({ error }) => error instanceof RemoteFailure && error.kind === 'passing',
+    onFailedAttempt: async ({ error, retriesLeft }) => {
+      if (!(error instanceof RemoteFailure) || retriesLeft === 0) return;
+      const { retryAfterMs = 0 } = error;
+      if (retryAfterMs > 0) await sleep(Math.min(retryAfterMs, LONGEST_WAIT_MS), undefined, { signal });
+    },
+  }).catch((error: unknown) => {
+    // An aborted timer rejects with its own error, not with the reason of the signal.
+    signal.throwIfAborted();
+    throw error;
+  });
 }

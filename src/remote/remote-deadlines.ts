@@ -1,5 +1,4 @@
-import type { Got, RemoteClient } from './remote-client.ts';
-import { RemoteFailure } from './remote-failure.ts';
+import { type Got, type RemoteClient, RemoteFailure } from './remote-client.ts';
 
 /** How long a server may take. */
 export interface RemoteDeadlines {

@@ -1,12 +1,22 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
-import type { S3Address } from '../model/remote-address.ts';
-import { connectS3, PART_BYTES, S3_TIMEOUTS, type S3Timeouts } from './connect-s3.ts';
-import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './name-pattern.ts';
-import type { RemoteClient } from './remote-client.ts';
-import { RemoteFailure } from './remote-failure.ts';
-import { s3Failure } from './s3-failure.ts';
+import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
+import { isPassingStatus } from '../model/retry-after.ts';
+import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
+import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './matches-pattern.ts';
+import { connectionFailure, failureWithin, type RemoteClient, RemoteFailure } from './remote-client.ts';
+
+/** An object in S3, or in a store that speaks its protocol. */
+export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
+  readonly kind: 's3';
+  /** A `*` in its last part stands for any text, in sources. */
+  readonly key: string;
+  /** Of several objects, only the one written last. */
+  readonly newest: boolean;
+}
 
 /** Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here. */
 const ATTEMPTS = 3;
@@ -103,4 +113,96 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = S3_TIMEOUTS): Rem
 function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; IfNoneMatch?: string } {
   if (ifVersion === undefined) return {};
   return ifVersion === null ? { IfNoneMatch: '*' } : { IfMatch: ifVersion };
+}
+
+/** Uploads of unknown length are sent in parts of so many bytes, each of which can be sent again. */
+export const PART_BYTES = 8 * 1024 * 1024;
+
+/** Longest waits, in milliseconds. */
+export interface S3Timeouts {
+  readonly connectMs: number;
+  /** In which nothing at all comes or goes. */
+  readonly silenceMs: number;
+}
+
+export const S3_TIMEOUTS: S3Timeouts = { connectMs: 10_000, silenceMs: 30_000 };
+
+/** The library's client of a bucket; it sends each request so often before it gives up. Nothing is connected yet. */
+export function connectS3(at: S3Place, attempts: number, { connectMs, silenceMs }: S3Timeouts): S3Client {
+  const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
+  const { sessionToken, ...keys } = credentials;
+  const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
+  // Names are checked when they are looked up; addresses are not looked up, wherever the library has them from.
+  const guarded = <A extends HttpAgent>(made: A): A => {
+    const connectTo = made.createConnection.bind(made);
+    made.createConnection = (options, done) => {
+      refusePrivateHost(options.host ?? '', allowPrivateAddresses);
+      return connectTo(options, done);
+    };
+    return made;
+  };
+  return new S3Client({
+    region,
+    ...(endpoint === null ? {} : { endpoint }),
+    forcePathStyle: pathStyle,
+    credentials: { ...keys, ...(sessionToken === null ? {} : { sessionToken }) },
+    // Checksums in trailers are understood by Amazon and few others.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: attempts,
+    requestHandler: {
+      connectionTimeout: connectMs,
+      socketTimeout: silenceMs,
+      httpAgent: guarded(new HttpAgent(agent)),
+      httpsAgent: guarded(new HttpsAgent(agent)),
+    },
+  });
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = field(field(error, '$metadata'), 'httpStatusCode');
+  return typeof status === 'number' ? status : undefined;
+}
+
+const KEYS_HINT = 'Check the access key, its secret, and the permissions of the key in this bucket.';
+
+/** The failure of a request to S3. Only codes are kept: messages of S3 quote keys and signatures. */
+export function s3Failure(error: unknown): RemoteFailure {
+  const ours = failureWithin(error);
+  if (ours !== undefined) return ours;
+  const status = statusOf(error);
+  if (status === undefined) return connectionFailure(error);
+  const code = error instanceof Error ? error.name.replaceAll(/[^\w.-]/g, '').slice(0, 60) : '';
+  const answer = code === '' || /^\d/.test(code) ? String(status) : `${status} ${code}`;
+  const of = (kind: RemoteFailure['kind'], message: string, hint?: string) =>
+    new RemoteFailure(kind, message, { status, ...(hint === undefined ? {} : { hint }) });
+  if (code === 'NoSuchBucket') return of('final', 'there is no such bucket', 'Check its name.');
+  if (code === 'RequestTimeTooSkewed') {
+    return of('final', 'the clock of this machine is wrong, according to the server', 'Set the clock right.');
+  }
+  switch (status) {
+    case 301:
+    case 307:
+    case 308:
+    case 400:
+      return of(
+        'final',
+        `the server refuses the request (${answer})`,
+        'Check `region` and `endpoint`: a bucket answers only in its own region.',
+      );
+    case 401:
+    case 403:
+      return of('final', `the server refuses access (${answer})`, KEYS_HINT);
+    case 404:
+      return of('absent', `there is no such object (${answer})`, 'Check bucket and key.');
+    case 409:
+    case 412:
+      return of('changed', `it was changed by somebody else in the meantime (${answer})`);
+    default:
+      return of(isPassingStatus(status) ? 'passing' : 'final', `the server answers ${answer}`);
+  }
 }

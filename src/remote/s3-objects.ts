@@ -7,9 +7,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Place } from '../model/remote-address.ts';
-import { connectS3, PART_BYTES, S3_TIMEOUTS } from './connect-s3.ts';
-import { RemoteFailure } from './remote-failure.ts';
-import { s3Failure } from './s3-failure.ts';
+import { RemoteFailure } from './remote-client.ts';
+import { connectS3, PART_BYTES, S3_TIMEOUTS, s3Failure } from './s3-client.ts';
 
 /** The objects of a bucket, by key. Calls reject with RemoteFailure, once trying again has not helped. */
 export interface S3Objects {

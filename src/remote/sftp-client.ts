@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Attributes } from 'ssh2';
-import type { SftpAddress } from '../model/remote-address.ts';
-import { chosen, isPattern, matchesPattern, splitPath } from './name-pattern.ts';
-import type { RemoteClient } from './remote-client.ts';
-import { RemoteFailure } from './remote-failure.ts';
-import { ASIDE, type SftpCalls, sftpCalls } from './sftp-calls.ts';
-import { isAbsent, sftpFailure } from './sftp-failure.ts';
-import { sftpReadable } from './sftp-readable.ts';
-import { connectSsh, type SshConnection } from './ssh-connection.ts';
+import { chosen, isPattern, matchesPattern, splitPath } from './matches-pattern.ts';
+import { type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { ASIDE, isAbsent, type SftpCalls, sftpCalls, sftpFailure } from './sftp-calls.ts';
+import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connection.ts';
 
 /** Reads and writes files over SFTP. One connection serves until it is lost. */
 export function sftpClient(at: SftpAddress): RemoteClient {
@@ -121,4 +118,71 @@ async function removeLeftovers(calls: SftpCalls, folder: string, name: string): 
       await calls.remove(folder + filename).catch(() => undefined);
     }
   }
+}
+
+const READ_BYTES = 32 * 1024;
+const IN_FLIGHT = 16;
+
+interface Reading {
+  readonly calls: SftpCalls;
+  readonly path: string;
+  readonly before: Attributes;
+}
+
+/**
+ * The content of a file, with several pieces on their way at once. Ends in a RemoteFailure that may pass when the file
+ * was changed while it was read.
+ */
+function sftpReadable(reading: Reading): Readable {
+  return Readable.from(contentOf(reading), { objectMode: false });
+}
+
+async function* contentOf({ calls, path, before }: Reading): AsyncGenerator<Buffer> {
+  try {
+    const handle = await calls.open(path);
+    try {
+      yield* pieces(calls, handle, before.size);
+    } finally {
+      await calls.close(handle).catch(() => undefined);
+    }
+    const after = await calls.stat(path);
+    if (after.size !== before.size || after.mtime !== before.mtime) {
+      throw new RemoteFailure('passing', 'it changed while it was read', {
+        hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+      });
+    }
+  } catch (error) {
+    throw sftpFailure(error);
+  }
+}
+
+async function* pieces(calls: SftpCalls, handle: Buffer, size: number): AsyncGenerator<Buffer> {
+  const flying: Promise<Buffer>[] = [];
+  let asked = 0;
+  for (;;) {
+    while (asked < size && flying.length < IN_FLIGHT) {
+      const piece = readWhole(calls, handle, asked, Math.min(READ_BYTES, size - asked));
+      piece.catch(() => undefined);
+      flying.push(piece);
+      asked += READ_BYTES;
+    }
+    const next = flying.shift();
+    if (next === undefined) return;
+    const bytes = await next;
+    if (bytes.length === 0) return;
+    yield bytes;
+  }
+}
+
+/** A server may answer with less than was asked for. */
+async function readWhole(calls: SftpCalls, handle: Buffer, from: number, length: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let got = 0;
+  while (got < length) {
+    const part = await calls.read(handle, from + got, length - got);
+    if (part.length === 0) break;
+    parts.push(part);
+    got += part.length;
+  }
+  return parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts);
 }

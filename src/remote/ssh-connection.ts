@@ -1,10 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
-import type { SftpAddress } from '../model/remote-address.ts';
-import { connectionFailure } from './connection-failure.ts';
-import { guardedLookup, refusePrivateHost } from './private-addresses.ts';
-import { errorCode, RemoteFailure } from './remote-failure.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
+import { connectionFailure, errorCode, RemoteFailure } from './remote-client.ts';
+
+/** A file on an SSH server. */
+export interface SftpAddress extends RemoteAddress {
+  readonly kind: 'sftp';
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** Absolute, or from the user's home folder. A `*` in its last part stands for any text, in sources. */
+  readonly path: string;
+  /** Fingerprints of the keys that the server may have, as `SHA256:…`. */
+  readonly hostKeys: readonly string[];
+  readonly password: string | null;
+  readonly privateKey: string | null;
+  readonly passphrase: string | null;
+  /** Of several files, only the one written last. */
+  readonly newest: boolean;
+}
 
 const CONNECT_MS = 10_000;
 const READY_MS = 20_000;

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { LEGACY_ENCODINGS } from '../csv/encodings.ts';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
+import { LEGACY_ENCODINGS } from '../model/csv-dialect.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';

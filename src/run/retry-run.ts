@@ -2,7 +2,7 @@ import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { stageContents } from '../source/stage-contents.ts';
+import { stageContents } from '../source/snapshot.ts';
 import type { RunContext } from './context.ts';
 import { readCorrections, refuseUnlessRejected } from './corrections.ts';
 import type { DeliverShards } from './delivery.ts';

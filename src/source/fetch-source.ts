@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { openRemote } from '../remote/open-remote.ts';
-import type { FoundFile } from '../remote/remote-client.ts';
-import { RemoteFailure } from '../remote/remote-failure.ts';
-import { type Patience, retrying } from '../remote/retrying.ts';
-import { limitError, type SourceLimits } from './source-limits.ts';
+import { type FoundFile, type Patience, RemoteFailure, retrying } from '../remote/remote-client.ts';
+import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
+import { limitError, type SourceLimits } from './unpack.ts';
 
 export interface FetchSourceOptions {
   readonly signal: AbortSignal;
@@ -85,17 +83,16 @@ async function firstChanged(
 /** The versions of all files as one text, bound to where they are: a tag says nothing about another address. */
 class Versions {
   readonly #where: string;
-  readonly #detectsChanges: boolean;
+  readonly #isExact: boolean;
 
   constructor(remote: RemoteAddress, found: readonly FoundFile[]) {
-    const identity = identityOf(remote);
+    const identity = remoteIdentity(remote);
     const paths = found.map(({ path }) => path);
     this.#where = createHash('sha256')
       .update(JSON.stringify([identity, paths]))
       .digest('hex')
       .slice(0, 16);
-    // A file of the same size may be written twice in the second that SFTP counts in.
-    this.#detectsChanges = remote.kind !== 'sftp';
+    this.#isExact = hasExactVersions(remote);
   }
 
   /** The version of each file; undefined when the text is about other files. */
@@ -107,21 +104,8 @@ class Versions {
 
   together(versions: readonly (string | null)[]): string | null {
     const known = versions.filter((version) => version !== null);
-    if (!this.#detectsChanges || known.length < versions.length) return null;
+    if (!this.#isExact || known.length < versions.length) return null;
     return `${this.#where} ${JSON.stringify(known)}`;
-  }
-}
-
-function identityOf(remote: RemoteAddress): readonly (string | number | null)[] {
-  switch (remote.kind) {
-    case 'http':
-      return [remote.auth?.kind === 'basic' ? remote.auth.user : null, ...Object.keys(remote.headers)];
-    case 's3':
-      return [remote.endpoint, remote.region, remote.bucket];
-    case 'sftp':
-      return [remote.host, remote.port, remote.user];
-    default:
-      return remote satisfies never;
   }
 }
 

@@ -1,8 +1,11 @@
-import { glob, readdir, stat } from 'node:fs/promises';
+import { type FileHandle, glob, readdir, stat } from 'node:fs/promises';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { SourceError } from '../model/errors.ts';
 import { nearest } from '../model/nearest.ts';
-import { allowedPath, type FileAccess } from '../state/allowed-path.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { RemoteFailure } from '../remote/remote-client.ts';
+import { openRemote } from '../remote/remote-kinds.ts';
+import { allowedPath, type FileAccess, openAllowed } from '../state/allowed-path.ts';
 
 const MOST_NAMED = 8;
 
@@ -48,6 +51,21 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
   return await Promise.all([...matches].sort().map((match) => allowed(match, path, access)));
 }
 
+/** Opens the file where its links led when they were judged: what has taken its place since is refused. */
+export async function openFound({ path, real }: FoundFile): Promise<FileHandle> {
+  const opened = await openAllowed(real).catch((cause: unknown) => {
+    throw new SourceError(
+      `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
+      { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },
+    );
+  });
+  if ('file' in opened) return opened.file;
+  throw new SourceError(`The source ${path} ${opened.refused}.`, {
+    place: { file: path },
+    hint: opened.hint,
+  });
+}
+
 /** `match` is what `written` has found; SourceError where jobs may not read it. */
 async function allowed(match: string, written: string, access: FileAccess): Promise<FoundFile> {
   const found = await allowedPath(match, access, written);
@@ -79,4 +97,37 @@ async function nothingFound(path: string, workspaceDir: string): Promise<SourceE
       hint: meant === undefined ? 'Correct `path` in the source of the job.' : `Did you mean \`${meant}\`?`,
     },
   );
+}
+
+/** What is at a remote address. */
+interface RemoteProbe {
+  /** The files that the address names; none when there is none of that name. */
+  readonly files: readonly string[];
+  /** Of the first of them; null when the server does not say. */
+  readonly bytes: number | null;
+}
+
+/**
+ * Reaches for the files of an address once, and reads nothing of them but that they are there. SourceError when the server
+ * cannot be reached, refuses, or is not the one that it should be.
+ */
+export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<RemoteProbe> {
+  await using client = await openRemote(remote);
+  try {
+    const found = await client.find(signal);
+    const [first] = found;
+    if (first === undefined) return { files: [], bytes: null };
+    const got = await client.get(first, { signal, unless: null });
+    const bytes = got.kind === 'content' ? got.size : null;
+    // The rest of the content is not wanted, so errors of the aborted stream are ignored.
+    if (got.kind === 'content') got.content.on('error', () => {}).destroy();
+    return { files: found.map(({ location }) => location), bytes };
+  } catch (error) {
+    if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
+    if (error.kind === 'absent') return { files: [], bytes: null };
+    throw new SourceError(`${remote.location}: ${error.message}`, {
+      hint: error.hint ?? 'Correct the address, or ask the operator of the server.',
+      cause: error,
+    });
+  }
 }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { SourceError } from '../model/errors.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
-import { limitError, type SourceLimits } from './source-limits.ts';
+import { limitError, type SourceLimits } from './unpack.ts';
 
 /** What macOS and Windows put into folders, and with them into zips. */
 const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;

@@ -97,3 +97,41 @@ async function* verified(
     hint: 'The file was damaged or edited. Run the job again: it takes a new copy of the source.',
   });
 }
+
+/** Writes the next file of a snapshot into the run's folder, whole or not at all. */
+export async function writeCopy(
+  folder: RunFolder,
+  number: number,
+  name: string,
+  content: AsyncIterable<Uint8Array | string>,
+): Promise<SnapshotFile> {
+  const stored = `source-${String(number).padStart(4, '0')}`;
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Uint8Array | string> {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const bytes = await folder.write(stored, hashed());
+  return { name, stored, bytes, sha256: hash.digest('hex') };
+}
+
+/** A text that is to be a file of a snapshot. */
+interface StagedContent {
+  readonly name: string;
+  content(): AsyncIterable<string>;
+}
+
+/** Takes a snapshot of texts instead of files: of a rejects file as corrected, by the step `stage` of a retry. */
+export async function stageContents(
+  contents: readonly StagedContent[],
+  readAs: NonNullable<Snapshot['readAs']>,
+  folder: RunFolder,
+): Promise<Snapshot> {
+  const files: SnapshotFile[] = [];
+  for (const { name, content } of contents) {
+    files.push(await writeCopy(folder, files.length + 1, name, content()));
+  }
+  return { ...snapshotOf(files), readAs };
+}

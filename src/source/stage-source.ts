@@ -2,20 +2,23 @@ import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/source-spec.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
-import type { Patience } from '../remote/retrying.ts';
-import { type FileAccess, openAllowed } from '../state/allowed-path.ts';
+import { bytesOf } from '../remote/fetch-file.ts';
+import type { Patience } from '../remote/remote-client.ts';
+import type { FileAccess } from '../state/allowed-path.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { fetchSource } from './fetch-source.ts';
-import { type FoundFile, findFiles } from './find-files.ts';
-import { gunzip } from './gunzip.ts';
+import { findFiles, openFound } from './find-files.ts';
 import { openZip } from './open-zip.ts';
-import { peek } from './peek.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
-import { type Snapshot, type SnapshotFile, snapshotOf } from './snapshot.ts';
-import { DEFAULT_SOURCE_LIMITS, limitError, refuseTooMuch, type SourceLimits } from './source-limits.ts';
-import { writeCopy } from './write-copy.ts';
-
-const READ_BYTES = 256 * 1024;
+import { type Snapshot, type SnapshotFile, snapshotOf, writeCopy } from './snapshot.ts';
+import {
+  DEFAULT_SOURCE_LIMITS,
+  limitError,
+  peek,
+  refuseTooMuch,
+  type SourceLimits,
+  unpack,
+} from './unpack.ts';
 
 export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
@@ -73,7 +76,7 @@ export async function stageSourceUnless(
 
 async function stagePath(path: string, staging: Staging): Promise<null> {
   for (const file of await findFiles(path, staging.options)) {
-    const handle = await openLocal(file);
+    const handle = await openFound(file);
     try {
       await stageFile(file.path, handle, staging);
     } finally {
@@ -115,25 +118,10 @@ interface Archive {
   unpacked: number;
 }
 
-/** Opens the file where its links led when they were judged: what has taken its place since is refused. */
-async function openLocal({ path, real }: FoundFile): Promise<FileHandle> {
-  const opened = await openAllowed(real).catch((cause: unknown) => {
-    throw new SourceError(
-      `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
-      { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },
-    );
-  });
-  if ('file' in opened) return opened.file;
-  throw new SourceError(`The source ${path} ${opened.refused}.`, {
-    place: { file: path },
-    hint: opened.hint,
-  });
-}
-
 async function stageFile(path: string, handle: FileHandle, staging: Staging): Promise<void> {
   const before = await handle.stat({ bigint: true });
   const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
-  const { beginning, whole } = await peek(contentOf(handle), RECOGNISED_BYTES);
+  const { beginning, whole } = await peek(bytesOf(handle), RECOGNISED_BYTES);
   if (recognise(beginning).kind === 'zip') {
     await whole.close();
     for (const { label, content } of await openZip(handle, path, staging.limits)) {
@@ -151,38 +139,18 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   }
 }
 
-async function* contentOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
-  let position = 0;
-  for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
-/** Unpacks gzip if it is that, refuses what is no text, and writes the rest into the folder. */
+/** Writes the text of a file into the folder, unpacked. */
 async function store(
   name: string,
   content: AsyncIterable<Uint8Array>,
   archive: Archive,
   staging: Staging,
 ): Promise<void> {
-  let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
-  let recognised = recognise(beginning);
-  if (recognised.kind === 'gzip') {
-    ({ beginning, whole } = await peek(gunzip(whole, name), RECOGNISED_BYTES));
-    recognised = recognise(beginning);
-  }
-  if (recognised.kind !== 'text' || beginning.length === 0) {
-    await whole.close();
-    throw mistaken(name, recognised);
-  }
-
+  const text = await unpack(content, { noun: 'source', name });
   const { files, limits, options } = staging;
   if (files.length >= limits.fileCount) throw limitError(name, limits, 'fileCount');
   async function* watched(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of whole) {
+    for await (const chunk of text) {
       options.signal?.throwIfAborted();
       staging.bytes += chunk.length;
       archive.unpacked += chunk.length;
@@ -193,33 +161,6 @@ async function store(
     }
   }
   files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), watched()));
-}
-
-function mistaken(name: string, recognised: ReturnType<typeof recognise>): SourceError {
-  const place = { file: name };
-  switch (recognised.kind) {
-    case 'mistaken':
-      return new SourceError(`The source ${name} is ${recognised.what}, not a CSV file.`, {
-        place,
-        hint: recognised.hint,
-      });
-    case 'gzip':
-    case 'zip':
-      return new SourceError(
-        `The source ${name} is packed twice: it contains another ${recognised.kind} file.`,
-        {
-          place,
-          hint: 'Pack the CSV file itself.',
-        },
-      );
-    case 'text':
-      return new SourceError(`The source ${name} is empty: it has 0 bytes.`, {
-        place,
-        hint: 'Check whether the export failed.',
-      });
-    default:
-      return recognised satisfies never;
-  }
 }
 
 /** The same label twice, as only archives can have it, gets a number: it identifies the file of a row. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type ArtifactsPlace, artifactsLocation } from '../model/artifacts-place.ts';
 import { StateError } from '../model/errors.ts';
-import { RemoteFailure } from '../remote/remote-failure.ts';
+import { RemoteFailure } from '../remote/remote-client.ts';
 import type { S3Objects } from '../remote/s3-objects.ts';
 import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
 

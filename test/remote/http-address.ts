@@ -1,4 +1,4 @@
-import type { HttpAddress } from '../../src/model/remote-address.ts';
+import type { HttpAddress } from '../../src/remote/http-client.ts';
 
 /** An address on this machine, which has to be allowed. */
 export function httpAddress(address: string, changes: Partial<HttpAddress> = {}): HttpAddress {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { redirectedTo } from '../../src/remote/redirect.ts';
+import { redirectedTo } from '../../src/remote/http-client.ts';
 
 const FROM = new URL('https://shop.example/in/a.csv?token=T');
 

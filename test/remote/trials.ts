@@ -1,9 +1,11 @@
 import { text } from 'node:stream/consumers';
-import { fetchFile } from '../../src/remote/fetch-file.ts';
-import type { RemoteClient, WriteCondition } from '../../src/remote/remote-client.ts';
-import { RemoteFailure } from '../../src/remote/remote-failure.ts';
-import { retrying } from '../../src/remote/retrying.ts';
-import { openSpool } from '../../src/remote/spool.ts';
+import { fetchFile, openSpool } from '../../src/remote/fetch-file.ts';
+import {
+  type RemoteClient,
+  RemoteFailure,
+  retrying,
+  type WriteCondition,
+} from '../../src/remote/remote-client.ts';
 
 const signal = new AbortController().signal;
 const patience = { retries: 2, firstWaitMs: 1 };

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RemoteAddress } from '../../src/model/remote-address.ts';
-import { openRemote } from '../../src/remote/open-remote.ts';
+import { openRemote } from '../../src/remote/remote-kinds.ts';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 const CHUNKS = 2_000;

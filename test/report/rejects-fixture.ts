@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { LEGACY_ENCODINGS } from '../../src/csv/encodings.ts';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
+import { LEGACY_ENCODINGS } from '../../src/model/csv-dialect.ts';
 import type { Reason } from '../../src/model/reason.ts';
 import type { RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/export-job.ts';
 import type { StoreConfig } from '../../src/config/stores.ts';
 import { LockedError, StateError } from '../../src/model/errors.ts';
-import type { RemoteAddress } from '../../src/model/remote-address.ts';
+import type { S3Address } from '../../src/remote/s3-client.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { exportDigest } from '../../src/run/export/export-digest.ts';
 import type { ExportRequest } from '../../src/run/export/export-request.ts';
@@ -226,7 +226,7 @@ describe('a run whose job another process has taken over', () => {
 describe('where an export writes', () => {
   it('is the same place with a new password, and another one at another endpoint', () => {
     const digestOf = (secretAccessKey: string, endpoint: string | null): string => {
-      const remote: RemoteAddress = {
+      const remote: S3Address = {
         kind: 's3',
         location: 's3://bucket/lists.csv',
         bucket: 'bucket',

@@ -1,4 +1,4 @@
-import type { S3Address } from '../../src/model/remote-address.ts';
+import type { S3Address } from '../../src/remote/s3-client.ts';
 import { S3_KEYS, type S3Server } from './s3-server.ts';
 
 /** An object in the bucket of the test server, with the keys that are good. */

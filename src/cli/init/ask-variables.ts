@@ -1,5 +1,5 @@
 import { STORE_VARIABLES } from '../../config/new-workspace/stores-text.ts';
-import { looksSecret } from '../../config/secret-field.ts';
+import { looksSecret } from '../../model/secret-redactor.ts';
 import type { StoreAnswer } from './ask-store.ts';
 import type { Asking } from './init-options.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FilePlace } from '../place/file-place.ts';
+import { type FilePlace, withoutPlace } from '../place/file-place.ts';
 import { type ExportJob, exportJobSchema } from './export-job.ts';
 import { type ImportJob, importJobSchema } from './import-job.ts';
 import type { Notify } from './notify.ts';
@@ -20,8 +20,13 @@ export function toImportJob(
   { notify, source, ...fields }: z.infer<typeof importJobSchema>,
   place: FilePlace,
 ): ImportJob {
-  const { path: _path, url: _url, s3: _s3, sftp: _sftp, ...reading } = source;
-  return { kind: 'import', name, ...fields, source: { ...reading, ...place }, ...notification(notify) };
+  return {
+    kind: 'import',
+    name,
+    ...fields,
+    source: { ...withoutPlace(source), ...place },
+    ...notification(notify),
+  };
 }
 
 /** An export job by the name of its file, writing to this place. */
@@ -30,6 +35,11 @@ export function toExportJob(
   { notify, destination, ...fields }: z.infer<typeof exportJobSchema>,
   place: FilePlace,
 ): ExportJob {
-  const { path: _path, url: _url, s3: _s3, sftp: _sftp, ...writing } = destination;
-  return { kind: 'export', name, ...fields, destination: { ...writing, ...place }, ...notification(notify) };
+  return {
+    kind: 'export',
+    name,
+    ...fields,
+    destination: { ...withoutPlace(destination), ...place },
+    ...notification(notify),
+  };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
-import { isHttpUrl } from '../place/is-http-url.ts';
+import { isHttpUrl } from '../../model/is-http-url.ts';
 import { placeholder } from '../placeholder.ts';
 
 /** The webhook that is notified when a run ends. */

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { workspacePathSchema } from '../../model/workspace-path.ts';
-import type { FilePlace } from '../place/file-place.ts';
-import { exactlyOnePlace, httpSchema, s3Schema, sftpSchema } from '../place/remote-spec.ts';
+import { exactlyOnePlace, type FilePlace, remoteFields, type withoutPlace } from '../place/file-place.ts';
 
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
 export const sourceSchema = z
@@ -11,9 +10,7 @@ export const sourceSchema = z
     path: workspacePathSchema
       .exactOptional()
       .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
-    url: httpSchema.exactOptional().describe('A file on the web: the address, or a map.'),
-    s3: s3Schema.exactOptional().describe('Objects in S3 or a compatible service: the address, or a map.'),
-    sftp: sftpSchema.exactOptional().describe('Files on an SSH server.'),
+    ...remoteFields('source'),
     files: z
       .int()
       .min(1)
@@ -33,5 +30,5 @@ export const sourceSchema = z
   .superRefine(exactlyOnePlace);
 
 /** A source with its address completed. `encoding` is the WHATWG name. */
-export type SourceSpec = DeepReadonly<Omit<z.infer<typeof sourceSchema>, 'path' | 'url' | 's3' | 'sftp'>> &
+export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<z.infer<typeof sourceSchema>>>> &
   FilePlace;

@@ -1,12 +1,14 @@
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { fetchFile } from '../../remote/fetch-file.ts';
-import { UNKNOWN_VERSION } from '../../remote/http-version.ts';
-import { openRemote } from '../../remote/open-remote.ts';
-import type { RemoteClient } from '../../remote/remote-client.ts';
-import { RemoteFailure } from '../../remote/remote-failure.ts';
-import { type Patience, retrying } from '../../remote/retrying.ts';
-import { openSpool } from '../../remote/spool.ts';
+import { fetchFile, openSpool } from '../../remote/fetch-file.ts';
+import {
+  type Patience,
+  type RemoteClient,
+  RemoteFailure,
+  retrying,
+  UNKNOWN_VERSION,
+} from '../../remote/remote-client.ts';
+import { openRemote } from '../../remote/remote-kinds.ts';
 import type { Destination } from './destination.ts';
 
 /**

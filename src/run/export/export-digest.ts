@@ -5,8 +5,7 @@ import type { ExportRequest } from './export-request.ts';
 export function exportDigest({ job, store }: ExportRequest): string {
   const { remote, ...rest } = job.destination;
   // A new password leads to the same place: what could not be written with the old one must not be lost for that.
-  const place =
-    remote === undefined ? null : [remote.location, remote.kind === 's3' ? remote.endpoint : null];
+  const place = remote === undefined ? null : [remote.location, remote.endpoint ?? null];
   return digestOf([job.export, store.baseUrl, { ...rest, place }]);
 }
 

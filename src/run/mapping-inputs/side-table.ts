@@ -5,10 +5,7 @@ import { readCsv } from '../../csv/read-csv.ts';
 import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
 import { beyondLimit, type InputLimits, raiseLimit } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
-import { gunzip } from '../../source/gunzip.ts';
-import { peek } from '../../source/peek.ts';
-import { RECOGNISED_BYTES, recognise, SAVE_AS_CSV } from '../../source/recognise.ts';
-import { refuseTooMuch } from '../../source/source-limits.ts';
+import { refuseTooMuch, unpack } from '../../source/unpack.ts';
 import { allowedPath, type FileAccess, openAllowed } from '../../state/allowed-path.ts';
 
 /** A CSV file besides the source: a lookup table or a crosswalk. */
@@ -54,7 +51,7 @@ export async function readSideTable(
   async function* watched(): AsyncGenerator<Uint8Array> {
     const { size: packedBytes } = await stat(path);
     let unpackedBytes = 0;
-    for await (const chunk of await unpacked(hashed(), name)) {
+    for await (const chunk of await unpack(hashed(), { noun: 'file', name })) {
       unpackedBytes += chunk.length;
       refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: unpackedBytes }, limits);
       yield chunk;
@@ -106,27 +103,4 @@ async function* upTo(
 function tooMany(file: string, line: number, limit: SideTableLimits['rows'], limits: InputLimits): CsvError {
   const message = `The file is ${beyondLimit(limit, limits[limit])}`;
   return new CsvError(message, { place: { file, line }, hint: raiseLimit(limit) });
-}
-
-async function unpacked(bytes: AsyncIterable<Uint8Array>, name: string): Promise<AsyncIterable<Uint8Array>> {
-  const { beginning, whole } = await peek(bytes, RECOGNISED_BYTES);
-  const recognised = recognise(beginning);
-  switch (recognised.kind) {
-    case 'text':
-      return whole;
-    case 'gzip':
-      return gunzip(whole, name);
-    case 'zip':
-      await whole.close();
-      throw somethingElse(name, 'a zip archive or a workbook', SAVE_AS_CSV);
-    case 'mistaken':
-      await whole.close();
-      throw somethingElse(name, recognised.what, recognised.hint);
-    default:
-      return recognised satisfies never;
-  }
-}
-
-function somethingElse(name: string, what: string, hint: string): SourceError {
-  return new SourceError(`The file ${name} is ${what}, not a CSV file.`, { place: { file: name }, hint });
 }

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/export-job.ts';
 import { localDestination } from '../../export/destination/local-destination.ts';
-import { probeRemote } from '../../source/probe-remote.ts';
+import { probeRemote } from '../../source/find-files.ts';
 import type { FileAccess } from '../../state/allowed-path.ts';
 import type { OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../src/remote/private-addresses.ts';
+import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../src/remote/guarded-lookup.ts';
 
 describe('a private address', () => {
   it.each([

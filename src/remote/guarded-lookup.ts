@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { RemoteFailure } from './remote-failure.ts';
+import { RemoteFailure } from './remote-client.ts';
 
 /**
  * Networks that are not the public internet: this machine, private networks, link-local with the metadata services of

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { isHttpUrl } from '../model/is-http-url.ts';
+import { looksSecret } from '../model/secret-redactor.ts';
+import type { HttpAddress } from './http-client.ts';
+import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
+
+const EXPECTED = 'expected an address such as https://shop.example/export.csv';
+
+/** The address of a file on the web. A query may hold secrets, from the environment only. */
+const addressSchema = z
+  .string()
+  .trim()
+  .regex(/^https?:\/\/[^/]/, { error: EXPECTED, abort: true })
+  .superRefine((text, context) => {
+    const message = whyNotWebAddress(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
+function whyNotWebAddress(text: string): string | undefined {
+  if (!isHttpUrl(text)) return EXPECTED;
+  const { username, password, hash } = new URL(text);
+  if (username !== '' || password !== '') {
+    return `the address must not contain a user name or password; give them as auth: { user: …, password: "\${FEED_PASSWORD}" }`;
+  }
+  return hash === '' ? undefined : 'the address must not contain a fragment (#)';
+}
+
+/** Headers that undici sets itself; a second value would break the request. */
+const OF_THE_MESSAGE =
+  /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|expect|upgrade|if-.*)$/i;
+
+const headerNameSchema = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'it is not a valid header name')
+  .refine((name) => !OF_THE_MESSAGE.test(name), 'it is set by Storeferry itself');
+
+const authSchema = z.union([
+  z.strictObject({
+    user: z.string().min(1).describe('The user name, for a password.'),
+    password: secretField('The password.', 'FEED_PASSWORD'),
+  }),
+  z.strictObject({ bearer: secretField('A token, instead of user and password.', 'FEED_TOKEN') }),
+]);
+
+const mapSchema = z.strictObject({
+  address: addressSchema.meta({
+    description: 'The address of the file.',
+    examples: [`https://shop.example/export.csv?token=\${FEED_TOKEN}`],
+  }),
+  headers: z
+    .record(
+      headerNameSchema,
+      z.string().regex(/^[\t\x20-\x7e]*$/, 'contains a character that headers cannot have'),
+    )
+    .default({})
+    .describe('Headers to send with the request.'),
+  auth: authSchema.exactOptional().describe('Who asks: `user` and `password`, or `bearer`.'),
+  allowPrivateAddresses,
+});
+
+const schema = z
+  .union([addressSchema, mapSchema])
+  .meta({
+    id: 'WebFile',
+    description: 'A file on the web: its address alone, or a map with what belongs to it.',
+  })
+  .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
+
+/** A file on the web. */
+export const httpKind = remoteKind<z.infer<typeof schema>, HttpAddress>({
+  kind: 'http',
+  schema,
+  description: {
+    source: 'A file on the web: the address, or a map.',
+    destination: 'A web address that takes the file by PUT: the address, or a map.',
+  },
+  secrets: (written) => [
+    { path: ['auth', 'password'], variable: 'FEED_PASSWORD' },
+    { path: ['auth', 'bearer'], variable: 'FEED_TOKEN' },
+    ...secretHeaders(written).map((name) => ({ path: ['headers', name], variable: 'FEED_TOKEN' })),
+  ],
+  namesSeveral: () => false,
+  complete: ({ address, headers, auth, allowPrivateAddresses }, { written }) => ({
+    remote: {
+      kind: 'http',
+      location: locationOf(written ?? address, new URL(address)),
+      address,
+      headers,
+      auth:
+        auth === undefined
+          ? null
+          : 'bearer' in auth
+            ? { kind: 'bearer', token: auth.bearer }
+            : { kind: 'basic', ...auth },
+      allowPrivateAddresses,
+    },
+    unset: [],
+  }),
+  identity: ({ auth, headers }) => [auth?.kind === 'basic' ? auth.user : null, ...Object.keys(headers)],
+  hasExactVersions: true,
+  open: async (at) => (await import('./http-client.ts')).httpClient(at),
+});
+
+/** As written, so that nothing of the environment shows; without the query. */
+function locationOf(written: string, { origin }: URL): string {
+  const shown = written.replace(/\?.*$/s, '');
+  return shown.startsWith('${') ? `${shown} (${origin})` : shown;
+}
+
+/** A header of another name may say anything: to redact its value everywhere would make logs unreadable. */
+function secretHeaders(written: unknown): string[] {
+  const { headers }: { readonly headers?: unknown } = typeof written === 'object' ? { ...written } : {};
+  const names = typeof headers === 'object' && headers !== null ? Object.keys(headers) : [];
+  return names.filter((name) => looksSecret(name) || /auth|cookie/i.test(name));
+}

@@ -1,0 +1,174 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { SourceError } from '../model/errors.ts';
+import { beyondLimit, DEFAULT_LIMITS, type InputLimits, raiseLimit } from '../model/input-limits.ts';
+import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
+
+/** The most that a source may hold once unpacked: what protects the disk from a damaged or hostile archive. */
+export type SourceLimits = Pick<InputLimits, 'bytes' | 'ratio' | 'fileCount' | 'pathBytes'>;
+
+/** The limits where none are set. */
+export const DEFAULT_SOURCE_LIMITS: SourceLimits = DEFAULT_LIMITS;
+
+/** Below this size no ratio is suspicious: small files of equal rows pack very well. */
+const RATIO_FREE_BYTES = 64 * 1024 ** 2;
+
+/** The error for a file beyond a limit, with how to raise it; `found` fills the message. */
+export function limitError(
+  file: string,
+  limits: SourceLimits,
+  limit: keyof SourceLimits,
+  found?: Readonly<Record<string, number>>,
+): SourceError {
+  return new SourceError(`The file is ${beyondLimit(limit, limits[limit], found)}`, {
+    place: { file },
+    hint: raiseLimit(limit),
+  });
+}
+
+/** How far an archive, or a file that is none, has been unpacked. */
+interface Unpacking {
+  /** What it takes up as it is. */
+  readonly packedBytes: number;
+  readonly unpackedBytes: number;
+  /** With what was unpacked before, where a limit holds over several. */
+  readonly totalBytes: number;
+}
+
+/** Refuses what unpacks to more than it may. */
+export function refuseTooMuch(file: string, unpacking: Unpacking, limits: SourceLimits): void {
+  const { packedBytes, unpackedBytes, totalBytes } = unpacking;
+  if (totalBytes > limits.bytes) throw limitError(file, limits, 'bytes');
+  if (unpackedBytes > RATIO_FREE_BYTES && unpackedBytes > packedBytes * limits.ratio) {
+    throw limitError(file, limits, 'ratio');
+  }
+}
+
+/** What is unpacked, for messages: a source, or a file that is read besides it. */
+export interface Unpacked {
+  readonly noun: 'source' | 'file';
+  readonly name: string;
+}
+
+/**
+ * The text of a file, unpacked where it is gzip; close it when it is not read. SourceError where it is empty, damaged or no
+ * text.
+ */
+export async function unpack(content: AsyncIterable<Uint8Array>, from: Unpacked): Promise<Closable> {
+  let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
+  let recognised = recognise(beginning);
+  if (recognised.kind === 'gzip') {
+    ({ beginning, whole } = await peek(gunzip(whole, from.name), RECOGNISED_BYTES));
+    recognised = recognise(beginning);
+  }
+  if (recognised.kind === 'text' && beginning.length > 0) return whole;
+  await whole.close();
+  throw notText(recognised, from);
+}
+
+function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError {
+  const refused = (what: string, hint: string) =>
+    new SourceError(`The ${noun} ${name} is ${what}.`, { place: { file: name }, hint });
+  switch (recognised.kind) {
+    case 'mistaken':
+      return refused(`${recognised.what}, not a CSV file`, recognised.hint);
+    case 'zip':
+      if (noun === 'file') return refused('a zip archive or a workbook, not a CSV file', SAVE_AS_CSV);
+      return refused('packed twice: it contains another zip file', 'Pack the CSV file itself.');
+    case 'gzip':
+      return refused('packed twice: it contains another gzip file', 'Pack the CSV file itself.');
+    case 'text':
+      return refused('empty: it has 0 bytes', 'Check whether the export failed.');
+    default:
+      return recognised satisfies never;
+  }
+}
+
+/** A stream that can be given up before it is begun, which a generator does not pass on to its source. */
+interface Closable extends AsyncIterable<Uint8Array> {
+  close(): Promise<void>;
+}
+
+/** The first bytes of a stream, at least `length` of them unless it ends before, and the whole stream again. */
+export async function peek(
+  chunks: AsyncIterable<Uint8Array>,
+  length: number,
+): Promise<{ readonly beginning: Uint8Array; readonly whole: Closable }> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const seen: Uint8Array[] = [];
+  let size = 0;
+  let ended = false;
+  while (size < length && !ended) {
+    const { done, value } = await iterator.next();
+    if (done === true) {
+      ended = true;
+    } else {
+      seen.push(value);
+      size += value.length;
+    }
+  }
+  const beginning = Buffer.concat(seen);
+
+  async function* again(): AsyncGenerator<Uint8Array> {
+    try {
+      if (beginning.length > 0) yield beginning;
+      while (!ended) {
+        const { done, value } = await iterator.next();
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return {
+    beginning,
+    whole: {
+      [Symbol.asyncIterator]: again,
+      async close() {
+        await iterator.return?.();
+      },
+    },
+  };
+}
+
+/** The content of a gzip file, all its members one after the other. SourceError when it is damaged or cut off. */
+async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
+  const unpacking = createGunzip();
+  let size = 0;
+  async function* counted() {
+    for await (const chunk of packed) {
+      size += chunk.length;
+      yield chunk;
+    }
+  }
+  let failed: unknown;
+  const feeding = pipeline(Readable.from(counted(), { objectMode: false }), unpacking).catch(
+    (error: unknown) => {
+      failed = error;
+    },
+  );
+  try {
+    for await (const chunk of unpacking) yield chunk;
+  } catch (error) {
+    throw isZlibError(error) ? damaged(name, error) : error;
+  } finally {
+    unpacking.destroy();
+    await feeding;
+  }
+  if (failed !== undefined) throw failed;
+  // Zlib treats a zero byte after a member as the end, and ignores the bytes after it.
+  if (unpacking.bytesWritten < size) throw damaged(name, undefined);
+}
+
+function isZlibError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+}
+
+function damaged(name: string, cause: unknown): SourceError {
+  return new SourceError(
+    `The gzip file ${name} is damaged: ${cause instanceof Error ? cause.message : 'bytes follow the end of its content'}.`,
+    { cause, place: { file: name }, hint: 'It may have been cut off while it was copied: fetch it again.' },
+  );
+}
