@@ -77,6 +77,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   re2js: ['mapping'],
   'sanitize-html': ['mapping'],
   ssh2: ['remote'],
+  'string-width': ['report'],
   undici: ['storefront', 'remote', 'report'],
   yaml: ['config'],
   yauzl: ['source'],
