@@ -4,7 +4,7 @@ import { openQueues, type Queues } from '../queue/open-queues.ts';
 import { nextTicks } from '../queue/schedules/next-ticks.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
-import { redisFailure } from '../state/redis/connect.ts';
+import { redisFailure } from '../state/redis/redis-connection.ts';
 import type { OpenContext } from './open-context.ts';
 
 /** Where jobs stand, and where to ask who runs them: queues that are open already, or Redis. */

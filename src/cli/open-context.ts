@@ -9,8 +9,7 @@ import type { RunContext } from '../run/context.ts';
 import type { RunEvent } from '../run/events.ts';
 import { redactedState } from '../run/redacted-state.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
-import { openArtifacts } from '../state/open-artifacts.ts';
-import { openState, type StateOptions } from '../state/open-state.ts';
+import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { packageVersion } from './version.ts';
 
 /** Letters of a run id: none that could be taken for another when it is typed. */

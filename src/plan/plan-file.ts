@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import { openSealed, sealedJson } from '../state/sealed-json.ts';
+import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 /** Where the plan stands in the folder of its run; there when all of the plan is. */
 export const PLAN_FILE = 'plan.json';

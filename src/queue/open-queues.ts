@@ -1,5 +1,10 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
-import { COMMAND_TIMEOUT_MS, clusterClient, reconnectDelayMs, redisFailure } from '../state/redis/connect.ts';
+import {
+  COMMAND_TIMEOUT_MS,
+  clusterClient,
+  reconnectDelayMs,
+  redisFailure,
+} from '../state/redis/redis-connection.ts';
 import type { RunJobData, RunJobResult, ShardJobData, ShardJobResult, TickData } from './job-types.ts';
 
 /** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */

@@ -21,7 +21,7 @@ import { readStoredReport } from '../run/report/run-report.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
-import { targetLockName } from '../state/lock-names.ts';
+import { targetLockName } from '../state/state.ts';
 import { jobSignal } from './job-signal.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
 import { logRunEvents } from './log-run-events.ts';

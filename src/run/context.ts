@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../config/stores.ts';
-import type { FileAccess } from '../state/allowed-path.ts';
 import type { Artifacts } from '../state/artifacts.ts';
+import type { FileAccess } from '../state/file-access.ts';
 import type { State } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunEvent } from './events.ts';

@@ -1,5 +1,5 @@
 import type { Run } from '../model/run.ts';
-import { jobLockName, planLockName } from '../state/lock-names.ts';
+import { jobLockName, planLockName } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
 /**

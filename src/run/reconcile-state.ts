@@ -1,5 +1,5 @@
 import type { Run, StateLoss } from '../model/run.ts';
-import { importTarget } from '../state/import-target.ts';
+import { importTarget } from '../state/state.ts';
 import type { RunContext } from './context.ts';
 
 /** A loss that lies further back has been said before. */

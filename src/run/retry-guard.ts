@@ -9,8 +9,7 @@ import { refusedCellWords } from '../report/rejects/cell-words.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectedKey } from '../report/rejects/rejects-index.ts';
 import { APPLIED_SINCE, KEY_NOT_REJECTED } from '../report/warning-lines.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import { openSealed, sealedJson } from '../state/sealed-json.ts';
+import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 
 const GUARD_FILE = 'retry.json';

@@ -1,8 +1,14 @@
 import { LockedError, StateError } from '../model/errors.ts';
 import type { Resource } from '../model/record.ts';
 import type { Run } from '../model/run.ts';
-import { destinationLockName, jobLockName, planLockName, targetLockName } from '../state/lock-names.ts';
-import type { LedgerTarget, Lock } from '../state/state.ts';
+import {
+  destinationLockName,
+  jobLockName,
+  type LedgerTarget,
+  type Lock,
+  planLockName,
+  targetLockName,
+} from '../state/state.ts';
 import type { RunContext } from './context.ts';
 import { reconcileState } from './reconcile-state.ts';
 

@@ -8,9 +8,8 @@ import type { StoreConfig } from '../config/stores.ts';
 import { lockLost } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
-import { importTarget } from '../state/import-target.ts';
-import { changedId } from '../state/outcome-effects.ts';
-import type { Lock, OperationResult } from '../state/state.ts';
+import { changedId, importTarget, type Lock, type OperationResult } from '../state/state.ts';
+
 import { systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { beginGroups } from './begin-groups.ts';

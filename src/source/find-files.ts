@@ -5,7 +5,7 @@ import { nearest } from '../model/nearest.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
 import { openRemote } from '../remote/remote-kinds.ts';
-import { allowedPath, type FileAccess, openAllowed } from '../state/allowed-path.ts';
+import { allowedPath, type FileAccess, openAllowed } from '../state/file-access.ts';
 
 const MOST_NAMED = 8;
 

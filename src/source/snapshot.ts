@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import { openSealed, sealedJson } from '../state/sealed-json.ts';
+import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 

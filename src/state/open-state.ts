@@ -1,6 +1,9 @@
+import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import type { StateError } from '../model/errors.ts';
 import type { Artifacts } from './artifacts.ts';
-import type { SqliteLook } from './check-sqlite.ts';
+import { folderArtifacts } from './folder-artifacts.ts';
+import { s3Artifacts } from './s3-artifacts.ts';
+import type { StateCheck } from './sqlite/open-state-database.ts';
 import type { State } from './state.ts';
 
 /** Which state to open, and where. */
@@ -35,8 +38,9 @@ export async function openState({
   onUnreadable,
 }: StateOptions): Promise<State> {
   // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
-  if (!redisUrl) return (await import('./sqlite.ts')).openSqliteState(dir, { artifacts, meanwhile });
-  return (await import('./redis.ts')).openRedisState({
+  if (!redisUrl)
+    return (await import('./sqlite/open-sqlite-state.ts')).openSqliteState(dir, { artifacts, meanwhile });
+  return (await import('./redis/open-redis-state.ts')).openRedisState({
     url: redisUrl,
     prefix,
     artifacts,
@@ -50,6 +54,18 @@ export async function openState({
  * Reads all of the embedded state of a folder (`.storeferry`) once, which keeps this thread busy for as long. StateError when it
  * is damaged or cannot be used.
  */
-export async function checkEmbeddedState(dir: string): Promise<SqliteLook> {
-  return await (await import('./check-sqlite.ts')).checkSqlite(dir);
+export async function checkEmbeddedState(dir: string): Promise<StateCheck> {
+  return await (await import('./sqlite/open-state-database.ts')).checkStateDatabase(dir);
+}
+
+/** Opens the artifacts that `ARTIFACTS_URL` names. Nothing is touched yet. */
+export function openArtifacts(place: ArtifactsPlace): Artifacts {
+  switch (place.kind) {
+    case 'folder':
+      return folderArtifacts(place.path);
+    case 's3':
+      return s3Artifacts(place);
+    default:
+      return place satisfies never;
+  }
 }

@@ -1,9 +1,24 @@
+import { createHash } from 'node:crypto';
 import type { Operation } from '../model/operation.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
+
+/**
+ * Everything that Storeferry remembers between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
+ * docs/architecture.md defines the words: doubt, serial, lineage, witness, heartbeat, lease.
+ */
+export interface State extends AsyncDisposable {
+  ledger(target: LedgerTarget): Ledger;
+  readonly runs: Runs;
+  readonly locks: Locks;
+  /** Opens the sending of an import run to its target; several may be open at the same time in one process. */
+  sending(options: SendingOptions): Promise<Sending>;
+  /** What processes agree on about the store of this identity; undefined where state is embedded. */
+  sharedStore(storeId: string): SharedStore | undefined;
+}
 
 /** Which ledger: one per store and resource. */
 export interface LedgerTarget {
@@ -12,10 +27,24 @@ export interface LedgerTarget {
   readonly resource: Resource;
 }
 
+/** The ledger an import run writes to. An export has none: a TypeError, since asking for it is a bug. */
+export function importTarget({ id, storeId, resource }: Run): LedgerTarget {
+  switch (resource) {
+    case 'products':
+    case 'contacts':
+      return { storeId, resource };
+    case 'subscriber-lists':
+    case 'orders':
+      throw new TypeError(`run ${id} exports ${resource}: it has no ledger`);
+    default:
+      return resource satisfies never;
+  }
+}
+
 /**
- * How sure it is that an id belongs to its key. `proven`: answered for exactly the url that was sent, or twice for it.
- * `once`: to be answered once more; it was answered for another spelling of the url, before a delete that may have been done, or before the store changed other ids. `changed`: another id was answered before; nothing is
- * deleted by it until it is answered again.
+ * How certain it is that an id belongs to its key; a delete needs a proven one. `proven`: answered for exactly the url that
+ * was sent, or twice for the key. `once`: must be answered once more, since it was answered for another spelling of the url,
+ * before a delete that may have been done, or before the store changed other ids. `changed`: another id was answered before.
  */
 export type IdProof = 'proven' | 'once' | 'changed';
 
@@ -29,28 +58,29 @@ export interface LedgerMark {
   readonly idProof?: Exclude<IdProof, 'proven'>;
   /** The job that last sent the key; only that job deletes it. */
   readonly job: string;
-  /** The memo (DeferredRecord) of the rows that made the body, where they always make it. */
+  /** The memo (DeferredRecord) of the rows that made the body; absent where the same rows may make another body. */
   readonly memo?: string;
 }
 
-/** Keys with the memos of their rows, by position; null where there is none. `job` asks. */
+/** Keys with the memos of their rows, by position; null where there is none. */
 export interface MemoQuestion {
+  /** Marks of other jobs are never `same`. */
   readonly job: string;
   readonly keys: readonly string[];
   readonly memos: readonly (string | null)[];
 }
 
-/** States that the rows of this memo always make the body of this fingerprint for this key. */
+/** The rows of this memo always make the body with this fingerprint for this key. */
 export interface MemoFact {
   readonly key: string;
   readonly fingerprint: string;
   readonly memo: string;
 }
 
-/** The fingerprint of a mark that is in doubt; no body has it. */
+/** The fingerprint of a mark in doubt; no body has it. */
 export const IN_DOUBT = '?';
 
-/** A key that a job sent, and what a delete of it needs. */
+/** A key that a job sent, with what its delete needs. */
 export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
   readonly key: string;
 }
@@ -64,8 +94,8 @@ export interface Ledger {
   /** Marks in the order of the keys; undefined where the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
   /**
-   * The same, with `same` instead of marks that have the memo and the job of the question: in most runs that is the whole
-   * answer, and marks cost more to transfer and to parse than to look up.
+   * Like `marks`, with `same` for each mark that has the memo and the job of the question: in most runs that is all of them,
+   * and a mark costs more to transfer and parse than to look up.
    */
   compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
   /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
@@ -79,23 +109,21 @@ export interface Ledger {
   /** Of these ids those that the store answered for several keys of any job, with the keys. */
   sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
   /**
-   * To be called when the store answered another id for any key: it may have been restored, and have given earlier ids to
-   * other products. No id is proven any more until it is answered again.
+   * Call when the store answered another id for any key: it may have been restored and have given earlier ids to other
+   * products. No id is proven until it is answered again.
    */
   proveIdsAgain(): Promise<void>;
-  /**
-   * Keys in doubt without a mark that this job, or several, sent: the store may hold them, under an unknown id.
-   */
+  /** Keys in doubt without a mark that this job, or several, sent: the store may hold them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
-  /** Whether any key is in doubt by itself; `lostSince` says whether all were put in doubt. */
+  /** Whether single keys are in doubt; `lostSince` says whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /** Whether the state lost something since the run was created: what the run found unchanged may be in doubt. */
   lostSince(run: Run): Promise<boolean>;
   /**
-   * Compares the state with its witness (witness.ts). A state that is older than what was sent, or has lost its witness,
-   * is put in doubt as a whole; the loss is returned once, null when there is none. Another job may have taken over any
-   * key in what is lost: nothing is deleted by an id from before until the store answers it again. `witnessed-only`: a
-   * state without any witness is no loss; its witnesses may be on another machine.
+   * Compares the state with its witnesses. A state that is older than what was sent, or has no witness, is put in doubt as a
+   * whole; the loss is returned once, null when there is none. Another job may have sent any key in what was lost: no id
+   * from before deletes anything until the store answers it again. `witnessed-only`: a state without any witness is no loss,
+   * as its witnesses may be on another machine.
    */
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
@@ -108,20 +136,19 @@ export interface Begun {
    */
   readonly waitMs: readonly number[];
   /**
-   * True for a delete that must not be sent: the key is no longer this job's, another job may have sent it since, or its id
-   * is another or no longer proven.
+   * True for a delete that must not be sent: another job sent the key or may have, or the id is another or no longer proven.
    */
   readonly overtaken: readonly boolean[];
 }
 
 /**
- * A process that sends to a store's resource, as the state knows it. While it is open it writes heartbeats, and `permit`
- * allows a request only while the last one is fresh (docs/architecture.md, rule 4).
+ * The sending of one run by one process. While it is open it writes heartbeats, and `permit` allows a request only while the
+ * last one is fresh (docs/architecture.md, rule 4).
  */
 export interface Sending extends AsyncDisposable {
-  /** Puts the keys in doubt, durably, before any of them is sent. LockedError when the lock of the fence is lost. */
+  /** Puts the keys in doubt before any of them is sent. LockedError when the lock of the fence is lost. */
   begin(operations: readonly Operation[]): Promise<Begun>;
-  /** Call before each request, and await the promise that it may return. Throws as `begin`. */
+  /** Call before each request; await the promise if it returns one. Throws as `begin`. */
   permit(): Promise<void> | undefined;
   /** Ends the doubt that `begin` wrote for operations that were never sent. */
   withdraw(operations: readonly Operation[]): Promise<void>;
@@ -151,11 +178,19 @@ export interface Refusal {
   readonly reason: Reason;
 }
 
-/** An upsert whose answered id differs from the ledger's id for its url: the store may hold it twice. */
+/** An upsert whose answered id differs from the ledger's id for its url: the store may hold the product twice. */
 export interface ChangedId {
   readonly key: string;
   readonly knownId: number;
   readonly answeredId: number;
+}
+
+/** Set when the store answered another id for a url than it did before. */
+export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {
+  if (operation.kind !== 'upsert-product' || outcome.kind !== 'applied') return undefined;
+  const { key, knownId } = operation;
+  if (knownId === null || outcome.id === null || outcome.id === knownId) return undefined;
+  return { key, knownId, answeredId: outcome.id };
 }
 
 /** Sums over the final outcomes of a run, in records and in rows. */
@@ -165,21 +200,21 @@ export interface OutcomeTally {
   readonly rejected: number;
   readonly rejectedRows: number;
   readonly deleted: number;
-  /** Deletes that were not sent, since the product is no longer this job's. */
+  /** Deletes that were not sent, since the product no longer belongs to this job. */
   readonly left: number;
   readonly requests: number;
 }
 
-/** Selects runs; a member that is left out selects all. So few are kept that one may ask for all runs of a job. */
+/** Selects runs; a field that is left out selects all. Few runs of a job are kept, so all of them may be listed. */
 export interface RunsFilter {
   readonly job?: string;
   readonly kinds?: readonly RunKind[];
   readonly statuses?: readonly RunStatus[];
-  /** At most so many, the newest. */
+  /** At most this many, the newest. */
   readonly limit?: number;
 }
 
-/** What may change of a run: not its identity, nor its place in the order. */
+/** What may change in a run: not its identity, nor its place in the order. */
 export type RunChanges = Partial<Omit<Run, 'id' | 'job' | 'sequence' | 'endSequence'>>;
 
 /** Runs and their progress. */
@@ -187,8 +222,8 @@ export interface Runs {
   /** Stores the run with a new `sequence` in place of its own. */
   create(run: Run): Promise<void>;
   /**
-   * Merges the changes into the run and gives it back; StateError when there is no such run. A change that sets
-   * `finishedAt` sets `endSequence` too.
+   * Merges the changes into the run and returns it; StateError when there is no such run. A change that sets `finishedAt`
+   * also sets `endSequence`.
    */
   update(id: string, changes: RunChanges): Promise<Run>;
   get(id: string): Promise<Run | undefined>;
@@ -198,10 +233,10 @@ export interface Runs {
   remove(id: string): Promise<void>;
 
   /**
-   * Writes outcomes of one shard, atomically with the ledger: an applied upsert sets its key's mark and body, an
-   * applied delete forgets its key, and both end its doubt; what certainly did not arrive ends the doubt that `begin`
-   * wrote for it, but none from before. Durable against the death of the process when the promise resolves. An outcome
-   * replaces an earlier one of the same operation. `requests` (attempts on the wire) adds to the run's tally.
+   * Writes outcomes of one shard, atomically with the ledger: an applied upsert sets the mark and body of its key, an
+   * applied delete removes them, and both end the doubt about the key; an operation that certainly did not arrive ends the
+   * doubt that `begin` wrote for it, but no earlier one. Survives the death of the process when the promise resolves. An
+   * outcome replaces an earlier one of the same operation. `requests` (attempts sent) adds to the tally of the run.
    * With a fence nothing is written once its lock is lost: LockedError. Simultaneous calls share a commit.
    */
   record(
@@ -214,24 +249,24 @@ export interface Runs {
   /** The outcome kinds of a shard so far, by operation index: applied and rejected are final. */
   outcomes(id: string, shard: number): Promise<ReadonlyMap<number, Outcome['kind']>>;
   tally(id: string): Promise<OutcomeTally>;
-  /** Records the store refused, by shard and index. */
+  /** Records that the store refused, by shard and index. */
   refusals(id: string): AsyncIterable<readonly Refusal[]>;
   /** Why operations are unsent, with counts. */
   unsentReasons(id: string): Promise<readonly { readonly reason: Reason; readonly count: number }[]>;
-  /** The first so many, by shard and index. */
+  /** The first ones up to the limit, by shard and index. */
   changedIds(id: string, limit: number): Promise<readonly ChangedId[]>;
   changedIdCount(id: string): Promise<number>;
 }
 
-/** Who holds a lock, for messages to those that wait. */
+/** Who holds a lock, for messages. */
 export interface LockHolder {
   readonly job: string;
   readonly run: string;
 }
 
 /**
- * Proof of holding a lock, for `Runs.record`. Plain data: it may travel to the workers of a run. In Redis the check
- * is atomic with the write, so a process that was stopped for longer than its lease writes nothing when it wakes.
+ * Proof of holding a lock, for `Runs.record` and `State.sending`. In Redis the check is atomic with the write, so a process
+ * that was stopped for longer than its lease writes nothing when it continues.
  */
 export interface Fence {
   readonly name: string;
@@ -241,39 +276,39 @@ export interface Fence {
 /** A held lock. */
 export interface Lock extends AsyncDisposable {
   readonly fence: Fence;
-  /** Aborts when the lock is lost (a lease ran out while the process was stopped): nothing may be written after. */
+  /** Aborts when the lock is lost, as when its lease expired while the process was stopped: write nothing more. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lock is surely held at this moment. Cheap; call it before each write to the store, since a process that
-   * was stopped gets its answers before its timers. Aborts `lost` when it is not held.
+   * Whether the lock is certainly held now. Cheap; call it before each write to the store, since a process that was stopped
+   * gets its answers before its timers. Aborts `lost` when it is not held.
    */
   isHeld(): boolean;
-  /** Frees the lock, for all that hold it together. */
+  /** Frees the lock for all that hold it together. */
   release(): Promise<void>;
-  /** Stops holding without freeing: others of the run go on holding it together, or the lease runs out. */
+  /** Stops holding it without freeing it: other processes of the run continue to hold it, or its lease expires. */
   leave(): Promise<void>;
 }
 
 /** How to hold a lock. */
 export interface LockOptions {
   /**
-   * All processes of the holder's run hold it together, and so may a process that takes the run over. Without it
-   * each call is a holder of its own. Embedded locks are held together within one process only.
+   * All processes of the holder's run hold it together, also one that continues the run. Without it each call is a separate
+   * holder. Embedded locks are held together within one process only.
    */
   readonly together?: boolean;
 }
 
-/** Mutual exclusion between processes and machines. Names come from lock-names.ts. */
+/** Mutual exclusion between processes and machines. The functions below make the names. */
 export interface Locks {
-  /** How long a lock outlives a process that died; undefined where it is free at once. */
+  /** How long a lock outlives the process that held it; undefined where it is free at once. */
   readonly leaseMs?: number;
-  /** The lock, or its holder when another one has it. Never waits. */
+  /** The lock, or who holds it. Never waits. */
   tryAcquire(
     name: string,
     holder: LockHolder,
     options?: LockOptions,
   ): Promise<Lock | { readonly heldBy: LockHolder | null }>;
-  /** Who has the lock at this moment: null when that is unknown, undefined when it is free. */
+  /** Who holds the lock now: null when that is unknown, undefined when it is free. */
   holderOf(name: string): Promise<LockHolder | null | undefined>;
   /** Waits for the lock; `onWait` is called once, with its holder. Rejects with the signal's reason when aborted. */
   acquire(
@@ -287,28 +322,51 @@ export interface Locks {
 }
 
 /**
- * What all processes that send to one store agree on through the shared state. Durations only: the clocks of machines
- * differ.
+ * The short name of a store's resource within keys and lock names. In braces: keys with the same tag are on the same node of
+ * a Redis Cluster, so that a script can write a run's outcomes, the ledger and check the fence atomically.
  */
+export function targetTag({ storeId, resource }: Readonly<Record<keyof LedgerTarget, string>>): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([storeId, resource]))
+    .digest('base64url');
+  const readable = storeId.replaceAll(/[^\w-]+/g, '_').slice(0, 64);
+  return `{${readable}-${resource}-${digest.slice(0, 12)}}`;
+}
+
+/** Held by a run of a job: a second one is refused. */
+export function jobLockName(job: string): string {
+  return `job:${job}`;
+}
+
+/** Held by a plan of a job that is being made: a second one waits. */
+export function planLockName(job: string): string {
+  return `plan:${job}`;
+}
+
+/** Held by the run that writes to a store's resource: others wait. */
+export function targetLockName(target: LedgerTarget): string {
+  return `target:${targetTag(target)}`;
+}
+
+/** Held by the one process that sends a shard of a run. */
+export function shardLockName(target: LedgerTarget, run: string, shard: number): string {
+  return `shard:${targetTag(target)}:${run}:${shard}`;
+}
+
+/** Held by an export from before it reads its destination until it has written it, since two jobs may name one file. */
+export function destinationLockName(location: string): string {
+  return `destination:${createHash('sha256').update(location).digest('base64url')}`;
+}
+
+/** What all processes that send to one store agree on through the shared state. Durations only: clocks of machines differ. */
 export interface SharedStore {
-  /** Asks all other processes to send nothing for so long. Never fails: without Redis nothing is sent for long. */
+  /** Asks all other processes to send nothing for this time. Never fails: without Redis sending soon ends by itself. */
   announce(forMs: number): void;
   /** Calls back for each such request of another process, and for one that is still in force. */
   listen(onPause: (forMs: number) => void): () => void;
   /**
-   * Takes up to `most` places in the line of requests to the store, which moves at so many places a second: how many
-   * were taken (at least one), and how long until the first of them may be used. The others follow at that pace.
+   * Reserves up to `most` of the places at which requests to the store may start, `perSecond` of them a second: how many were
+   * reserved (at least one), and how long until the first of them. The others follow at that rate.
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
-}
-
-/** Everything Storeferry remembers: embedded in SQLite, or shared in Redis. */
-export interface State extends AsyncDisposable {
-  ledger(target: LedgerTarget): Ledger;
-  readonly runs: Runs;
-  readonly locks: Locks;
-  /** Opens the sending of an import run to its target; several may be open at the same time in one process. */
-  sending(options: SendingOptions): Promise<Sending>;
-  /** What processes agree on about the store of this identity; undefined where state is embedded. */
-  sharedStore(storeId: string): SharedStore | undefined;
 }

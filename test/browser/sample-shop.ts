@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Papa from 'papaparse';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 import { badNight, laterNight } from './sample-catalogs.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { sampleRun } from '../state/samples.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';

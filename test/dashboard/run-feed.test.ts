@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type LiveProgress, runFeed } from '../../src/dashboard/live/run-feed.ts';
-import { jobLockName } from '../../src/state/lock-names.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
+import { jobLockName } from '../../src/state/state.ts';
 import { sampleRun } from '../state/samples.ts';
 
 it('says from its first figure on how long a run takes that was under way before anybody looked', async () => {

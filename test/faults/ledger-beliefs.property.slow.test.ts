@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { expect, it, type TestContext } from 'vitest';
-import { openDatabase } from '../../src/state/sqlite/open-database.ts';
+import { openStateDatabase } from '../../src/state/sqlite/open-state-database.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { patience } from '../support/pace.ts';
@@ -52,7 +52,7 @@ async function measureHistories(
 it('the ledger believes nothing that the store does not hold, whatever goes wrong', {
   timeout: patience(600_000),
 }, async (context) => {
-  const database = await openDatabase(':memory:');
+  const database = await openStateDatabase(':memory:');
   const keep = ({ steps }: History) =>
     keepInSqlite(
       database,

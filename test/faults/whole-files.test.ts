@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { figure, skipFault } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
 import { startProcess, succeeds } from '../support/processes.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StoreferryError } from '../../src/model/errors.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
 /**
  * Writes artifacts over and over, each ending with the digest of what stands before it, so that a part of one can be

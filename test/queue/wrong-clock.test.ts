@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { openQueues } from '../../src/queue/open-queues.ts';
 import { keepSchedules } from '../../src/queue/schedules/keep-schedules.ts';
-import { openRedisState } from '../../src/state/redis.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 
 const DAY_MS = 86_400_000;

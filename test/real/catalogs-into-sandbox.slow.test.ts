@@ -10,7 +10,7 @@ import type { ImportRequest } from '../../src/run/import/import-request.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { openMapping } from '../../src/run/mapping-inputs/open-mapping.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { makeWorkspace } from '../support/workspace.ts';

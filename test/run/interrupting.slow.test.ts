@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { askToInterrupt } from '../../src/run/interrupt-run.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { delay } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';

@@ -6,8 +6,8 @@ import type { Run } from '../../src/model/run.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { keepReport, readKeptReport } from '../../src/run/report/kept-report.ts';
 import { readRunReport, readStoredReport } from '../../src/run/report/run-report.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { aRun } from '../report/run-facts.ts';
 
 const REFUSED = 100_000;

@@ -6,8 +6,7 @@ import { storeIdentity } from '../../src/model/store-identity.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import type { RunContext } from '../../src/run/context.ts';
 import { importRun } from '../../src/run/import-run.ts';
-import { jobLockName, targetLockName } from '../../src/state/lock-names.ts';
-import type { State } from '../../src/state/state.ts';
+import { jobLockName, type State, targetLockName } from '../../src/state/state.ts';
 import { setupNightly } from '../support/nightly.ts';
 
 /** The state, with one lock that is lost when the signal says so. */

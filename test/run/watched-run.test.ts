@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunContext } from '../../src/run/context.ts';
 import { watchedRun } from '../../src/run/watched-run.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { sampleRun } from '../state/samples.ts';
 
 const LOOK_MS = 1_000;

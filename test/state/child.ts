@@ -1,6 +1,6 @@
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
-import { openRedisState } from '../../src/state/redis.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
 import { applied, range, sampleRun, upsert } from './samples.ts';
 

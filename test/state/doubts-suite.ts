@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/operation.ts';
 import type { Outcome } from '../../src/model/outcome.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { IN_DOUBT, type OperationResult, type State } from '../../src/state/state.ts';
 import { type Opening, openAs } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';

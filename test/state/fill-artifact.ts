@@ -1,5 +1,5 @@
 import { StateError } from '../../src/model/errors.ts';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
 /** Writes an artifact that does not fit on the disk, and prints what is said about it. */
 const folder = folderArtifacts(String(process.argv[2])).run('run-1');

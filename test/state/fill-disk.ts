@@ -1,5 +1,5 @@
 import { StateError } from '../../src/model/errors.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { applied, range, sampleRun, upsert } from './samples.ts';
 
 /** Records until the state refuses, and prints how many outcomes were acknowledged and what it said. */

@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, expect, it, vi } from 'vitest';
-import { keysJson } from '../../src/state/sqlite/columns.ts';
-import { createSqliteCalls } from '../../src/state/sqlite/create-calls.ts';
-import { openDatabase } from '../../src/state/sqlite/open-database.ts';
-import { outcomeColumns } from '../../src/state/sqlite/outcome-columns.ts';
+import { openStateDatabase } from '../../src/state/sqlite/open-state-database.ts';
+import { keysJson, outcomeColumns } from '../../src/state/sqlite/outcome-columns.ts';
+import { createSqliteCalls } from '../../src/state/sqlite/sqlite-calls.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -18,7 +17,7 @@ function asEarlyNode24(): void {
 
 it('the first Node 24 reads the ledger as later ones do', async () => {
   asEarlyNode24();
-  using database = await openDatabase(':memory:');
+  using database = await openStateDatabase(':memory:');
   const calls = createSqliteCalls(database);
   const run = sampleRun();
   calls.create(run);

@@ -2,8 +2,8 @@ import { deflateRawSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
-import { decodeBodies, decodeBody } from '../../src/state/body-codec.ts';
-import { openRedisState } from '../../src/state/redis.ts';
+import { decodeBodies, decodeBody } from '../../src/state/encode-body.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { applied, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';
 

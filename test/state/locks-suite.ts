@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockedError } from '../../src/model/errors.ts';
-import { targetLockName } from '../../src/state/lock-names.ts';
-import type { Lock, Locks } from '../../src/state/state.ts';
+import { type Lock, type Locks, targetLockName } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';
 import { startChild } from './start-child.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { openRedisState } from '../../src/state/redis.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { expectAdvice } from './expect-advice.ts';
 import { applied, range, sampleRun, TARGET, upsert } from './samples.ts';

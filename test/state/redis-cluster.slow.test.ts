@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
-import { openRedisState } from '../../src/state/redis.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
+import { lookAtRedis } from '../../src/state/redis/redis-connection.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { describeState } from './state-suite.ts';

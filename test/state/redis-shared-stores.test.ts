@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openRedisState } from '../../src/state/redis.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';

@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/errors.ts';
-import { shardLockName, targetLockName } from '../../src/state/lock-names.ts';
-import { lookAtRedis } from '../../src/state/redis/check-policy.ts';
-import { openRedisState } from '../../src/state/redis.ts';
-import type { Lock } from '../../src/state/state.ts';
+import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
+import { lookAtRedis } from '../../src/state/redis/redis-connection.ts';
+import { type Lock, shardLockName, targetLockName } from '../../src/state/state.ts';
 import { patience } from '../support/pace.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { expectAdvice } from './expect-advice.ts';

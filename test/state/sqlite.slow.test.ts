@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/errors.ts';
-import { encodeBody } from '../../src/state/body-codec.ts';
+import { encodeBody } from '../../src/state/encode-body.ts';
 import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
-import { openSqliteState } from '../../src/state/sqlite.ts';
+import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
 import { runProcess } from '../support/processes.ts';
 import { itAgreesWithPlainMaps } from './model-suite.ts';
@@ -188,7 +188,7 @@ describe('the embedded state', () => {
   });
 
   it('does not keep a process from ending that forgot to close it', async () => {
-    const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite.ts');
+    const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite', 'open-sqlite-state.ts');
     const source = `const { openSqliteState } = await import(${JSON.stringify(module)});
       const state = await openSqliteState(${JSON.stringify(freshFolder())});
       await state.runs.list({ limit: 1 });`;

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderArtifacts } from '../../src/state/artifacts-folder.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { lossOf, type Serial, type WitnessFile, witnessFiles } from '../../src/state/witness.ts';
 
 const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;

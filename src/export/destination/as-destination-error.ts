@@ -1,5 +1,5 @@
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
-import { codeOf } from '../../state/file-errors.ts';
+import { codeOf } from '../../state/file-access.ts';
 
 /** Awaits a call of the file system; its error becomes a DestinationError with place, reason and advice. */
 export async function asDestinationError<Value>(

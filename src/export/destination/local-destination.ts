@@ -2,10 +2,16 @@ import type { BigIntStats } from 'node:fs';
 import { open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationError } from '../../model/errors.ts';
-import { allowedPath, type FileAccess, openAllowed, refusedPlace } from '../../state/allowed-path.ts';
-import { syncFolder, writeAll } from '../../state/durable-file.ts';
-import { found } from '../../state/file-errors.ts';
-import { makeFolders } from '../../state/make-folders.ts';
+import {
+  allowedPath,
+  type FileAccess,
+  found,
+  makeFolders,
+  openAllowed,
+  refusedPlace,
+  syncFolder,
+  writeAll,
+} from '../../state/file-access.ts';
 import { asDestinationError, changedMeanwhile } from './as-destination-error.ts';
 import type { Destination, DestinationWriteOptions } from './destination.ts';
 import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';

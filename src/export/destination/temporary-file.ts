@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { isAbandoned } from '../../state/durable-file.ts';
+import { isAbandoned } from '../../state/file-access.ts';
 
 /** Those that this process is writing. */
 const underWay = new Set<string>();

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { RunFolder } from '../../state/artifacts.ts';
-import { openSealed, sealedJson } from '../../state/sealed-json.ts';
+import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { textLines } from '../writing/text-lines.ts';
 
 /** Holds what was read of the store: an item a line, as JSON. */

@@ -2,8 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { StateError } from '../../model/errors.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { PlannedShard } from '../../model/plan.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
-import { sha256Of } from '../../state/sealed-json.ts';
+import { type RunFolder, sha256Of } from '../../state/artifacts.ts';
 import { damagedLine } from './read-lines.ts';
 import { parseShardLine } from './shard-line.ts';
 

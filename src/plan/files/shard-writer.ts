@@ -1,7 +1,6 @@
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { PlannedShard } from '../../model/plan.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
-import { sha256Of } from '../../state/sealed-json.ts';
+import { type RunFolder, sha256Of } from '../../state/artifacts.ts';
 import { shardLine, type UnplacedOperation } from './shard-line.ts';
 
 /** A shard is read whole when it is applied: bodies of a megabyte must not make it half a gigabyte. */

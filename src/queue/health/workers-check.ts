@@ -1,5 +1,5 @@
 import type { OnlineCheck } from '../../run/online/finding.ts';
-import { lookAtRedis } from '../../state/redis/check-policy.ts';
+import { lookAtRedis } from '../../state/redis/redis-connection.ts';
 import { openQueues } from '../open-queues.ts';
 import { waitingRuns } from '../queued-run.ts';
 

@@ -1,6 +1,11 @@
 import type { Run } from '../../model/run.ts';
-import { shardLockName, targetLockName } from '../../state/lock-names.ts';
-import type { LedgerTarget, Lock, Locks } from '../../state/state.ts';
+import {
+  type LedgerTarget,
+  type Lock,
+  type Locks,
+  shardLockName,
+  targetLockName,
+} from '../../state/state.ts';
 
 /**
  * What a worker holds to send a shard: the shard itself, alone, and the store's resource together with the other

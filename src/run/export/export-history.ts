@@ -3,7 +3,7 @@ import { readCsv } from '../../csv/read-csv.ts';
 import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/list-history.ts';
-import type { FileAccess } from '../../state/allowed-path.ts';
+import type { FileAccess } from '../../state/file-access.ts';
 import { openDestination } from './open-destination.ts';
 import { shownLocation } from './shown-location.ts';
 

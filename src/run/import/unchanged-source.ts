@@ -1,5 +1,5 @@
 import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
-import { importTarget } from '../../state/import-target.ts';
+import { importTarget } from '../../state/state.ts';
 import type { RunContext } from '../context.ts';
 import type { ImportRequest } from './import-request.ts';
 import { runDigest } from './run-digest.ts';

@@ -5,7 +5,7 @@ import { verifyRejections } from '../../plan/files/read-rejections.ts';
 import { verifiedShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
-import { importTarget } from '../../state/import-target.ts';
+import { importTarget } from '../../state/state.ts';
 import type { RunContext } from '../context.ts';
 
 /**

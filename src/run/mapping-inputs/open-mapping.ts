@@ -7,7 +7,7 @@ import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping
 import { lookupsOfStoreLists } from '../../mapping/store-lists.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { MappingError } from '../../model/errors.ts';
-import type { FileAccess } from '../../state/allowed-path.ts';
+import type { FileAccess } from '../../state/file-access.ts';
 import { digestOf } from '../digest.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
 import { readSideTable } from './side-table.ts';

@@ -5,7 +5,7 @@ import { blankCellsBeyond } from '../../mapping/read-row.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
 import { loosened } from '../../model/loosened.ts';
-import type { FileAccess } from '../../state/allowed-path.ts';
+import type { FileAccess } from '../../state/file-access.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';
 import { readSideTable } from './side-table.ts';
 

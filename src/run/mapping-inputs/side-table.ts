@@ -6,7 +6,7 @@ import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
 import { beyondLimit, type InputLimits, raiseLimit } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
 import { refuseTooMuch, unpack } from '../../source/unpack.ts';
-import { allowedPath, type FileAccess, openAllowed } from '../../state/allowed-path.ts';
+import { allowedPath, type FileAccess, openAllowed } from '../../state/file-access.ts';
 
 /** A CSV file besides the source: a lookup table or a crosswalk. */
 interface SideTable {

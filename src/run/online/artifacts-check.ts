@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/artifacts-place.ts';
-import { openArtifacts } from '../../state/open-artifacts.ts';
+import { openArtifacts } from '../../state/open-state.ts';
 import type { OnlineCheck } from './finding.ts';
 
 /** Whether the files of runs can be written, read again and removed where ARTIFACTS_URL says. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/export-job.ts';
 import { localDestination } from '../../export/destination/local-destination.ts';
 import { probeRemote } from '../../source/find-files.ts';
-import type { FileAccess } from '../../state/allowed-path.ts';
+import type { FileAccess } from '../../state/file-access.ts';
 import type { OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';
 

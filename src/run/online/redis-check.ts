@@ -1,4 +1,4 @@
-import { lookAtRedis, type RedisLook } from '../../state/redis/check-policy.ts';
+import { lookAtRedis, type RedisLook } from '../../state/redis/redis-connection.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** Whether Redis is reached, new enough, and keeps what is written to it. */

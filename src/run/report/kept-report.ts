@@ -2,7 +2,7 @@ import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { RunFacts } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { storedChangedId, storedReason, storedTotals } from '../../state/stored-records.ts';
+import { storedChangedId, storedReason, storedTotals } from '../../state/stored-record.ts';
 
 /** What was collected of a run when it ended, so that it is not collected again each time a page shows it. */
 const KEPT_REPORT_FILE = 'report.json';
@@ -26,8 +26,8 @@ const keptFacts = z.object({
       lines: z.array(z.object({ file: z.int(), line: z.int() })),
     }),
   ),
-  unsentReasons: z.array(z.object({ reason: storedReason, count })),
-  changedIds: z.array(storedChangedId),
+  unsentReasons: z.array(z.object({ reason: storedReason.schema, count })),
+  changedIds: z.array(storedChangedId.schema),
   changedIdCount: count,
   traffic: z
     .object({

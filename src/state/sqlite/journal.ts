@@ -1,36 +1,33 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Bodies } from './bodies.ts';
-import { inTransaction } from './transaction.ts';
+import { StateError } from '../../model/errors.ts';
+import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../encode-body.ts';
+import { inTransaction } from './open-state-database.ts';
 
 /** Merges cost little per row when they are large; this many rows take a fraction of a second. */
 const MERGE_AT = 16_384;
 
-/** What a store acknowledged for a key; `null` instead of a mark: the key was deleted. */
-export interface Acknowledged {
-  readonly key: string;
-  readonly mark: {
-    readonly fingerprint: string;
-    readonly id: number | null;
-    /** Its place in `ID_PROOFS`. */
-    readonly idProof: number;
-    readonly memo: string | null;
-    /** The number that `Bodies.add` gave it. */
-    readonly body: number;
-  } | null;
+/** A row of `marks`. */
+export interface MarkRow {
+  readonly fingerprint: string;
+  readonly id: number | null;
+  readonly idProof: number;
+  readonly memo: string | null;
+  /** Its number in `Bodies`. */
+  readonly body: number;
 }
 
 /**
- * Acknowledgements come in the order of the answers, while marks lie in the order of keys: written straight to
- * `marks` each would rewrite a page of its own (measured: 13 to 27 microseconds a record against 5 to 15). So they are
- * appended to a journal in the transaction of their outcome, and merged in key order now and then, and always before
- * the ledger is read, by whichever process reads it.
+ * Acknowledgements arrive in the order of the answers, and marks are stored in key order: written directly to `marks`, each
+ * would rewrite a page of its own (measured: 13 to 27 microseconds a record against 5 to 15). So they are appended to a
+ * journal in the transaction of their outcome, and merged in key order when there are many, and always before any process
+ * reads the ledger.
  */
 export interface Journal {
-  /** Within a transaction. */
-  append(target: number, job: number, acknowledged: Acknowledged): void;
+  /** Within a transaction: sets the mark of the key, or removes it. */
+  append(target: number, job: number, key: string, mark: MarkRow | null): void;
   /** Within a transaction, after the last `append`. */
   mergeIfLarge(): void;
-  /** So that the marks are all there is. A transaction of its own, if there is anything to do. */
+  /** Call before reading marks. A transaction of its own, if there is anything to do. */
   merge(): void;
 }
 
@@ -42,7 +39,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
   const size = database.prepare('SELECT count(*) AS size FROM journal');
   const any = database.prepare('SELECT 1 FROM journal LIMIT 1');
   const mergeSteps = [
-    // Only the last word on a key counts.
+    // Only the last row of a key counts.
     `INSERT INTO dead_bodies SELECT body FROM journal
        WHERE body IS NOT NULL AND number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)`,
     'DELETE FROM journal WHERE number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)',
@@ -65,7 +62,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
     appended = 0;
   };
   return {
-    append(target, job, { key, mark }) {
+    append(target, job, key, mark) {
       appended += 1;
       if (mark === null) {
         append.run(target, key, null, null, 0, job, null, null);
@@ -80,4 +77,99 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
       if (any.get() !== undefined) inTransaction(database, mergeAll);
     },
   };
+}
+
+/**
+ * Request bodies, packed in blocks of those that were recorded together. The number of a body is the number of its block times
+ * `BLOCK_BODIES` plus its place. Each block has two sets of places, one bit each: `living` have a mark or journal row,
+ * `packed` have a body in the block. When no more than half of the packed places are living, the block is packed again.
+ */
+export interface Bodies {
+  /** Within a transaction; the number of each body, in order. */
+  add(bodies: readonly string[]): number[];
+  /** Reads bodies by their numbers, unpacking each block once. */
+  reader(): (body: number) => string | null;
+  /** Within a transaction: removes the bodies that `dead_bodies` lists, and empties that list. */
+  bury(): void;
+}
+
+/** The bodies of an open database. Creates `temp.dead_bodies`, for the numbers of bodies that nothing refers to any more. */
+export function createBodies(database: DatabaseSync): Bodies {
+  database.exec('CREATE TEMP TABLE IF NOT EXISTS dead_bodies (body INTEGER PRIMARY KEY)');
+  const insert = database.prepare('INSERT INTO bodies (content, living, packed) VALUES (?, ?, ?)');
+  const clear = database.prepare(
+    `UPDATE bodies SET living = living - dead.bits FROM (
+       SELECT body / ${BLOCK_BODIES} AS block, sum(1 << (body % ${BLOCK_BODIES})) AS bits FROM dead_bodies GROUP BY block
+     ) AS dead WHERE bodies.number = dead.block`,
+  );
+  const ofDead = `number IN (SELECT body / ${BLOCK_BODIES} FROM dead_bodies)`;
+  const removeEmpty = database.prepare(`DELETE FROM bodies WHERE ${ofDead} AND living = 0`);
+  const touched = database.prepare(`SELECT number, living, packed FROM bodies WHERE ${ofDead}`);
+  const selectContent = database.prepare('SELECT content FROM bodies WHERE number = ?');
+  const repack = database.prepare('UPDATE bodies SET content = ?, packed = living WHERE number = ?');
+  const forgetList = database.prepare('DELETE FROM dead_bodies');
+
+  const unpack = (block: number): readonly string[] => {
+    const content = selectContent.get(block)?.['content'];
+    return content instanceof Uint8Array ? decodeBodies(content) : [];
+  };
+  const repackBlock = (block: number, living: number): void => {
+    try {
+      const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
+      repack.run(encodeBodies(kept), block);
+    } catch (error) {
+      // A damaged block stays as it is: reading a body of it fails, and writing goes on.
+      if (!(error instanceof StateError)) throw error;
+    }
+  };
+
+  return {
+    add(bodies) {
+      const numbers: number[] = [];
+      for (const block of blocksOf(bodies)) {
+        const all = (1 << block.length) - 1;
+        const number = Number(insert.run(encodeBodies(block), all, all).lastInsertRowid);
+        for (const place of block.keys()) numbers.push(number * BLOCK_BODIES + place);
+      }
+      return numbers;
+    },
+    reader() {
+      const unpacked = new Map<number, readonly string[]>();
+      return (body) => {
+        const block = Math.floor(body / BLOCK_BODIES);
+        const bodies = unpacked.get(block) ?? unpack(block);
+        unpacked.set(block, bodies);
+        return bodies[body % BLOCK_BODIES] ?? null;
+      };
+    },
+    bury() {
+      clear.run();
+      removeEmpty.run();
+      for (const row of touched.all()) {
+        const living = Number(row['living']);
+        if (2 * bitsIn(living) <= bitsIn(Number(row['packed']))) repackBlock(Number(row['number']), living);
+      }
+      forgetList.run();
+    },
+  };
+}
+
+function* blocksOf(bodies: readonly string[]): Generator<readonly string[]> {
+  let block: string[] = [];
+  let characters = 0;
+  for (const body of bodies) {
+    block.push(body);
+    characters += body.length;
+    if (block.length < BLOCK_BODIES && characters < BLOCK_CHARACTERS) continue;
+    yield block;
+    block = [];
+    characters = 0;
+  }
+  if (block.length > 0) yield block;
+}
+
+function bitsIn(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest > 0; rest >>= 1) count += rest & 1;
+  return count;
 }

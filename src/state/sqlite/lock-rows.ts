@@ -1,17 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LockHolder } from '../state.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction } from './open-state-database.ts';
 
 /** Who last took a lock, and the file it is held by. */
 export interface LockRow extends LockHolder {
-  /** Null once it was released. After a crash it stays: then the operating system has freed the file. */
+  /** Null once it was released. It stays after a crash, when the operating system has freed the file. */
   readonly token: string | null;
   /** The file itself, as `fileAt` names it: a file that was deleted and made again is another one. */
   readonly file: string;
 }
 
-/** What the database knows of locks; locks.ts says what it is for. */
-export interface SqliteLockRows {
+/** The locks in the state database; sqlite-locks.ts says what they are for. */
+export interface LockRows {
   lockRow(name: string): LockRow | undefined;
   /**
    * Records that the process that locked the file has the lock. False when somebody else holds it by another
@@ -24,7 +24,7 @@ export interface SqliteLockRows {
 }
 
 /** The lock rows of an open database. */
-export function createSqliteLockRows(database: DatabaseSync): SqliteLockRows {
+export function createLockRows(database: DatabaseSync): LockRows {
   const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
   const replace = database.prepare(
     'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',

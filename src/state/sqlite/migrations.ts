@@ -1,18 +1,69 @@
-import { FOLD_TARGETS } from './fold-targets.ts';
+/**
+ * The step that makes one target of all names and spellings of the address of a store. Rows of a single target stay as they
+ * are. Where several become one, each may have changed or deleted what another acknowledged, so all of their marks are put
+ * in doubt. A key that several jobs sent belongs to none of them (the job without a name) until it is sent again, so that
+ * no job deletes it.
+ *
+ * `store_id` is the function of store-identity.ts. The journal is merged first, as journal.ts did at this version.
+ */
+export const FOLD_TARGETS = `
+  CREATE TEMP TABLE dead_bodies (body INTEGER PRIMARY KEY);
+  INSERT INTO dead_bodies SELECT body FROM journal
+    WHERE body IS NOT NULL AND number NOT IN (SELECT max(number) FROM journal GROUP BY target, key);
+  DELETE FROM journal WHERE number NOT IN (SELECT max(number) FROM journal GROUP BY target, key);
+  INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key);
+  DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL);
+  INSERT INTO marks (target, key, fingerprint, id, job, memo, body)
+    SELECT target, key, fingerprint, id, job, memo, body FROM journal WHERE fingerprint IS NOT NULL
+    ON CONFLICT DO UPDATE SET
+      fingerprint = excluded.fingerprint, id = excluded.id, job = excluded.job, memo = excluded.memo,
+      body = excluded.body;
+  DELETE FROM journal;
+
+  CREATE TEMP TABLE folded AS
+    SELECT number AS old, min(number) OVER same_store AS new, count(*) OVER same_store AS names,
+      store_id(base_url) AS store_id, resource
+    FROM targets WINDOW same_store AS (PARTITION BY store_id(base_url), resource);
+  INSERT OR IGNORE INTO jobs (name) SELECT '' FROM folded WHERE names > 1;
+  CREATE TEMP TABLE doubtful AS
+    SELECT new AS target, key, max(id) AS id, max(body) AS body,
+      iif(min(job) = max(job), job, (SELECT number FROM jobs WHERE name = '')) AS job
+    FROM marks JOIN folded ON target = old WHERE names > 1 GROUP BY new, key;
+  INSERT INTO dead_bodies SELECT body FROM marks
+    WHERE target IN (SELECT old FROM folded WHERE names > 1) AND body NOT IN (SELECT body FROM doubtful);
+  DELETE FROM marks WHERE target IN (SELECT old FROM folded WHERE names > 1);
+  INSERT INTO marks (target, key, fingerprint, id, job, memo, body)
+    SELECT target, key, '?', id, job, NULL, body FROM doubtful ORDER BY target, key;
+
+  UPDATE bodies SET living = living - dead.bits FROM (
+    SELECT body / 16 AS block, sum(1 << (body % 16)) AS bits FROM dead_bodies GROUP BY block
+  ) AS dead WHERE bodies.number = dead.block;
+  DELETE FROM bodies WHERE living = 0;
+
+  DROP TABLE targets;
+  CREATE TABLE targets (
+    number INTEGER PRIMARY KEY, store_id TEXT NOT NULL, resource TEXT NOT NULL, UNIQUE (store_id, resource)
+  ) STRICT;
+  INSERT INTO targets SELECT DISTINCT new, store_id, resource FROM folded;
+  UPDATE runs SET document = json_set(document, '$.storeId', store_id(document ->> 'baseUrl'));
+  DROP TABLE dead_bodies;
+  DROP TABLE folded;
+  DROP TABLE doubtful;
+`;
 
 /**
- * The schema, one step per version: the database's `user_version` says how many of them it has. Never change a step
- * that was released; add one.
+ * The schema, one step per version: `user_version` of the database says how many steps it has. Never change a step that
+ * was released; add one.
  *
- * - `marks` is what every record of every run is compared with, so its rows are small and lie in key order; bodies
- *   lie apart, in order of arrival, since only changed records need theirs; both tables refer to them by block and place (see bodies.ts).
- * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (see journal.ts); a row
- *   without fingerprint forgets its key.
- * - `memo` is of the rows that made the body; null in ledgers from before, and where rows do not always make it.
+ * - `marks` is what every record of every run is compared with, so its rows are small and in key order. Bodies are apart, in
+ *   order of arrival, since only changed records need theirs; both tables refer to them by block and place (journal.ts).
+ * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (journal.ts); a row without
+ *   fingerprint removes its key.
+ * - `memo` belongs to the rows that made the body; null in older ledgers, and where the same rows may make another body.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
- * - `doubts`: keys in doubt (doubts.ts); `senders`: when each process that sends was last seen. `targets.serial` grows with every
- *   group of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when all of it was.
+ * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
+ *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -52,7 +103,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run, shard, operation)
   ) STRICT, WITHOUT ROWID;
   `,
-  // Bodies in blocks (see bodies.ts): each that is there becomes a block of one.
+  // Bodies in blocks (journal.ts): each body that exists becomes a block of one.
   `
   ALTER TABLE bodies ADD COLUMN living INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE bodies ADD COLUMN packed INTEGER NOT NULL DEFAULT 1;
@@ -71,7 +122,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // A target was a name, an address and a resource; now it is an identity of a store and a resource.
   FOLD_TARGETS,
-  // Who last took each lock, and by which file (locks.ts).
+  // Who last took each lock, and by which file (sqlite-locks.ts).
   `
   CREATE TABLE locks (
     name TEXT PRIMARY KEY, token TEXT, job TEXT NOT NULL, run TEXT NOT NULL, file TEXT NOT NULL
@@ -83,7 +134,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE targets ADD COLUMN serial INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE targets ADD COLUMN doubted_at INTEGER;
   CREATE TABLE lineage (id TEXT NOT NULL) STRICT;
-  -- Earlier versions did not say which keys a run that died had on its way: all may be.
+  -- Earlier versions did not record which keys a run was sending when it died: all may be.
   UPDATE marks SET fingerprint = '?', memo = NULL WHERE EXISTS (
     SELECT 1 FROM runs WHERE document ->> 'kind' IN ('run', 'retry')
       AND document ->> 'status' IN ('running', 'failed', 'interrupted')

@@ -1,8 +1,21 @@
 import type { Outcome } from '../../model/outcome.ts';
 import type { Run } from '../../model/run.ts';
-import { importTarget } from '../import-target.ts';
-import { acknowledgedId, changedId, type DoubtEffect, doubtEffect } from '../outcome-effects.ts';
-import type { ChangedId, IdProof, LedgerTarget, OperationResult, Refusal } from '../state.ts';
+import { type DoubtEffect, outcomeEffect } from '../outcome-effect.ts';
+import {
+  type ChangedId,
+  changedId,
+  type IdProof,
+  importTarget,
+  type LedgerTarget,
+  type OperationResult,
+  type OwnedKey,
+  type Refusal,
+} from '../state.ts';
+
+/*
+ * What crosses between the process and its database thread goes in columns and JSON: cloning objects would cost the event
+ * loop five times as much.
+ */
 
 /** `outcomes.kind`. */
 export const APPLIED = 0;
@@ -11,30 +24,42 @@ export const REJECTED = 2;
 export const UNSENT = 3;
 export const LEFT = 4;
 
-/** The outcome kind of a stored kind. */
-export function outcomeKind(kind: number): Outcome['kind'] {
-  switch (kind) {
-    case REJECTED:
-      return 'rejected';
-    case UNSENT:
-      return 'unsent';
-    case LEFT:
-      return 'left';
-    default:
-      return 'applied';
-  }
+/** `marks.id_proof`. */
+const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
+export const PROVEN = ID_PROOFS.indexOf('proven');
+export const ONCE = ID_PROOFS.indexOf('once');
+export const CHANGED = ID_PROOFS.indexOf('changed');
+
+/** The stored proof of an id as a mark has it: left out when the id is proven. */
+export function proofOf(stored: number): Pick<OwnedKey, 'idProof'> {
+  const idProof = ID_PROOFS[stored] ?? 'changed';
+  return idProof === 'proven' ? {} : { idProof };
 }
 
-/** `marks.id_proof`. */
-export const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
+/** Stands for the fingerprint of a mark that is as expected; nothing else of it is transferred. */
+export const SAME = '';
 
-/** What is stored of a rejection besides its shard, operation and rows. */
-export type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
+/** Marks in the order of the keys. */
+export interface MarkColumns {
+  /** Null where the key was never acknowledged. */
+  readonly fingerprints: (string | null)[];
+  readonly ids: (number | null)[];
+  /** As in `marks.id_proof`. */
+  readonly idProofs: number[];
+  readonly jobs: (string | null)[];
+  readonly memos: (string | null)[];
+}
 
 /**
- * One call of `Runs.record` in columns, on its way to the thread of the database: cloning objects would cost the
- * event loop five times as much.
+ * Keys as a JSON array, which SQLite reads as a table. JSON would keep a lone surrogate, which SQLite replaces where the
+ * same text is bound to a statement.
  */
+export function keysJson(keys: readonly string[]): string {
+  const json = JSON.stringify(keys);
+  return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
+}
+
+/** One call of `Runs.record`. */
 export interface OutcomeColumns {
   readonly run: string;
   readonly target: LedgerTarget;
@@ -45,7 +70,6 @@ export interface OutcomeColumns {
   readonly kinds: number[];
   readonly rows: number[];
   readonly keys: string[];
-  /** The effect on the doubt about each key. */
   readonly doubts: DoubtEffect[];
   /** With `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
@@ -53,10 +77,13 @@ export interface OutcomeColumns {
   readonly idProofs: number[];
   readonly memos: (string | null)[];
   readonly bodies: (string | null)[];
-  /** JSON: the RejectionDetail of a rejection, the Reason of an unsent one. */
+  /** JSON: the RejectionDetail of a rejection, the Reason of an unsent operation. */
   readonly details: (string | null)[];
   readonly changedIds: (ChangedId & { readonly operation: number })[];
 }
+
+/** What is stored of a rejection besides its shard, operation and rows. */
+type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
 
 /** What is to be recorded for a shard of an import run. */
 export function outcomeColumns(
@@ -66,23 +93,10 @@ export function outcomeColumns(
   requests: number,
 ): OutcomeColumns {
   const columns: OutcomeColumns = {
-    run: run.id,
-    target: importTarget(run),
-    job: run.job,
-    shard,
-    requests,
-    operations: [],
-    kinds: [],
-    rows: [],
-    keys: [],
-    doubts: [],
-    fingerprints: [],
-    ids: [],
-    idProofs: [],
-    memos: [],
-    bodies: [],
-    details: [],
-    changedIds: [],
+    ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests },
+    ...{ operations: [], kinds: [], rows: [], keys: [], doubts: [] },
+    ...{ fingerprints: [], ids: [], idProofs: [], memos: [], bodies: [] },
+    ...{ details: [], changedIds: [] },
   };
   for (const result of results) append(columns, result);
   return columns;
@@ -90,19 +104,18 @@ export function outcomeColumns(
 
 function append(columns: OutcomeColumns, result: OperationResult): void {
   const { operation, outcome } = result;
-  const acknowledged = outcome.kind === 'applied' && operation.kind !== 'delete-product';
+  const { doubt, acknowledged } = outcomeEffect(columns.job, result);
   columns.operations.push(operation.index);
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
   columns.keys.push(operation.key);
-  columns.doubts.push(doubtEffect(outcome));
-  columns.fingerprints.push(acknowledged ? operation.fingerprint : null);
-  const { id, idProof } = acknowledgedId(result);
-  columns.ids.push(acknowledged ? id : null);
-  columns.idProofs.push(ID_PROOFS.indexOf(idProof));
-  columns.memos.push(acknowledged ? (operation.memo ?? null) : null);
-  columns.bodies.push(acknowledged ? operation.body : null);
-  columns.details.push(detail(result));
+  columns.doubts.push(doubt);
+  columns.fingerprints.push(acknowledged?.mark.fingerprint ?? null);
+  columns.ids.push(acknowledged?.mark.id ?? null);
+  columns.idProofs.push(ID_PROOFS.indexOf(acknowledged?.mark.idProof ?? 'proven'));
+  columns.memos.push(acknowledged?.mark.memo ?? null);
+  columns.bodies.push(acknowledged?.body ?? null);
+  columns.details.push(detail(operation, outcome));
   const changed = changedId(result);
   if (changed !== undefined) columns.changedIds.push({ operation: operation.index, ...changed });
 }
@@ -122,7 +135,21 @@ function storedKind({ operation, outcome }: OperationResult): number {
   }
 }
 
-function detail({ operation: { key, spans }, outcome }: OperationResult): string | null {
+/** The outcome kind of a stored kind. */
+export function outcomeKind(stored: number): Outcome['kind'] {
+  switch (stored) {
+    case REJECTED:
+      return 'rejected';
+    case UNSENT:
+      return 'unsent';
+    case LEFT:
+      return 'left';
+    default:
+      return 'applied';
+  }
+}
+
+function detail({ key, spans }: OperationResult['operation'], outcome: Outcome): string | null {
   switch (outcome.kind) {
     case 'applied':
     case 'left':

@@ -1,6 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { StateError } from '../../model/errors.ts';
-import { DamagedValue } from './columns.ts';
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a user can do something about. */
 const BUSY = 5;
@@ -13,26 +12,17 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** SQLite's primary result code, or undefined when the error is not SQLite's. */
-function sqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
-    return undefined;
-  return error.errcode & 0xff;
-}
-
-/** Whether another connection holds the database. */
-export function isBusy(error: unknown): boolean {
-  return sqliteCode(error) === BUSY;
-}
-
 /** Node's error for an integer that is too large to be one of ours. */
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
 
-/** The StateError to raise for an error of SQLite, or for what only damage can have written; any other error is given back. */
-export function asStateError(error: unknown, path: string): unknown {
+const MOVE_ASIDE =
+  'Restore it from a backup, or move it aside together with its -wal and -shm; then type `storeferry run JOB --resend` for each import: everything is sent again and updates the same records. Without a backup nothing is deleted.';
+
+/** The StateError for an error of SQLite, or for a value that only damage can have written; any other error is returned. */
+export function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof DamagedValue) return damaged(path, error.message, error);
-  const code = sqliteCode(error);
   if (!(error instanceof Error)) return error;
+  const code = sqliteCode(error);
   if (code === undefined) {
     return 'code' in error && error.code === OUT_OF_RANGE ? damaged(path, error.message, error) : error;
   }
@@ -43,6 +33,11 @@ export function asStateError(error: unknown, path: string): unknown {
   });
 }
 
+/** Whether another connection holds the database. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error) === BUSY;
+}
+
 /** For an error that may be a bug of ours: the StateError to raise if the database is damaged. */
 export function damageBehind(error: unknown, database: DatabaseSync, path: string): unknown {
   if (error instanceof StateError) return error;
@@ -51,20 +46,23 @@ export function damageBehind(error: unknown, database: DatabaseSync, path: strin
     const problem = found?.['quick_check'];
     return problem === 'ok' ? error : damaged(path, `quick_check: ${String(problem)}`, error);
   } catch (failure) {
-    return asStateError(failure, path);
+    return sqliteError(failure, path);
   }
 }
 
-const MOVE_ASIDE =
-  'Restore it from a backup, or move it aside: the next run then sends everything again, updating by url, and deletes nothing.';
-
-/** For what was read from the database and cannot have been written by us. */
+/** For a record that was read from the database and that no version of Storeferry writes. */
 export function damagedDatabase(path: string, { message }: Error): StateError {
   return damaged(path, message.replace(/\.$/, ''), undefined);
 }
 
 function damaged(path: string, found: string, cause: unknown): StateError {
   return new StateError(`The state database ${path} is damaged (${found}).`, { hint: MOVE_ASIDE, cause });
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
+    return undefined;
+  return error.errcode & 0xff;
 }
 
 function explain(code: number): readonly [problem: string, hint: string] {
@@ -90,5 +88,62 @@ function explain(code: number): readonly [problem: string, hint: string] {
     default:
       // Statements and constraints are our own: they fail where a table is not as we made it.
       return ['is damaged, or was changed by another program', MOVE_ASIDE];
+  }
+}
+
+/**
+ * A value that no version of Storeferry writes: the file is damaged, though SQLite has not noticed. It checks the
+ * structure of its pages, not the bytes of the rows in them.
+ */
+export class DamagedValue extends Error {
+  constructor(what: string) {
+    super(`unexpected value: ${what}`);
+    this.name = 'DamagedValue';
+  }
+}
+
+type Stored = SQLOutputValue | undefined;
+
+/** A text that was read; DamagedValue for anything else. `what` names the column. */
+export function text(value: Stored, what: string): string {
+  if (typeof value === 'string') return value;
+  throw new DamagedValue(what);
+}
+
+/** The same where the column may be null. */
+export function textOrNull(value: Stored, what: string): string | null {
+  return value === null ? null : text(value, what);
+}
+
+/** An integer that was read; DamagedValue for anything else. */
+export function integer(value: Stored, what: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw new DamagedValue(what);
+}
+
+/** The same where the column may be null. */
+export function integerOrNull(value: Stored, what: string): number | null {
+  return value === null ? null : integer(value, what);
+}
+
+/** The object of a JSON text; the caller checks its members. */
+export function jsonObject(value: Stored, what: string): object {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text(value, what));
+  } catch {
+    throw new DamagedValue(what);
+  }
+  if (typeof parsed !== 'object' || parsed === null) throw new DamagedValue(what);
+  return parsed;
+}
+
+/** Refuses keys that do not rise from `after` on, byte by byte: reading on after such a page might never end. */
+export function refuseDisorder(after: string | null, keys: readonly string[], what: string): void {
+  let last = after === null ? null : Buffer.from(after);
+  for (const key of keys) {
+    const bytes = Buffer.from(key);
+    if (last !== null && last.compare(bytes) >= 0) throw new DamagedValue(`order of ${what}`);
+    last = bytes;
   }
 }

@@ -1,32 +1,32 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { StateError } from '../../model/errors.ts';
-import { type PlainError, perform, type SqliteAnswer, type SqliteCall } from './calls.ts';
-import { createSqliteCalls } from './create-calls.ts';
-import { openDatabase } from './open-database.ts';
-import { asStateError, damageBehind } from './sqlite-error.ts';
+import type { PlainError, ThreadAnswer, ThreadCall } from './database-thread.ts';
+import { openStateDatabase } from './open-state-database.ts';
+import { createSqliteCalls } from './sqlite-calls.ts';
+import { damageBehind, sqliteError } from './sqlite-error.ts';
 
-/** The thread that owns the connection to the database; database-thread.ts starts it and speaks to it. */
+/** The thread that owns the connection to the database; database-thread.ts starts it. */
 async function main(path: string, port: NonNullable<typeof parentPort>): Promise<void> {
-  const answer = (message: SqliteAnswer) => port.postMessage(message);
+  const answer = (message: ThreadAnswer) => port.postMessage(message);
   try {
-    const database = await openDatabase(path);
+    const database = await openStateDatabase(path);
     const calls = createSqliteCalls(database);
-    port.on('message', (call: SqliteCall | 'close') => {
+    port.on('message', (call: ThreadCall | 'close') => {
       if (call === 'close') {
         database.close();
         port.close();
         return;
       }
+      const { number, method, args } = call;
       try {
-        answer({ number: call.number, value: perform(calls, call) });
+        answer({ number, value: Reflect.apply(Reflect.get(calls, method), calls, args) });
       } catch (error) {
-        const known = asStateError(error, path);
-        answer({ number: call.number, error: plainError(damageBehind(known, database, path)) });
+        answer({ number, error: plainError(damageBehind(sqliteError(error, path), database, path)) });
       }
     });
     answer({ number: 0, value: undefined });
   } catch (error) {
-    answer({ number: 0, error: plainError(asStateError(error, path)) });
+    answer({ number: 0, error: plainError(sqliteError(error, path)) });
     port.close();
   }
 }
@@ -39,5 +39,5 @@ function plainError(error: unknown): PlainError {
   return { state: error instanceof StateError, message: error.message, hint, stack: error.stack };
 }
 
-// Loaded by `require`, which knows no waiting at the top.
+// Loaded by `require`, which allows no await at the top.
 if (parentPort !== null) void main(String(workerData), parentPort);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import { jobLockName } from '../../../src/state/lock-names.ts';
+import { jobLockName } from '../../../src/state/state.ts';
 import { aRun } from '../../report/run-facts.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { openRedisState } from '../../../src/state/redis.ts';
+import { openRedisState } from '../../../src/state/redis/open-redis-state.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { FaultyProcess } from './process.ts';
 import type { Keeping } from './world.ts';

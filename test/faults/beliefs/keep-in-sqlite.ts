@@ -1,15 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SqliteCalls } from '../../../src/state/sqlite/calls.ts';
-import { createSqliteCalls } from '../../../src/state/sqlite/create-calls.ts';
-import type { DatabaseThread } from '../../../src/state/sqlite/database-thread.ts';
-import type { SqliteLocks } from '../../../src/state/sqlite/locks.ts';
-import { sqliteState } from '../../../src/state/sqlite.ts';
+import { type DatabaseThread, remoteCalls } from '../../../src/state/sqlite/database-thread.ts';
+import { sqliteState } from '../../../src/state/sqlite/open-sqlite-state.ts';
+import { createSqliteCalls } from '../../../src/state/sqlite/sqlite-calls.ts';
+import type { SqliteLocks } from '../../../src/state/sqlite/sqlite-locks.ts';
 import type { FaultyProcess } from './process.ts';
 import { type TableCopy, tableCopies } from './table-copy.ts';
 import type { Keeping } from './world.ts';
 
-const WRITES: ReadonlySet<keyof SqliteCalls> = new Set([
-  ...(['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember'] as const),
+const WRITES: ReadonlySet<string> = new Set([
+  ...['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember'],
 ]);
 
 const LOCKS: SqliteLocks = {
@@ -32,25 +31,23 @@ export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean)
     calls = createSqliteCalls(database);
   };
 
-  const thread = (process: FaultyProcess): DatabaseThread => {
-    return {
-      async call(method, ...args) {
-        if (method === 'heartbeat') {
-          process.refuseDead();
-        } else if (WRITES.has(method)) {
-          process.strike();
-          process.refuse(method);
-          if (keepsCopies) copies.push(tables.copy());
-        } else {
-          process.refuseDead();
-        }
-        const answer = Reflect.apply(calls[method], calls, args);
-        if (WRITES.has(method)) process.strike();
-        return answer;
-      },
-      close: async () => {},
-    };
-  };
+  const thread = (process: FaultyProcess): DatabaseThread => ({
+    calls: remoteCalls(async (method, args) => {
+      if (method === 'heartbeat') {
+        process.refuseDead();
+      } else if (WRITES.has(method)) {
+        process.strike();
+        process.refuse(method);
+        if (keepsCopies) copies.push(tables.copy());
+      } else {
+        process.refuseDead();
+      }
+      const answer = Reflect.apply(Reflect.get(calls, method), calls, args);
+      if (WRITES.has(method)) process.strike();
+      return answer;
+    }),
+    close: async () => {},
+  });
   return {
     open: async (process, artifacts) =>
       sqliteState({ thread: thread(process), path: 'state.db', locks: LOCKS, artifacts }),

@@ -1,0 +1,53 @@
+import { COMPLETED, type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
+import type { Artifacts } from '../state/artifacts.ts';
+import type { State } from '../state/state.ts';
+
+/** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
+export const RUNS_KEPT = 20;
+
+/** Old runs that are not to be removed yet, and how many of them at most. */
+export interface Spared {
+  readonly isNeeded: (run: Run) => Promise<boolean>;
+  readonly most: number;
+}
+
+/**
+ * The runs of one job that need not be kept, given newest first. Never among them is a run under way, nor one that a
+ * later run continues or supersedes: twenty plans made meanwhile must not take what it has left to send. Nor the last
+ * that was completed: safety limits compare the next one with it.
+ */
+export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run[] {
+  const compared = runs.find(({ kind, status }) => kind === 'run' && COMPLETED.includes(status));
+  return runs.slice(keep).filter((run) => run.status !== 'running' && run !== compared && !awaitsNext(run));
+}
+
+/** Without a digest it has not read its source, and has nothing to continue. */
+function awaitsNext({ kind, status, digest }: Run): boolean {
+  return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status) && digest !== null;
+}
+
+/**
+ * Removes the job's old runs with their files, and gives their ids. The ledger keeps what they have sent. Of those that
+ * are still needed, the newest are spared.
+ */
+export async function pruneRuns(
+  { runs }: Pick<State, 'runs'>,
+  artifacts: Artifacts,
+  job: string,
+  keep: number = RUNS_KEPT,
+  { isNeeded, most }: Spared = { isNeeded: async () => false, most: 0 },
+): Promise<string[]> {
+  const pruned: string[] = [];
+  let spared = 0;
+  for (const run of runsToPrune(await runs.list({ job }), keep)) {
+    if (spared < most && (await isNeeded(run))) {
+      spared++;
+      continue;
+    }
+    // The files first: a run that is still listed can be pruned again.
+    await artifacts.remove(run.id);
+    await runs.remove(run.id);
+    pruned.push(run.id);
+  }
+  return pruned;
+}

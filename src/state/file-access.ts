@@ -1,0 +1,196 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+
+/** A temporary file that was not changed for so long has no writer any more, on any machine. */
+const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
+
+/** Writes all of the bytes, at the given position or after what was written before: the system may take fewer at a time. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const at = position === undefined ? null : position + written;
+    written += (await file.write(bytes, written, bytes.length - written, at)).bytesWritten;
+  }
+}
+
+/** Makes a new name in the folder survive a power cut; some shared folders cannot, and need not. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY);
+  try {
+    await folder.sync().catch((error: unknown) => {
+      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
+    });
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Whether the temporary file has no writer any more; false when it is gone. */
+export async function isAbandoned(path: string): Promise<boolean> {
+  const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
+  return Date.now() - modified > ABANDONED_AFTER_MS;
+}
+
+/** Which files of this machine jobs may read and write. */
+export interface FileAccess {
+  /** Paths are relative to it. Absolute. */
+  readonly workspaceDir: string;
+  /** Further folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
+  readonly allowedFolders?: readonly string[] | undefined;
+}
+
+/** Where a path leads, or why nothing may be read or written there. */
+export type AllowedPath = { readonly real: string } | { readonly refused: string; readonly hint: string };
+
+/**
+ * Follows all links of a path, also of a file that is yet to be written. `written` is how the job writes it, which may be
+ * a pattern that has matched the path. It must end in the
+ * workspace, in a folder that is allowed, or, where an absolute path was written, in the folder that this names. Files and
+ * folders whose names begin with a dot are refused: `.env` and `.storeferry` hold secrets. Rejects with errors of the
+ * file system other than ENOENT.
+ */
+export async function allowedPath(
+  path: string,
+  { workspaceDir, allowedFolders = [] }: FileAccess,
+  written = path,
+): Promise<AllowedPath> {
+  const whole = resolve(workspaceDir, path);
+  const workspace = await realPath(workspaceDir);
+  const named = isAbsolute(written) ? fixedFolder(written) : workspaceDir;
+  const allowed = await Promise.all([named, ...allowedFolders].map((folder) => realPath(folder)));
+  const real = await realPath(whole);
+  // The innermost: of a workspace in a hidden folder nothing is hidden, and of a hidden folder that is allowed neither.
+  const root = [workspace, ...allowed]
+    .filter((folder) => isInside(folder, real))
+    .reduce<string | null>((inner, folder) => (folder.length > (inner?.length ?? 0) ? folder : inner), null);
+  if (root === null) {
+    return {
+      refused: 'leads outside the workspace',
+      hint: 'Put the file itself there, write its absolute path, or allow the folder it is in: STOREFERRY_ALLOW=/its/folder.',
+    };
+  }
+  const isHidden = allowed.slice(1).includes(root)
+    ? hasHiddenPart(relative(root, real))
+    : // An absolute path into the workspace is no way to its hidden files.
+      hasHiddenPart(relative(isInside(workspace, real) ? workspace : root, real)) ||
+      hasHiddenPart(relative(named, whole));
+  if (isHidden) {
+    return {
+      refused: 'is hidden: its name, or that of a folder above it, begins with a dot',
+      hint: 'Put the file into a folder that is not hidden, or allow that folder: STOREFERRY_ALLOW=/its/folder.',
+    };
+  }
+  return { real };
+}
+
+/** An open file, or why it is not read. */
+export type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
+
+/**
+ * Opens the regular file that `allowedPath` has found, to be read. A pipe is refused and not waited for. What was put in its
+ * place since, or in that of a folder above it, is refused. Rejects with errors of the file system.
+ */
+export async function openAllowed(real: string): Promise<OpenedFile> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const status = await file.stat();
+    const refused = !status.isFile()
+      ? {
+          refused: `is ${status.isDirectory() ? 'a folder' : 'no regular file'}`,
+          hint: 'Give the path of a regular file.',
+        }
+      : await refusedPlace(file, real);
+    if (refused === null) return { file };
+    await file.close();
+    return refused;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Why an open file is not the one at a path without links: somebody has replaced it, or a folder above it. Null: it is that file. */
+export async function refusedPlace(
+  file: FileHandle,
+  real: string,
+): Promise<{ readonly refused: string; readonly hint: string } | null> {
+  // Linux says where an open file is. Elsewhere the path is followed once more.
+  const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
+  if (place === real) return null;
+  if (place === undefined && (await found(realpath(real))) === real) {
+    const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(real, { bigint: true })]);
+    if (opened.dev === there.dev && opened.ino === there.ino) return null;
+  }
+  return {
+    refused: 'was moved or replaced while it was opened',
+    hint: 'Run again when nobody changes it or the folders above it.',
+  };
+}
+
+/** The folder that a path names before its first wildcard. */
+function fixedFolder(path: string): string {
+  const parts = path.split(sep);
+  const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
+  return wild < 0 ? dirname(path) : parts.slice(0, wild).join(sep) || sep;
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function hasHiddenPart(path: string): boolean {
+  return path.split(sep).some((part) => part.startsWith('.') && part !== '.' && part !== '..');
+}
+
+/** The path with all links followed, dangling ones too, as far as it is there. */
+async function realPath(path: string, links = 0): Promise<string> {
+  const real = await found(realpath(path));
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  const status = await found(lstat(path));
+  if (status?.isSymbolicLink() === true) {
+    if (links > 40) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+    return await realPath(resolve(dirname(path), await readlink(path)), links + 1);
+  }
+  return join(await realPath(dirname(path), links), path.slice(path.lastIndexOf(sep) + 1));
+}
+
+/** Undefined when there is no such file or folder. */
+export async function found<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The system's name of an error, such as ENOSPC. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  return error.code;
+}
+
+/**
+ * Creates the folder, and those above it that are missing, with `mode` for each. Node's own way tries for ever
+ * where the system answers ENOENT to a new folder although the one above is there, as /proc does.
+ */
+export async function makeFolders(path: string, mode?: number): Promise<void> {
+  if (await madeOrThere(path, mode)) return;
+  const above = dirname(path);
+  if (above !== path) await makeFolders(above, mode);
+  if (await madeOrThere(path, mode)) return;
+  await mkdir(path, mode);
+}
+
+/** False where a folder above is missing. */
+async function madeOrThere(path: string, mode?: number): Promise<boolean> {
+  try {
+    await mkdir(path, mode);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return true;
+    throw error;
+  }
+}

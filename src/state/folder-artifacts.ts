@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StateError } from '../model/errors.ts';
+import {
+  type Artifacts,
+  checkedName,
+  inChunks,
+  isTemporary,
+  type RewrittenFile,
+  type RunFolder,
+  temporaryName,
+} from './artifacts.ts';
+import { codeOf, found, isAbandoned, makeFolders, syncFolder, writeAll } from './file-access.ts';
+
+/** Lines alternate between two places of a disk's smallest unit: while one is written, the other stays whole. */
+const PLACE_BYTES = 512;
+
+/** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
+export function folderArtifacts(root: string): Artifacts {
+  return {
+    run: (id) => runFolder(join(root, checkedName(id))),
+    async remove(id) {
+      const folder = join(root, checkedName(id));
+      await asStateError(folder, 'removed', rm(folder, { recursive: true, force: true }));
+    },
+  };
+}
+
+function runFolder(location: string): RunFolder {
+  const pathOf = (name: string) => join(location, checkedName(name));
+  let prepared: Promise<void> | undefined;
+  const folder: RunFolder = {
+    location,
+    rewritten: (name) => rewrittenInPlace(folder, name, pathOf(name)),
+    async write(name, content) {
+      const path = pathOf(name);
+      prepared ??= prepare(location);
+      await prepared;
+      const temporary = join(location, temporaryName(name, randomUUID()));
+      try {
+        const size = await writeNew(temporary, content);
+        await asStateError(path, 'written', rename(temporary, path));
+        await asStateError(location, 'written', syncFolder(location));
+        return size;
+      } catch (error) {
+        await rm(temporary, { force: true }).catch(() => {});
+        throw error;
+      }
+    },
+    async read(name) {
+      const path = pathOf(name);
+      const file = await asStateError(path, 'read', open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+      return file.createReadStream({ highWaterMark: 256 * 1_024 });
+    },
+    async exists(name) {
+      return (await asStateError(pathOf(name), 'read', found(stat(pathOf(name))))) !== undefined;
+    },
+    async list() {
+      const names = await asStateError(location, 'read', found(readdir(location)));
+      return (names ?? []).filter((name) => !isTemporary(name)).sort();
+    },
+    async remove(names) {
+      for (const name of names)
+        await asStateError(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
+    },
+  };
+  return folder;
+}
+
+/** Creates the folder and removes unfinished files of writers that died. */
+async function prepare(location: string): Promise<void> {
+  await asStateError(location, 'created', makeFolders(location, 0o700));
+  for (const name of await asStateError(location, 'read', readdir(location))) {
+    if (!isTemporary(name)) continue;
+    const path = join(location, name);
+    if (await isAbandoned(path)) await rm(path, { force: true }).catch(() => {});
+  }
+}
+
+async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]): Promise<number> {
+  const file = await asStateError(path, 'written', open(path, 'wx', 0o600));
+  try {
+    let size = 0;
+    for await (const chunk of inChunks(content)) {
+      await asStateError(path, 'written', writeAll(file, chunk));
+      size += chunk.length;
+    }
+    await asStateError(path, 'written', file.sync());
+    return size;
+  } finally {
+    await file.close().catch(() => {});
+  }
+}
+
+/**
+ * A file of a folder on this machine, written in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a
+ * rename and a sync of the folder. Reading gives two lines, of which one may be torn; their content says which is newer. The
+ * first line is written as a new file.
+ */
+function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: string): RewrittenFile {
+  let file: FileHandle | undefined;
+  let place = 0;
+  return {
+    async write(line) {
+      const bytes = Buffer.from(`${line.padEnd(PLACE_BYTES - 1)}\n`);
+      if (bytes.length > PLACE_BYTES) throw new RangeError(`${name}: a line of ${bytes.length} bytes`);
+      if (file === undefined) {
+        await folder.write(name, [bytes]);
+        file = await asStateError(path, 'written', open(path, constants.O_WRONLY | constants.O_NOFOLLOW));
+        place = 0;
+        return;
+      }
+      place = 1 - place;
+      await asStateError(path, 'written', writeAll(file, bytes, place * PLACE_BYTES));
+      await asStateError(path, 'written', file.datasync());
+      const { nlink } = await asStateError(path, 'written', file.stat());
+      if (nlink > 0) return;
+      // Another process took this one for dead and removed the file.
+      await this.close();
+      await this.write(line);
+    },
+    async close() {
+      await file?.close();
+      file = undefined;
+    },
+  };
+}
+
+/** Awaits the file system; its errors become a StateError that says where, why and what to do. */
+async function asStateError<Value>(
+  path: string,
+  action: 'created' | 'read' | 'written' | 'removed',
+  result: Promise<Value>,
+): Promise<Value> {
+  try {
+    return await result;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new StateError(`The artifact ${path} cannot be ${action}: ${describe(code)}.`, {
+      hint: adviceOn(code),
+      cause: error,
+    });
+  }
+}
+
+function describe(code: string): string {
+  const known: Readonly<Record<string, string>> = {
+    ENOENT: 'it does not exist',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the quota is used up',
+    EFBIG: 'it would be larger than files may be here',
+    EIO: 'the disk or the shared folder fails',
+    EACCES: 'permission is denied',
+    EPERM: 'permission is denied',
+    EROFS: 'the disk is read-only',
+    ELOOP: 'it is a symbolic link',
+  };
+  return known[code] ?? code;
+}
+
+function adviceOn(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'Check that nothing deletes files in the folder of the artifacts, and that every machine has the same one (ARTIFACTS_URL, where that is set).';
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'Make room, then run again: what was acknowledged is kept, the run is continued.';
+    default:
+      return 'Check that folder and its disk, then run again to continue.';
+  }
+}

@@ -1,0 +1,141 @@
+import { LockedError, StateError } from '../model/errors.ts';
+import { elapsedMs, type Moment, presentMoment } from './moment.ts';
+import type { Begun, Sending, SendingOptions } from './state.ts';
+import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';
+
+/** A group of operations that is about to be sent, as the state takes it. */
+export interface OperationGroup {
+  readonly job: string;
+  readonly sender: string;
+  readonly keys: readonly string[];
+  /** The deletes among them, with the id that each deletes, and whether that id is looked up first. */
+  readonly deletes: readonly {
+    readonly position: number;
+    readonly id: number;
+    readonly looksUpId: boolean;
+  }[];
+}
+
+/** What a state does for those that send to one target. All but `end` reject with LockedError when the fence's lock is lost. */
+export interface SendingStore {
+  begin(group: OperationGroup): Promise<Begun & { readonly serial: Serial }>;
+  heartbeat(sender: string, attemptMs: number): Promise<void>;
+  withdraw(sender: string, keys: readonly string[]): Promise<void>;
+  end(sender: string): Promise<void>;
+  /** Changes with each new connection to a server: it may have lost what was written last. */
+  connections(): number;
+}
+
+/** How often a process that sends writes to the state that it is alive. */
+const HEARTBEAT_MS = 500;
+/** A heartbeat that cannot be written for so long ends the run: nothing may be sent without it. */
+const HEARTBEAT_TIMEOUT_MS = 30_000;
+
+/** Opens a sending: the first heartbeat is written when it resolves. `sender` is a unique name without blanks. */
+export async function openSending(
+  { run, attemptMs }: SendingOptions,
+  store: SendingStore,
+  witness: WitnessFile | undefined,
+  sender: string,
+): Promise<Sending> {
+  let confirmedAt: Moment | null = null;
+  let writing: Promise<void> | null = null;
+  let hasBegun = false;
+  let locked: LockedError | null = null;
+
+  const writeHeartbeat = async (): Promise<void> => {
+    if (locked !== null) throw locked;
+    const asked = presentMoment();
+    // Write the witness first: if the state is lost, it says how long requests of this process may still run.
+    if (hasBegun) await witness?.heartbeat();
+    try {
+      await store.heartbeat(sender, attemptMs);
+    } catch (error) {
+      // Another run may have reconciled the state since: do not overwrite what it wrote.
+      if (error instanceof LockedError) locked = error;
+      throw error;
+    }
+    confirmedAt = asked;
+  };
+  const heartbeat = (): Promise<void> => {
+    writing ??= writeHeartbeat().finally(() => {
+      writing = null;
+    });
+    return writing;
+  };
+  const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
+  /** A heartbeat that took long may be too old as soon as it is written. */
+  const untilFresh = async (): Promise<void> => {
+    const since = performance.now();
+    while (!isFresh()) {
+      if (performance.now() - since > HEARTBEAT_TIMEOUT_MS) throw tooSlow();
+      await heartbeat();
+    }
+  };
+
+  /** An older state restored after the comparison hands out serials that were already used. */
+  const refuseBehind = async (serial: Serial): Promise<void> => {
+    const isBehind = seen.some(
+      (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
+    );
+    if (!isBehind) return;
+    await witness?.noteLoss(serial, attemptMs);
+    throw new StateError('The state is older than what was sent to this store: nothing more is sent.', {
+      hint: 'An older copy was restored while the run was sending. Run the job again: it sends everything that may be affected.',
+    });
+  };
+
+  await heartbeat();
+  let comparedAt = store.connections();
+  let seen = (await witness?.all()) ?? [];
+  /** `seen` holds serials that other processes were given before: a state that has lost nothing gives higher ones. */
+  const beginAfter = async (group: OperationGroup) => {
+    for (;;) {
+      const connections = store.connections();
+      if (connections !== comparedAt) seen = (await witness?.all()) ?? [];
+      const begun = await store.begin(group);
+      if (!hasBegun || connections !== comparedAt) await refuseBehind(begun.serial);
+      comparedAt = connections;
+      if (store.connections() === connections) return begun;
+    }
+  };
+  // `permit` reports why a heartbeat cannot be written.
+  const timer = setInterval(() => heartbeat().catch(() => {}), HEARTBEAT_MS).unref();
+  return {
+    async begin(operations) {
+      const deletes = operations.flatMap((operation, position) =>
+        operation.kind === 'delete-product'
+          ? [{ position, id: operation.id, looksUpId: operation.idLookupBody !== undefined }]
+          : [],
+      );
+      const keys = operations.map(({ key }) => key);
+      const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });
+      // After the state: a witness that is ahead means that the state has lost something.
+      await witness?.serial(serial, attemptMs);
+      hasBegun = true;
+      return begun;
+    },
+    permit: () => (isFresh() ? undefined : untilFresh()),
+    withdraw: (operations) =>
+      store.withdraw(
+        sender,
+        operations.map(({ key }) => key),
+      ),
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await writing?.catch(() => {});
+      await witness?.close().catch(() => {});
+      // If this fails, the next run only waits for requests that are over.
+      await store.end(sender).catch(() => {});
+    },
+  };
+}
+
+function tooSlow(): StateError {
+  return new StateError(
+    `For ${HEARTBEAT_TIMEOUT_MS / 1_000} seconds the state and the artifacts could not be written within ${HEARTBEAT_VALID_MS / 1_000} seconds: nothing may be sent.`,
+    {
+      hint: 'Check the disk, the network and, where ARTIFACTS_URL is set, what it names, then run again to continue.',
+    },
+  );
+}

@@ -1,0 +1,75 @@
+import type { Operation } from '../model/operation.ts';
+import type { Applied, Outcome, Rejected, Unsent } from '../model/outcome.ts';
+import type { IdProof, LedgerMark, OperationResult } from './state.ts';
+
+/** The operation is acknowledged: its key is no longer in doubt. */
+export const END_DOUBT = 0;
+/** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
+export const RESTORE_PREVIOUS = 1;
+/** The operation may have arrived and its requests are over: its key stays in doubt, and nothing waits for it. */
+export const KEEP_IN_DOUBT = 2;
+/** The doubt stays as it is: the store may still be at work on the operation, or the doubt is another sender's. */
+export const KEEP_AT_WORK = 3;
+/** The store holds nothing under the key: its mark is removed and its doubt ends. */
+export const FORGET_KEY = 4;
+
+/** The effect of an outcome on the doubt about its key: numbers, as they cross to the database thread and to Redis. */
+export type DoubtEffect =
+  | typeof END_DOUBT
+  | typeof RESTORE_PREVIOUS
+  | typeof KEEP_IN_DOUBT
+  | typeof KEEP_AT_WORK
+  | typeof FORGET_KEY;
+
+/** What an outcome changes in the ledger, the same in SQLite and Redis. */
+export interface OutcomeEffect {
+  readonly doubt: DoubtEffect;
+  /** Of an applied upsert. */
+  readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
+}
+
+/** The effect of an operation of this job. */
+export function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
+  const doubt = doubtEffect(outcome);
+  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt };
+  const { fingerprint, body, memo } = operation;
+  const { id, idProof } = acknowledgedId(operation, outcome);
+  const mark = {
+    ...{ fingerprint, id, job },
+    ...(idProof === 'proven' ? {} : { idProof }),
+    ...(memo === undefined ? {} : { memo }),
+  };
+  return { doubt, acknowledged: { mark, body } };
+}
+
+function doubtEffect(outcome: Outcome): DoubtEffect {
+  switch (outcome.kind) {
+    case 'applied':
+      return END_DOUBT;
+    case 'left':
+      return KEEP_AT_WORK;
+    case 'rejected':
+      if (outcome.absent && !outcome.atWork) return FORGET_KEY;
+      return unlessApplied(outcome);
+    case 'unsent':
+      return unlessApplied(outcome);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function unlessApplied({ atWork, inDoubt }: Rejected | Unsent): DoubtEffect {
+  if (atWork) return KEEP_AT_WORK;
+  return inDoubt ? KEEP_IN_DOUBT : RESTORE_PREVIOUS;
+}
+
+/** The id that the ledger knows after an applied upsert; an answer without an id keeps the known one. */
+function acknowledgedId(
+  operation: Operation,
+  { id, answeredUrl }: Applied,
+): { readonly id: number | null; readonly idProof: IdProof } {
+  const knownId = operation.kind === 'upsert-product' ? operation.knownId : null;
+  if (id === null || id === knownId) return { id: knownId, idProof: 'proven' };
+  if (knownId !== null) return { id, idProof: 'changed' };
+  return { id, idProof: answeredUrl === undefined ? 'proven' : 'once' };
+}

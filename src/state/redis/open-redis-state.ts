@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type { StateError } from '../../model/errors.ts';
+import type { Artifacts } from '../artifacts.ts';
+import { openSending } from '../open-sending.ts';
+import { importTarget, type State } from '../state.ts';
+import { witnessFiles } from '../witness.ts';
+import { connectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { redisDoubts } from './redis-doubts.ts';
+import { redisKeys } from './redis-keys.ts';
+import { redisLedger } from './redis-ledger.ts';
+import { redisLocks } from './redis-locks.ts';
+import { redisRuns } from './redis-runs.ts';
+import { redisSendingStore } from './redis-sending-store.ts';
+import { redisSharedStores } from './redis-shared-stores.ts';
+import { upgradeRedis } from './upgrade-redis.ts';
+
+/**
+ * Longer than a pause of garbage collection or a restart of Redis, short enough that the locks of a process that was
+ * killed do not keep its successor waiting.
+ */
+const LOCK_LEASE_MS = 15_000;
+
+/** Where the shared state lives. */
+export interface RedisStateOptions extends RedisConnectionOptions {
+  /** Before every key; without braces. Workspaces that share a Redis each take their own. */
+  readonly prefix: string;
+  /** Where the witness is kept (witness.ts); without it nothing notices that the state was restored. */
+  readonly artifacts?: Artifacts | undefined;
+  /** How long a lock outlives its last renewal. */
+  readonly leaseMs?: number;
+  /** Done while Redis answers. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** Called with what is wrong with a stored record that is left out of what is read. */
+  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
+}
+
+/** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
+export async function openRedisState({
+  prefix,
+  artifacts,
+  leaseMs = LOCK_LEASE_MS,
+  meanwhile,
+  onUnreadable = () => {},
+  ...options
+}: RedisStateOptions): Promise<State> {
+  const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
+  const keys = redisKeys(prefix);
+  const locks = redisLocks(connection, keys, { leaseMs });
+  try {
+    await upgradeRedis(connection, keys, locks);
+  } catch (error) {
+    locks.leaveAll();
+    await connection.close();
+    throw error;
+  }
+  const stores = redisSharedStores(connection, keys);
+  const witnesses = artifacts === undefined ? undefined : witnessFiles(artifacts);
+  const process = randomUUID();
+  let senders = 0;
+  return {
+    ledger(target) {
+      return {
+        ...redisLedger(connection, keys, target),
+        ...redisDoubts(connection, keys, target, witnesses?.of(target)),
+      };
+    },
+    sending(options) {
+      const target = importTarget(options.run);
+      const witness = witnesses?.of(target);
+      const store = redisSendingStore(connection, keys, target, options.fence, async (serial) => {
+        await witness?.noteLoss(serial, options.attemptMs);
+      });
+      senders += 1;
+      return openSending(options, store, witness, `${process}-${senders}`);
+    },
+    runs: redisRuns(connection, keys, onUnreadable),
+    locks,
+    sharedStore: stores.open,
+    async [Symbol.asyncDispose]() {
+      locks.leaveAll();
+      await stores.close();
+      await connection.close();
+    },
+  };
+}

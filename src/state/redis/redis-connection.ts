@@ -1,0 +1,296 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { StateError } from '../../model/errors.ts';
+import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/redis-address.ts';
+
+/** A setting of Redis under which it may forget what Storeferry relies on. */
+interface RedisPolicyProblem {
+  readonly message: string;
+  readonly hint: string;
+  /** Whether what the store has acknowledged is lost in the ordinary course of things, not only by an accident. */
+  readonly grave: boolean;
+}
+
+/** What a look at Redis shows. */
+export interface RedisLook {
+  /** Null when it does not say. */
+  readonly version: string | null;
+  /** How long an answer took, in milliseconds. */
+  readonly ms: number;
+  readonly problems: readonly RedisPolicyProblem[];
+}
+
+/** Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings say why Redis does not answer. */
+const LOOK_TIMEOUT_MS = 8_000;
+
+/** Connects, asks Redis about itself, and disconnects. StateError when it cannot be reached or refuses. */
+export async function lookAtRedis(url: string): Promise<RedisLook> {
+  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
+  try {
+    const began = performance.now();
+    const server = await ask(client.info('server'));
+    const ms = Math.round(performance.now() - began);
+    const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+    const infos = await ask(
+      Promise.all(nodes.flatMap((node) => [node.info('memory'), node.info('persistence')])),
+    );
+    const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
+    const problems = infos.flatMap(judgeRedisPolicy);
+    const distinct = new Map(problems.map((problem) => [problem.message, problem]));
+    return { version, ms, problems: [...distinct.values()] };
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * Whether Redis keeps what it is given: it must neither evict keys when it is full nor lose them when it restarts. Reads
+ * answers to INFO only, which managed services allow; a line that is missing shows no problem.
+ */
+function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
+  const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
+  const found = new Map(lines.map(([name = '', value = '']) => [name, value]));
+  const problems: RedisPolicyProblem[] = [];
+  const policy = found.get('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    problems.push({
+      message: `Redis has maxmemory-policy ${policy}: when it is full it forgets what the store has acknowledged.`,
+      hint: 'Set maxmemory-policy noeviction.',
+      grave: true,
+    });
+  }
+  if (found.get('aof_enabled') === '0') {
+    problems.push({
+      message:
+        'Redis writes no append-only file: when it restarts it forgets the last minutes, or everything.',
+      hint: 'Set appendonly yes.',
+      grave: false,
+    });
+  }
+  return problems;
+}
+
+/** How long a command may wait for an answer, reconnecting meanwhile: longer than a restart of Redis. */
+export const COMMAND_TIMEOUT_MS = 10_000;
+const RECONNECT_MAX_MS = 1_000;
+/** After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced. */
+const SILENT_MS = 10_000;
+
+/** How long to wait before the next attempt to reconnect, after so many. */
+export function reconnectDelayMs(attempts: number): number {
+  return Math.min(50 * attempts, RECONNECT_MAX_MS);
+}
+
+/** A connection to one Redis server, or to a Redis Cluster. */
+export interface RedisConnection {
+  readonly client: Redis | Cluster;
+  /** Awaits an answer; whatever goes wrong is a StateError that says what to do and shows no password. */
+  ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
+  close(): Promise<void>;
+  /** Changes with each new connection to a server: it may have been restarted without its last writes. */
+  connections(): number;
+}
+
+/** How to reach Redis; `commandTimeoutMs` is how long a call waits while it is away. */
+export interface RedisConnectionOptions {
+  /** `redis://user:password@host:port/db`, or `rediss:` with TLS; several nodes of a Cluster by commas. */
+  readonly url: string;
+  readonly commandTimeoutMs?: number;
+}
+
+/**
+ * Connects; StateError at once when no server can be reached, or it refuses. A Cluster is recognised by itself, and
+ * asked for all of its nodes.
+ */
+export async function connectRedis({
+  url,
+  commandTimeoutMs = COMMAND_TIMEOUT_MS,
+}: RedisConnectionOptions): Promise<RedisConnection> {
+  const address = parseRedisUrl(url);
+  if (address === undefined) {
+    throw new StateError(`REDIS_URL is not an address of the form ${REDIS_URL_FORM}.`, {
+      hint: 'rediss:// speaks TLS; several nodes of a Redis Cluster are separated by commas. Special characters of a password are written as %40 and the like.',
+    });
+  }
+  const { nodes, db } = address;
+  const options = { ...serverOptions(address), ...connectionOptions(commandTimeoutMs) };
+  const shown = shownNodes(nodes);
+  const single = await firstThatAnswers(nodes, { ...options, db }, commandTimeoutMs, shown);
+  if (single !== 'cluster') {
+    if (nodes.length === 1) return connection(single, shown, (answer) => answer);
+    single.disconnect();
+    throw new StateError(
+      `REDIS_URL names several servers, and the one that answers is of no Redis Cluster.`,
+      {
+        hint: 'Let REDIS_URL name one server, or nodes of one Cluster.',
+      },
+    );
+  }
+  if (db !== 0) {
+    throw new StateError(`Redis at ${shown} is a Cluster, which has no database ${db}.`, {
+      hint: 'Leave the number out of REDIS_URL; another workspace needs a Cluster, or a Redis, of its own.',
+    });
+  }
+  const cluster = new Cluster([...nodes], { redisOptions: options, lazyConnect: true });
+  cluster.on('error', () => {});
+  try {
+    await withTimeout(cluster.connect(), commandTimeoutMs);
+    return connection(cluster, shown, (answer) => withTimeout(answer, commandTimeoutMs));
+  } catch (error) {
+    cluster.disconnect();
+    throw asStateError(error, shown);
+  }
+}
+
+/** A client of the first node that answers, or that it is one of a Cluster. StateError when none does. */
+async function firstThatAnswers(
+  nodes: RedisAddress['nodes'],
+  options: ReturnType<typeof connectionOptions> & ReturnType<typeof serverOptions> & { readonly db: number },
+  commandTimeoutMs: number,
+  shown: string,
+): Promise<Redis | 'cluster'> {
+  let failure: unknown;
+  for (const node of nodes) {
+    const client = new Redis({ ...options, ...node });
+    let lastError: unknown;
+    client.on('error', (error) => {
+      lastError = error;
+    });
+    try {
+      await withTimeout(client.connect(), commandTimeoutMs);
+      const info = await client.info('cluster');
+      if (!info.includes('cluster_enabled:1')) return client;
+      client.disconnect();
+      return 'cluster';
+    } catch (error) {
+      client.disconnect();
+      failure = lastError ?? error;
+    }
+  }
+  throw asStateError(failure, shown);
+}
+
+/** User, password and TLS for each server of an address. */
+function serverOptions({ username, password, tls }: RedisAddress) {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+  };
+}
+
+/** How each connection to a node behaves: as in RedisOptions of ioredis. */
+interface NodeOptions {
+  readonly maxRetriesPerRequest: null;
+  readonly socketTimeout: number;
+  readonly commandTimeout?: number;
+}
+
+/**
+ * A client of the Redis Cluster at the address, with its own options, for code that keeps to the hash tags of a Cluster, such
+ * as BullMQ; undefined where a single server answers. StateError when nothing answers.
+ */
+export async function clusterClient(
+  options: RedisConnectionOptions,
+  nodeOptions: NodeOptions,
+): Promise<Cluster | undefined> {
+  const address = parseRedisUrl(options.url);
+  const { client, close } = await connectRedis(options);
+  await close();
+  if (address === undefined || !(client instanceof Cluster)) return undefined;
+  return new Cluster([...address.nodes], { redisOptions: { ...serverOptions(address), ...nodeOptions } });
+}
+
+/** What went wrong with another client of the same Redis, such as BullMQ's, as `ask` reports it. */
+export function redisFailure(error: unknown, url: string): StateError {
+  if (error instanceof StateError) return error;
+  return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
+}
+
+function shownNodes(nodes: RedisAddress['nodes']): string {
+  return nodes.map(({ host, port }) => `${host}:${port}`).join(',');
+}
+
+function connection(
+  client: Redis | Cluster,
+  address: string,
+  limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
+): RedisConnection {
+  let connections = 0;
+  // Of a single server, and of each node of a Cluster.
+  for (const event of ['ready', '+node']) client.on(event, () => connections++);
+  return {
+    client,
+    connections: () => connections,
+    async ask(answer) {
+      try {
+        return await limited(answer);
+      } catch (error) {
+        throw asStateError(error, address);
+      }
+    },
+    async close() {
+      await limited(client.quit()).catch(() => client.disconnect());
+    },
+  };
+}
+
+function connectionOptions(commandTimeoutMs: number) {
+  return {
+    lazyConnect: true,
+    connectTimeout: commandTimeoutMs,
+    // Counts from the call, whatever the command waits for.
+    commandTimeout: commandTimeoutMs,
+    maxRetriesPerRequest: null,
+    socketTimeout: SILENT_MS,
+    retryStrategy: reconnectDelayMs,
+  } satisfies RedisOptions;
+}
+
+/** `commandTimeout` does not count while a Cluster has no node, nor the readiness check of a connection at all. */
+async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), ms);
+  });
+  try {
+    return await Promise.race([answer, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Errors of ioredis carry the command with its arguments, AUTH and bodies among them: only the message is kept. */
+function asStateError(error: unknown, address: string): StateError {
+  const found = error instanceof Error ? error.message : String(error);
+  const [problem, hint] = explain(found);
+  return new StateError(`Redis at ${address} ${problem} (${found}).`, { hint, cause: new Error(found) });
+}
+
+function explain(message: string): readonly [problem: string, hint: string] {
+  if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/.test(message)) {
+    return ['refuses us', 'Check user, password and permissions in REDIS_URL.'];
+  }
+  if (message.startsWith('OOM')) {
+    return [
+      'is full',
+      'Give it more memory (maxmemory); what was acknowledged is kept, run again to continue.',
+    ];
+  }
+  if (message.startsWith('READONLY')) {
+    return ['is a replica and takes no writes', 'Let REDIS_URL name the primary.'];
+  }
+  if (message.startsWith('MISCONF')) {
+    return ['cannot write to its disk', 'Look into the log of Redis, then run again to continue.'];
+  }
+  if (/^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/.test(message)) {
+    return ['is not ready', 'Wait a moment, then run again to continue.'];
+  }
+  if (
+    /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|closed|timed out|no answer/i.test(
+      message,
+    )
+  ) {
+    return ['cannot be reached', 'Check REDIS_URL and that Redis runs, then run again to continue.'];
+  }
+  return ['answered with an error', 'Look into the log of Redis, then run again to continue.'];
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { StateLoss } from '../../model/run.ts';
+import { presentStoredMoment, remainingMs } from '../moment.ts';
+import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
+import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+import { type LedgerDoubts, parseMark } from './redis-ledger.ts';
+
+/*
+ * How Redis stores doubts and senders; sqlite-doubts.ts has the same in columns.
+ *
+ * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each; the senders, separated by blanks; the job, or
+ * `*` when several jobs have sent the key.
+ *
+ * A sender, by its name, separated by blanks: the moment of its last heartbeat by the clock of Redis; how long after that its
+ * last request may run; and the serial of its last group, or `*` where it may have sent any key.
+ */
+
+/** Lua: functions that read and write the row of a doubt. `parseDoubt` returns nothing where there is no row. */
+export const DOUBT_FUNCTIONS = `
+local function parseDoubt(row)
+  return string.match(row or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
+end
+local function doubtRow(prior, atWork, senders, job)
+  return prior .. atWork .. '\\n' .. senders .. '\\n' .. job
+end`;
+
+/**
+ * Lua, with `now` and the hash of senders: the milliseconds until the last request of each sender is over (`remaining`), and
+ * of those that may have sent any key (`everything`). Removes senders whose requests are over.
+ */
+export const remainingOf = (senders: string): string => `
+local remaining, everything = {}, 0
+local rows = redis.call('HGETALL', ${senders})
+for at = 1, #rows, 2 do
+  local heartbeat, within, star = string.match(rows[at + 1], '^(%d+) (%d+)( ?%*?)')
+  local ms = math.min(tonumber(within), math.max(0, heartbeat + within - now))
+  if ms == 0 then
+    redis.call('HDEL', ${senders}, rows[at])
+  elseif star == ' *' then
+    everything = math.max(everything, ms)
+  else
+    remaining[rows[at]] = ms
+  end
+end`;
+
+/** Fields per HSCAN. */
+const SCANNED = 1_000;
+
+/** Makes proven ids ids that were answered once. KEYS: marks. ARGV: keys. */
+const PROVE_AGAIN_SCRIPT = `
+for at = 1, #ARGV do
+  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)(\\n.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '~' .. rest) end
+end`;
+
+/** Puts whole marks in doubt: IN_DOUBT replaces fingerprint and memo, and ids count as changed. KEYS: marks. ARGV: IN_DOUBT, then keys. */
+const DOUBT_SCRIPT = `
+for at = 2, #ARGV do
+  local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '!\\n' .. ARGV[1] .. '\\n' .. job) end
+end
+`;
+
+/**
+ * Sets the serial with which a state that lost something continues, higher than any before; others may begin groups meanwhile.
+ *
+ * KEYS: serial. ARGV: a lineage if there is none, the lowest value, the newest run. Returns lineage and value.
+ */
+const RAISE_SERIAL_SCRIPT = `
+redis.call('HSETNX', KEYS[1], 'lineage', ARGV[1])
+local value = math.max(tonumber(redis.call('HGET', KEYS[1], 'value') or 0) + 1, tonumber(ARGV[2]))
+redis.call('HSET', KEYS[1], 'value', value, 'doubtedAt', ARGV[3])
+return { redis.call('HGET', KEYS[1], 'lineage'), value }`;
+
+/** The doubts of a target in Redis. Without a witness nothing is compared. */
+export function redisDoubts(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  witness: WitnessFile | undefined,
+): LedgerDoubts {
+  const tag = targetTag(target);
+  const marks = keys.marks(tag);
+  const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
+    let cursor = '0';
+    do {
+      const [next, found] = await ask(client.hscan(hash, cursor, 'COUNT', SCANNED));
+      cursor = next;
+      yield found.flatMap((field, at) => (at % 2 === 0 ? [[field, found[at + 1] ?? ''] as const] : []));
+    } while (cursor !== '0');
+  };
+  const doubtAll = async (): Promise<number> => {
+    const seen = new Set<string>();
+    for await (const page of scan(marks)) {
+      const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
+      for (const key of fresh) seen.add(key);
+      if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...fresh));
+    }
+    return seen.size;
+  };
+  const known = async (): Promise<Serial | null> => {
+    const [lineage, value] = await ask(client.hmget(keys.serial(tag), 'lineage', 'value'));
+    return typeof lineage === 'string' ? { lineage, value: Number(value ?? 0) } : null;
+  };
+  /** Notes until when requests of senders that the state has lost may run, as the witnesses say. */
+  const noteSenders = async (witnesses: readonly Witness[]): Promise<void> => {
+    const [seconds] = await ask(client.time());
+    const redisMs = Number(seconds) * 1_000;
+    for (const [place, { requestsEndWithinMs, ...from }] of witnesses.entries()) {
+      const agoMs = requestsEndWithinMs - remainingMs(from, requestsEndWithinMs, presentStoredMoment());
+      const row = senderOfAnyKey(redisMs - agoMs, requestsEndWithinMs);
+      await ask(client.hset(keys.senders(tag), `witness ${place}`, row));
+    }
+  };
+  return {
+    async *unconfirmed(job) {
+      for await (const page of scan(keys.doubts(tag))) {
+        const own = page.flatMap(([key, doubt]) => (isDoubtOf(job, doubt) ? [key] : []));
+        if (own.length === 0) continue;
+        const found = await ask(client.hmget(marks, ...own));
+        yield own.filter((_, position) => found[position] === null);
+      }
+    },
+    async sharedIds(ids) {
+      // A scan may give a key twice.
+      const keysOf = new Map<number, Set<string>>();
+      for await (const page of scan(marks)) {
+        for (const [key, mark] of page) {
+          const id = parseMark(mark)?.id ?? null;
+          if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+        }
+      }
+      return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
+    },
+    async proveIdsAgain() {
+      for await (const page of scan(marks)) {
+        const proven = page.flatMap(([key, mark]) => (/^\d+\n/.test(mark) ? [key] : []));
+        if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
+      }
+    },
+    async hasDoubts() {
+      return (await ask(client.hlen(keys.doubts(tag)))) > 0;
+    },
+    async lostSince({ sequence }) {
+      const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
+      return doubtedAt !== null && Number(doubtedAt) >= sequence;
+    },
+    async reconcile(mode): Promise<StateLoss | null> {
+      if (witness === undefined) return null;
+      const witnesses = await witness.all();
+      if (mode === 'witnessed-only' && witnesses.length === 0) return null;
+      const own = await known();
+      const kind = lossOf(witnesses, own);
+      if (kind === null) return null;
+      await noteSenders(witnesses);
+      const lost = await doubtAll();
+      const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
+      const lowest = Math.max(0, ...witnesses.map((one) => one.serial.value)) + 1;
+      const given = [randomUUID(), lowest, doubtedAt];
+      const [lineage, value] = z
+        .tuple([z.string(), z.coerce.number()])
+        .parse(await ask(client.eval(RAISE_SERIAL_SCRIPT, 1, keys.serial(tag), ...given)));
+      const serial: Serial = { lineage, value };
+      await witness.replaceOthers(serial, witnesses);
+      return { kind, keys: lost };
+    },
+  };
+}
+
+/** Whether the key in doubt was sent by this job, alone or among others. */
+function isDoubtOf(job: string, row: string): boolean {
+  return row.endsWith(`\n${job}`) || row.endsWith('\n*');
+}
+
+/** The row of a sender that may have sent any key. */
+function senderOfAnyKey(heartbeatMs: number, requestsEndWithinMs: number): string {
+  return `${heartbeatMs} ${requestsEndWithinMs} *`;
+}

@@ -1,0 +1,63 @@
+/** The names of everything kept in Redis. What is written together carries the hash tag of its target. */
+export interface RedisKeys {
+  /** Hash: key of the ledger -> mark. */
+  marks(tag: string): string;
+  /** Hash: key of the ledger -> packed body. */
+  bodies(tag: string): string;
+  /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
+  jobKeys(tag: string): string;
+  /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
+  doubts(tag: string): string;
+  /** Hash: sender -> its row (redis-doubts.ts). */
+  senders(tag: string): string;
+  /** Hash: lineage, value, and the newest run when all was put in doubt. */
+  serial(tag: string): string;
+  /** Hash: the fields of a Run, each as JSON. */
+  run(id: string): string;
+  /** Sorted set: run id by sequence; by start, which is less, for runs of earlier versions. */
+  runs(job?: string): string;
+  /** The sequence of the newest run that there ever was. */
+  runSequence(): string;
+  /** Hash: shard -> one letter per operation. */
+  outcomes(tag: string, run: string): string;
+  /** Hash: the fields of OutcomeTally, and the last call of each process. */
+  tally(tag: string, run: string): string;
+  /** Sorted set: Refusal as JSON, by shard and operation. */
+  refusals(tag: string, run: string): string;
+  /** Hash: `shard:operation` -> Reason as JSON. */
+  unsent(tag: string, run: string): string;
+  /** Sorted set: ChangedId as JSON, by shard and operation. */
+  changedIds(tag: string, run: string): string;
+  /** Hash with an expiry: token, job, run. */
+  lock(name: string): string;
+  /** Which version of Storeferry's keys these are (upgrade-redis.ts). */
+  version(): string;
+  /** Milliseconds during which nothing is sent to the store, with an expiry. Also the channel that announces it. */
+  pause(store: string): string;
+  /** When the next request to the store may start, and when that was written, in microseconds by Redis's clock. */
+  line(store: string): string;
+}
+
+/** The keys under a prefix. */
+export function redisKeys(prefix: string): RedisKeys {
+  return {
+    marks: (tag) => `${prefix}:${tag}:marks`,
+    bodies: (tag) => `${prefix}:${tag}:bodies`,
+    jobKeys: (tag) => `${prefix}:${tag}:keys`,
+    doubts: (tag) => `${prefix}:${tag}:doubts`,
+    senders: (tag) => `${prefix}:${tag}:senders`,
+    serial: (tag) => `${prefix}:${tag}:serial`,
+    run: (id) => `${prefix}:run:{${id}}`,
+    runs: (job) => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
+    runSequence: () => `${prefix}:run-sequence`,
+    outcomes: (tag, run) => `${prefix}:${tag}:run:${run}:outcomes`,
+    tally: (tag, run) => `${prefix}:${tag}:run:${run}:tally`,
+    refusals: (tag, run) => `${prefix}:${tag}:run:${run}:refusals`,
+    unsent: (tag, run) => `${prefix}:${tag}:run:${run}:unsent`,
+    changedIds: (tag, run) => `${prefix}:${tag}:run:${run}:changed-ids`,
+    lock: (name) => `${prefix}:lock:${name}`,
+    version: () => `${prefix}:version`,
+    pause: (store) => `${prefix}:pause:${store}`,
+    line: (store) => `${prefix}:places:${store}`,
+  };
+}

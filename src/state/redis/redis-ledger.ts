@@ -1,0 +1,193 @@
+import { StateError } from '../../model/errors.ts';
+import { decodeBody } from '../encode-body.ts';
+import {
+  IN_DOUBT,
+  type Ledger,
+  type LedgerMark,
+  type LedgerTarget,
+  type MemoFact,
+  type MemoQuestion,
+  targetTag,
+} from '../state.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+/** A safe integer, or none, and the sign behind it. */
+const ID = /^(\d{0,15})([~!]?)$/;
+/** Behind an id that is not proven. */
+const PROOF_SIGNS = { once: '~', changed: '!' } as const;
+
+/** Keys per HMGET: Redis serves others in between. */
+const CHUNK = 1_000;
+
+/**
+ * Compares marks with memos inside Redis, so that most keys are answered by a single character: the marks of a whole ledger
+ * are 40 MB, and reading them costs more than anything else that a run does with Redis.
+ *
+ * KEYS: marks, doubts. ARGV: job, IN_DOUBT, then memo (empty where there is none) and key, repeated. Returns a character per
+ * key (`=` as expected, `-` unknown, `?` another mark), then the other marks in order.
+ */
+const COMPARE_SCRIPT = `
+local job = ARGV[1]
+local wanted = {}
+for at = 4, #ARGV, 2 do wanted[#wanted + 1] = ARGV[at] end
+local found = redis.call('HMGET', KEYS[1], unpack(wanted))
+local doubts = redis.call('HLEN', KEYS[2]) > 0 and redis.call('HMGET', KEYS[2], unpack(wanted)) or {}
+local codes, answer = {}, { '' }
+for at, mark in ipairs(found) do
+  if not mark then
+    codes[at] = '-'
+  else
+    if doubts[at] then
+      local id, owner = string.match(mark, '^([^\\n]*)\\n[^\\n]*\\n(.*)$')
+      mark = id .. '\\n' .. ARGV[2] .. '\\n' .. owner
+    end
+    local memo = ARGV[at * 2 + 1]
+    local ending = ' ' .. memo .. '\\n' .. job
+    if memo ~= '' and string.sub(mark, -#ending) == ending then
+      codes[at] = '='
+    else
+      codes[at] = '?'
+      answer[#answer + 1] = mark
+    end
+  end
+end
+answer[1] = table.concat(codes)
+return answer
+`;
+
+/** Adds memos to marks that still have their fingerprint. KEYS: marks. ARGV: key, fingerprint and memo, repeated. */
+const REMEMBER_SCRIPT = `
+for first = 1, #ARGV, 3 do
+  local key, fingerprint, memo = ARGV[first], ARGV[first + 1], ARGV[first + 2]
+  local mark = redis.call('HGET', KEYS[1], key)
+  local id, known, job = string.match(mark or '', '^([^\\n]*)\\n([^ \\n]*)[^\\n]*\\n(.*)$')
+  if known == fingerprint then
+    redis.call('HSET', KEYS[1], key, id .. '\\n' .. known .. ' ' .. memo .. '\\n' .. job)
+  end
+end
+`;
+
+/** The part of a ledger that is about doubt (redis-doubts.ts). */
+export type LedgerDoubts = Pick<
+  Ledger,
+  'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'
+>;
+
+/** The marks and bodies of a target in Redis. An emptied Redis gives an empty ledger. */
+export function redisLedger(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+): Omit<Ledger, keyof LedgerDoubts> {
+  const tag = targetTag(target);
+  const marks = keys.marks(tag);
+  const bodies = keys.bodies(tag);
+  const jobKeys = keys.jobKeys(tag);
+
+  const compareChunk = async ({ job, keys: wanted, memos }: MemoQuestion) => {
+    const args = wanted.flatMap((key, position) => [memos[position] ?? '', key]);
+    const answer = await client.eval(COMPARE_SCRIPT, 2, marks, keys.doubts(tag), job, IN_DOUBT, ...args);
+    return readComparison(answer, wanted.length);
+  };
+  const compare = ({ job, keys: wanted, memos }: MemoQuestion) =>
+    ask(
+      inChunks(wanted, (chunk, from) =>
+        compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),
+      ),
+    );
+  const readMarks = async (wanted: readonly string[]) => {
+    const found = await compare({ job: '', keys: wanted, memos: [] });
+    return found.map((mark) => (mark === 'same' ? undefined : mark));
+  };
+  return {
+    marks: readMarks,
+    compare,
+    async remember(facts) {
+      const write = async (chunk: readonly MemoFact[]) => {
+        const args = chunk.flatMap(({ key, fingerprint, memo }) => [key, fingerprint, memo]);
+        await client.eval(REMEMBER_SCRIPT, 1, marks, ...args);
+        return [];
+      };
+      await ask(inChunks(facts, write));
+    },
+    async bodies(wanted) {
+      const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
+      return stored.map((body) => (body === null ? undefined : decodeBody(body)));
+    },
+    count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
+    async *keysOf(job) {
+      const [first, end] = rangeOf(job);
+      for (let from = first; ; ) {
+        const members = await ask(client.zrangebylex(jobKeys, from, end, 'LIMIT', 0, CHUNK));
+        const last = members.at(-1);
+        if (last === undefined) return;
+        const page = members.map((member) => member.slice(job.length + 1));
+        const found = await readMarks(page);
+        yield page.map((key, position) => {
+          const { id = null, idProof } = found[position] ?? {};
+          return { key, id, ...(idProof === undefined ? {} : { idProof }) };
+        });
+        from = `(${last}`;
+      }
+    },
+  };
+}
+
+/** The members `job NUL key` of a job; job names contain no NUL. */
+function rangeOf(job: string): readonly [from: string, end: string] {
+  return [`[${job}\0`, `(${job}\u0001`];
+}
+
+/** The answer of COMPARE_SCRIPT. */
+function readComparison(answer: unknown, count: number): (LedgerMark | 'same' | undefined)[] {
+  const [codes, ...others]: unknown[] = Array.isArray(answer) ? answer : [];
+  if (typeof codes !== 'string' || codes.length !== count) {
+    throw new StateError('Redis answered a comparison with something else.');
+  }
+  let next = 0;
+  return Array.from(codes, (code) => {
+    if (code === '=') return 'same';
+    return code === '-' ? undefined : parseMark(String(others[next++]));
+  });
+}
+
+async function inChunks<Item, Value>(
+  items: readonly Item[],
+  read: (chunk: Item[], from: number) => Promise<Value[]>,
+): Promise<Value[]> {
+  if (items.length === 0) return [];
+  const chunks: Promise<Value[]>[] = [];
+  for (let start = 0; start < items.length; start += CHUNK) {
+    chunks.push(read(items.slice(start, start + CHUNK), start));
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : (await Promise.all(chunks)).flat();
+}
+
+/**
+ * A mark as Redis stores it, in three lines: id (with a sign where it is not proven), fingerprint (with a blank and the memo,
+ * where there is one) and job. The job is last: redis-record.ts finds it there, and COMPARE_SCRIPT finds memo and job
+ * together.
+ */
+export function markText({ id, idProof, fingerprint, job, memo }: LedgerMark): string {
+  const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
+  return `${id ?? ''}${sign}\n${fingerprint}${memo === undefined ? '' : ` ${memo}`}\n${job}`;
+}
+
+/** The mark that `markText` wrote; undefined, as of an unknown key, for a text that it cannot have written. */
+export function parseMark(text: string): LedgerMark | undefined {
+  const first = text.indexOf('\n');
+  const second = text.indexOf('\n', first + 1);
+  const [whole, id = '', sign = ''] = ID.exec(text.slice(0, Math.max(0, first))) ?? [];
+  if (first < 0 || second < 0 || whole === undefined) return undefined;
+  const line = text.slice(first + 1, second);
+  const blank = line.indexOf(' ');
+  return {
+    fingerprint: blank < 0 ? line : line.slice(0, blank),
+    ...(blank < 0 ? {} : { memo: line.slice(blank + 1) }),
+    id: id === '' ? null : Number(id),
+    ...(sign === PROOF_SIGNS.once ? { idProof: 'once' } : {}),
+    ...(sign === PROOF_SIGNS.changed ? { idProof: 'changed' } : {}),
+    job: text.slice(second + 1),
+  };
+}

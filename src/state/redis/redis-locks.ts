@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { lockLost, StoreferryError } from '../../model/errors.ts';
+import { elapsedMs, type Moment, presentMoment } from '../moment.ts';
+import { pollForLock } from '../poll-for-lock.ts';
+import type { Lock, Locks } from '../state.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+/** KEYS: lock. ARGV: token, job, run, milliseconds. Gives 1, or who holds it. The token's own lock is taken again. */
+const ACQUIRE_SCRIPT = `
+local token = redis.call('HGET', KEYS[1], 'token')
+if token and token ~= ARGV[1] then return redis.call('HMGET', KEYS[1], 'job', 'run') end
+redis.call('HSET', KEYS[1], 'token', ARGV[1], 'job', ARGV[2], 'run', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1`;
+
+const RENEW_SCRIPT = `
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+const FREE_SCRIPT = `
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`;
+
+/** The locks of the shared state. */
+export interface RedisLocks extends Locks {
+  /** Stops renewing whatever is still held; the leases run out. */
+  leaveAll(): void;
+}
+
+/**
+ * Locks are leases: Redis lets them run out by its own clock unless they are renewed. Each holder has its own token;
+ * processes that hold a lock together share the token of their run.
+ */
+export function redisLocks(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  options: { readonly leaseMs: number },
+): RedisLocks {
+  const { leaseMs } = options;
+  const held = new Set<Lease>();
+  const acquirePollMs = Math.min(500, leaseMs / 4);
+
+  const locks: Pick<Locks, 'tryAcquire'> = {
+    async tryAcquire(name, holder, options) {
+      const key = keys.lock(name);
+      const token = options?.together === true ? `run:${holder.run}` : randomUUID();
+      const asked = presentMoment();
+      const answer = await ask(client.eval(ACQUIRE_SCRIPT, 1, key, token, holder.job, holder.run, leaseMs));
+      if (Array.isArray(answer)) return { heldBy: { job: String(answer[0]), run: String(answer[1]) } };
+      const lease = holdLease({
+        name,
+        token,
+        leaseMs,
+        confirmed: asked,
+        renew: async () => (await ask(client.eval(RENEW_SCRIPT, 1, key, token, leaseMs))) === 1,
+        free: async () => {
+          await ask(client.eval(FREE_SCRIPT, 1, key, token));
+        },
+        onEnd: () => held.delete(lease),
+      });
+      held.add(lease);
+      return lease;
+    },
+  };
+  return {
+    ...locks,
+    leaseMs,
+    async holderOf(name) {
+      const [job, run] = await ask(client.hmget(keys.lock(name), 'job', 'run'));
+      return typeof job === 'string' && typeof run === 'string' ? { job, run } : undefined;
+    },
+    acquire: (...request) => pollForLock(locks, acquirePollMs, request),
+    leaveAll() {
+      for (const lease of held) lease.stop();
+    },
+  };
+}
+
+/** A lock that must be renewed to stay ours. */
+interface Lease extends Lock {
+  /** Stops renewing. */
+  stop(): void;
+}
+
+/** A lease as Redis has given it, and how to keep it. */
+interface LeaseOptions {
+  readonly name: string;
+  readonly token: string;
+  readonly leaseMs: number;
+  /** When the lease was asked for: it runs at least from then. */
+  readonly confirmed: Moment;
+  /** False when the lease is somebody else's, or nobody's. */
+  readonly renew: () => Promise<boolean>;
+  readonly free: () => Promise<void>;
+  readonly onEnd: () => void;
+}
+
+/**
+ * Renews the lease three times in its duration. By this process's own clocks it is lost when the last renewal that
+ * Redis confirmed was asked for longer ago than the lease lasts, whatever happened to the process in between.
+ */
+function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: LeaseOptions): Lease {
+  const loss = new AbortController();
+  let held = true;
+  let lastConfirmed = confirmed;
+  /** Why the last renewal has not been confirmed, for the message. */
+  let trouble = '';
+
+  const stop = () => {
+    if (!held) return;
+    held = false;
+    clearInterval(renewal);
+    clearTimeout(deadline);
+    onEnd();
+  };
+  const lose = () => {
+    if (!held) return;
+    stop();
+    loss.abort(lockLost(name, `it was not renewed in time.${trouble}`));
+  };
+  const isHeld = () => {
+    if (held && elapsedMs(lastConfirmed) >= leaseMs) lose();
+    return held;
+  };
+  const renewOnce = async () => {
+    if (!isHeld()) return;
+    const asked = presentMoment();
+    trouble = ' Redis does not answer.';
+    try {
+      if (await renew()) {
+        lastConfirmed = asked;
+        trouble = '';
+        deadline.refresh();
+      } else {
+        lose();
+      }
+    } catch (error) {
+      // Redis may be back before the lease runs out.
+      trouble = error instanceof StoreferryError ? ` ${error.message}` : trouble;
+    }
+  };
+  const renewal = setInterval(renewOnce, leaseMs / 3).unref();
+  const deadline = setTimeout(lose, leaseMs).unref();
+
+  const release = async () => {
+    if (!held) return;
+    stop();
+    await free();
+  };
+  return {
+    fence: { name, token },
+    lost: loss.signal,
+    isHeld,
+    release,
+    async leave() {
+      stop();
+    },
+    stop,
+    [Symbol.asyncDispose]: release,
+  };
+}

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { lockLost } from '../../model/errors.ts';
+import { encodeBody } from '../encode-body.ts';
+import { END_DOUBT, FORGET_KEY, KEEP_AT_WORK, outcomeEffect, RESTORE_PREVIOUS } from '../outcome-effect.ts';
+import {
+  changedId,
+  importTarget,
+  type OperationResult,
+  type Refusal,
+  type Runs,
+  targetTag,
+} from '../state.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
+import type { RedisKeys } from './redis-keys.ts';
+import { markText } from './redis-ledger.ts';
+
+/** How Redis stores the kind of an outcome: one character, at the position of the operation in its shard. */
+export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
+
+/**
+ * `Runs.record` in one step: nobody sees a mark without its outcome, and nothing is written without the lock that
+ * the fence was given for. An outcome replaces an earlier one of its operation, sums included. A call that Redis
+ * gets twice, since the connection broke before its answer, counts its requests once: each process numbers its calls.
+ *
+ * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, and the lock if there is a
+ * fence. ARGV: token, job, shard, requests, process, number of the call; then for each outcome its code, operation, rows,
+ * key, mark, payload (body, refusal or reason), changed id, and its DoubtEffect.
+ */
+const RECORD_SCRIPT = `
+local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local tally, refusals, unsent, changedIds = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local doubts, lock = KEYS[9], KEYS[10]
+local token, job, shard = ARGV[1], ARGV[2], ARGV[3]
+
+if lock and redis.call('HGET', lock, 'token') ~= token then
+  return 'lost'
+end
+
+${DOUBT_FUNCTIONS}
+local sums = {}
+local function add(field, number)
+  sums[field] = (sums[field] or 0) + number
+end
+local function count(code, rows, sign)
+  if code == 'a' then
+    add('applied', sign)
+    add('appliedRows', sign * rows)
+  elseif code == 'r' then
+    add('rejected', sign)
+    add('rejectedRows', sign * rows)
+  elseif code == 'd' then
+    add('deleted', sign)
+  elseif code == 'l' then
+    add('left', sign)
+  end
+end
+local function ownerOf(key)
+  local mark = redis.call('HGET', marks, key)
+  return mark and string.match(mark, '^[^\\n]*\\n[^\\n]*\\n(.*)$')
+end
+
+local function forget(key)
+  local owner = ownerOf(key)
+  if owner then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
+  redis.call('HDEL', marks, key)
+  redis.call('HDEL', bodies, key)
+end
+
+local codes = redis.call('HGET', outcomes, shard) or ''
+for first = 7, #ARGV, 8 do
+  local code, operation, rows = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+  local key, mark, payload, changedId = ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
+  local doubt = ARGV[first + 7]
+  local score = tonumber(shard) * 65536 + operation
+  local unsentField = shard .. ':' .. operation
+
+  if #codes < operation then codes = codes .. string.rep('.', operation - #codes) end
+  local before = string.sub(codes, operation + 1, operation + 1)
+  codes = string.sub(codes, 1, operation) .. code .. string.sub(codes, operation + 2)
+  count(before, rows, -1)
+  count(code, rows, 1)
+  if before == 'r' then redis.call('ZREMRANGEBYSCORE', refusals, score, score) end
+  if before == 'u' then redis.call('HDEL', unsent, unsentField) end
+
+  if code == 'a' then
+    local owner = ownerOf(key)
+    if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
+    if owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
+    redis.call('HSET', marks, key, mark)
+    redis.call('HSET', bodies, key, payload)
+    if changedId ~= '' then
+      redis.call('ZREMRANGEBYSCORE', changedIds, score, score)
+      redis.call('ZADD', changedIds, score, changedId)
+    end
+  elseif code == 'd' then
+    forget(key)
+  elseif code == 'r' then
+    redis.call('ZADD', refusals, score, payload)
+    if doubt == '${FORGET_KEY}' then forget(key) end
+  elseif code == 'u' then
+    redis.call('HSET', unsent, unsentField, payload)
+  end
+  if doubt == '${END_DOUBT}' or doubt == '${FORGET_KEY}' then
+    redis.call('HDEL', doubts, key)
+  elseif doubt ~= '${KEEP_AT_WORK}' then
+    local prior, _, senders, doubtedBy = parseDoubt(redis.call('HGET', doubts, key))
+    if prior == '0' and doubt == '${RESTORE_PREVIOUS}' then
+      redis.call('HDEL', doubts, key)
+    elseif prior then
+      redis.call('HSET', doubts, key, doubtRow(prior, '0', senders, doubtedBy))
+    end
+  end
+end
+if codes ~= '' then redis.call('HSET', outcomes, shard, codes) end
+
+local requests, process, call = tonumber(ARGV[4]), 'process:' .. ARGV[5], tonumber(ARGV[6])
+if requests > 0 and call > tonumber(redis.call('HGET', tally, process) or 0) then
+  add('requests', requests)
+  redis.call('HSET', tally, process, call)
+end
+for field, number in pairs(sums) do
+  if number ~= 0 then redis.call('HINCRBY', tally, field, number) end
+end
+return 'written'
+`;
+
+/** `Runs.record` on Redis. */
+export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): Runs['record'] {
+  const process = randomUUID().slice(0, 8);
+  let calls = 0;
+  return async (run, shard, results, requests, fence) => {
+    calls += 1;
+    const tag = targetTag(importTarget(run));
+    const written = [
+      keys.marks(tag),
+      keys.bodies(tag),
+      keys.jobKeys(tag),
+      keys.outcomes(tag, run.id),
+      keys.tally(tag, run.id),
+      keys.refusals(tag, run.id),
+      keys.unsent(tag, run.id),
+      keys.changedIds(tag, run.id),
+      keys.doubts(tag),
+      ...(fence === undefined ? [] : [keys.lock(fence.name)]),
+    ];
+    const args = [fence?.token ?? '', run.job, shard, requests, process, calls];
+    const outcomes = results.flatMap((result) => outcomeArgs(run.job, shard, result));
+    const answer = await ask(client.eval(RECORD_SCRIPT, written.length, ...written, ...args, ...outcomes));
+    if (answer !== 'written') throw lockLost(fence?.name ?? '');
+  };
+}
+
+/** The arguments of the script for one outcome. */
+function outcomeArgs(
+  job: string,
+  shard: number,
+  result: OperationResult,
+): readonly (string | number | Buffer)[] {
+  const { index, rows, key } = result.operation;
+  const { doubt, acknowledged } = outcomeEffect(job, result);
+  const [code, payload] = codeAndPayload(shard, result, acknowledged?.body);
+  const mark = acknowledged === undefined ? '' : markText(acknowledged.mark);
+  const changed = changedId(result);
+  return [code, index, rows, key, mark, payload, changed === undefined ? '' : JSON.stringify(changed), doubt];
+}
+
+function codeAndPayload(
+  shard: number,
+  { operation, outcome }: OperationResult,
+  acknowledgedBody: string | undefined,
+): readonly [code: string, payload: string | Buffer] {
+  switch (outcome.kind) {
+    case 'applied':
+      if (acknowledgedBody === undefined) return [OUTCOME_CODES.deleted, ''];
+      return [OUTCOME_CODES.applied, encodeBody(acknowledgedBody)];
+    case 'rejected': {
+      const { index, key, rows, spans } = operation;
+      const refusal: Refusal = { shard, index, key, rows, spans, reason: outcome.reason };
+      return [OUTCOME_CODES.rejected, JSON.stringify(refusal)];
+    }
+    case 'unsent':
+      return [OUTCOME_CODES.unsent, JSON.stringify(outcome.reason)];
+    case 'left':
+      return [OUTCOME_CODES.left, ''];
+    default:
+      return outcome satisfies never;
+  }
+}

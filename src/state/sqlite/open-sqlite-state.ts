@@ -1,0 +1,226 @@
+import { join } from 'node:path';
+import { lockLost, StateError } from '../../model/errors.ts';
+import type { Run } from '../../model/run.ts';
+import type { Artifacts } from '../artifacts.ts';
+import { makeFolders } from '../file-access.ts';
+import { folderArtifacts } from '../folder-artifacts.ts';
+import { openSending, type SendingStore } from '../open-sending.ts';
+import {
+  type Fence,
+  importTarget,
+  type Ledger,
+  type LedgerMark,
+  type LedgerTarget,
+  type OwnedKey,
+  type Runs,
+  type State,
+} from '../state.ts';
+import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
+import { type WitnessFile, witnessFiles } from '../witness.ts';
+import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
+import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
+import { damagedDatabase } from './sqlite-error.ts';
+import type { Expected } from './sqlite-ledger.ts';
+import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
+import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
+
+/** How to open the embedded state. */
+export interface SqliteStateOptions {
+  /** Where the witness is kept; beside the state when left out. */
+  readonly artifacts?: Artifacts | undefined;
+  /** Done while the thread of the database starts. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+}
+
+/**
+ * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
+ * may work with it at the same time. StateError when it cannot be used; close it by `await using`.
+ */
+export async function openSqliteState(
+  folder: string,
+  { artifacts = folderArtifacts(join(folder, 'artifacts')), meanwhile }: SqliteStateOptions = {},
+): Promise<State> {
+  try {
+    await makeFolders(join(folder, 'locks'), 0o700);
+  } catch (error) {
+    throw new StateError(`The folder ${folder} cannot be created: ${String(error)}.`, {
+      hint: 'Storeferry keeps its state there: give this user write access.',
+      cause: error,
+    });
+  }
+  const path = join(folder, 'state.db');
+  const [thread] = await Promise.all([startDatabaseThread(path), meanwhile?.()]);
+  return sqliteState({ thread, path, locks: createSqliteLocks(folder, thread.calls), artifacts });
+}
+
+/** What the embedded state is made of. */
+export interface SqliteParts {
+  readonly thread: DatabaseThread;
+  /** Of the database, for messages. */
+  readonly path: string;
+  readonly locks: SqliteLocks;
+  readonly artifacts: Artifacts;
+}
+
+/** The embedded state on an open database; closing it closes that, and frees the locks. */
+export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): State {
+  const { calls } = thread;
+  const witnesses = witnessFiles(artifacts);
+  let senders = 0;
+  const refuseWithout = (fence: Fence | undefined): void => {
+    if (fence !== undefined && !locks.holds(fence)) throw lockLost(fence.name);
+  };
+  return {
+    ledger: (target) => ledger(calls, target, witnesses.of(target)),
+    runs: runs(calls, refuseWithout, path),
+    locks,
+    sending(options) {
+      const target = importTarget(options.run);
+      const store = sendingStore(calls, target, () => refuseWithout(options.fence));
+      senders += 1;
+      return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
+    },
+    sharedStore: () => undefined,
+    async [Symbol.asyncDispose]() {
+      await thread.close();
+      locks.releaseAll();
+    },
+  };
+}
+
+function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile): Ledger {
+  const compare = async (keys: readonly string[], expected?: Expected) => {
+    const columns = await calls.marks(target, keysJson(keys), keys.length, expected);
+    const { fingerprints, ids, idProofs, jobs, memos } = columns;
+    return fingerprints.map((fingerprint, position) => {
+      if (fingerprint === null) return undefined;
+      if (fingerprint === SAME) return 'same' as const;
+      const memo = memos[position] ?? null;
+      const mark: LedgerMark = {
+        ...{ fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' },
+        ...proofOf(idProofs[position] ?? 0),
+      };
+      return memo === null ? mark : { ...mark, memo };
+    });
+  };
+  return {
+    marks: async (keys) => (await compare(keys)).map((mark) => (mark === 'same' ? undefined : mark)),
+    compare: ({ keys, memos, job }) => compare(keys, { memos, job }),
+    remember: (facts) => calls.remember(target, facts),
+    async bodies(keys) {
+      const bodies = await calls.bodies(target, keysJson(keys), keys.length);
+      return bodies.map((body) => body ?? undefined);
+    },
+    count: (job) => calls.count(target, job),
+    keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
+    sharedIds: (ids) => calls.sharedIds(target, [...ids]),
+    proveIdsAgain: () => calls.proveIdsAgain(target),
+    unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
+    hasDoubts: () => calls.hasDoubts(target),
+    lostSince: ({ id }) => calls.lostSince(target, id),
+    async reconcile(mode) {
+      const witnessed = await witness.all();
+      if (mode === 'witnessed-only' && witnessed.length === 0) return null;
+      const found = await calls.reconcile(target, witnessed);
+      if (found === null) return null;
+      const { serial, ...loss } = found;
+      await witness.replaceOthers(serial, witnessed);
+      return loss;
+    },
+  };
+}
+
+/** Reads page after page, each behind the last item of the one before, until one is empty. */
+async function* pages<Item>(
+  pageAfter: (last: Item | undefined) => Promise<readonly Item[]>,
+): AsyncGenerator<readonly Item[]> {
+  for (let last: Item | undefined; ; ) {
+    const page: readonly Item[] = await pageAfter(last);
+    if (page.length === 0) return;
+    yield page;
+    last = page.at(-1);
+  }
+}
+
+function sendingStore(calls: RemoteCalls, target: LedgerTarget, refuse: () => void): SendingStore {
+  return {
+    async begin(group) {
+      refuse();
+      return await calls.begin({ target, ...group });
+    },
+    connections: () => 0,
+    async heartbeat(sender, attemptMs) {
+      refuse();
+      await calls.heartbeat(target, sender, attemptMs);
+    },
+    async withdraw(sender, keys) {
+      refuse();
+      await calls.withdraw(target, sender, keysJson(keys));
+    },
+    end: (sender) => calls.endSender(target, sender),
+  };
+}
+
+function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => void, path: string): Runs {
+  const record = recordInGroups(calls);
+  const checked = <Value>(check: () => Value): Value => {
+    try {
+      return check();
+    } catch (error) {
+      throw error instanceof UnreadableRecord ? damagedDatabase(path, error) : error;
+    }
+  };
+  const checkedRun = (found: UncheckedRun): Run => checked(() => storedRun.check(found, found.id));
+  return {
+    create: (run) => calls.create(run),
+    update: async (id, changes) => checkedRun(await calls.update(id, changes)),
+    async get(id) {
+      const found = await calls.get(id);
+      return found === undefined ? undefined : checkedRun(found);
+    },
+    list: async (filter) => (await calls.list(filter)).map(checkedRun),
+    remove: (id) => calls.remove(id),
+    async record(run, shard, results, requests, fence) {
+      refuseWithout(fence);
+      await record(outcomeColumns(run, shard, results, requests));
+    },
+    outcomes: (id, shard) => calls.outcomes(id, shard),
+    tally: (id) => calls.tally(id),
+    async *refusals(id) {
+      const found = pages<UncheckedRefusal>((last) =>
+        calls.refusalsAfter(id, last?.shard ?? -1, last?.index ?? -1),
+      );
+      for await (const page of found) {
+        yield page.map((refusal) => checked(() => storedRefusal.check(refusal, `of run ${id}`)));
+      }
+    },
+    async unsentReasons(id) {
+      const counted = await calls.unsentReasons(id);
+      return counted.map(({ reason, count }) => ({
+        reason: checked(() => storedReason.parse(reason, `of run ${id}`)),
+        count,
+      }));
+    },
+    changedIds: (id, limit) => calls.changedIds(id, limit),
+    changedIdCount: (id) => calls.changedIdCount(id),
+  };
+}
+
+/** What is to be recorded while a commit is under way shares the next one. */
+function recordInGroups(calls: Pick<RemoteCalls, 'record'>): (batch: OutcomeColumns) => Promise<void> {
+  let next: { readonly batches: OutcomeColumns[]; readonly written: Promise<void> } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  return (batch) => {
+    if (next === undefined) {
+      const batches: OutcomeColumns[] = [];
+      const written = last.then(async () => {
+        next = undefined;
+        await calls.record(batches);
+      });
+      last = written.catch(() => {});
+      next = { batches, written };
+    }
+    next.batches.push(batch);
+    return next.written;
+  };
+}

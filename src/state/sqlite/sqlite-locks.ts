@@ -1,0 +1,283 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockedError } from '../../model/errors.ts';
+import { pollForLock } from '../poll-for-lock.ts';
+import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
+import type { RemoteCalls } from './database-thread.ts';
+import type { LockRow, LockRows } from './lock-rows.ts';
+import { isBusy, sqliteError } from './sqlite-error.ts';
+
+const POLL_MS = 200;
+/** Longer than it takes to open and close a lock. */
+const PROBE_MS = 20;
+/** How often a holder checks that its file is still there; before a write to the store if the last check is older than this. */
+const LOOK_EVERY_MS = 250;
+const LOOKED_JUST_NOW_MS = 100;
+/** When the file of a holder was deleted, others give it this long to lock the new file. */
+const RECLAIM_MS = 3_000;
+/** How long a holder waits for the new file: another process may have it for a moment. */
+const RECLAIM_TIMEOUT_MS = 50;
+
+/** A lock that this process holds, and how many times. */
+interface Held {
+  readonly holder: LockHolder;
+  readonly token: string;
+  readonly together: boolean;
+  readonly path: string;
+  readonly loss: AbortController;
+  database: DatabaseSync;
+  file: string;
+  lookedAt: number;
+  times: number;
+}
+
+/** A lock whose row names a holder, while the file that the holder locked is gone. */
+interface Orphan extends Pick<LockRow, 'job' | 'run'> {
+  readonly orphan: string;
+}
+
+type Attempt = Lock | Orphan | { readonly heldBy: LockHolder | null };
+
+/** The locks of the embedded state. */
+export interface SqliteLocks extends Locks {
+  /** Whether this process holds the lock that the fence was given for. */
+  holds(fence: Fence): boolean;
+  releaseAll(): void;
+}
+
+/**
+ * Each lock is an exclusive transaction on a database file of its own, and so a lock of the operating system: it ends with
+ * the process, however that ends, and is kept while the process is only stopped. A row in the state database says who holds
+ * it, by which file: when somebody deletes the file, a living holder creates it again and continues, and others wait for
+ * that before they take the lock. When the whole state was deleted or replaced, the lock is lost, since there is nothing
+ * left to record results in.
+ */
+export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof LockRows>): SqliteLocks {
+  const locksFolder = join(folder, 'locks');
+  const statePath = join(folder, 'state.db');
+  const stateFile = fileAt(statePath);
+  const heldLocks = new Map<string, Held>();
+  let lookout: NodeJS.Timeout | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One at a time, so that calls of one process for one lock do not lock each other out. */
+  const inTurn = (...request: Parameters<typeof attempt>): Promise<Attempt> => {
+    const next = turn.then(() => attempt(...request));
+    turn = next.catch(() => {});
+    return next;
+  };
+
+  const free = (name: string, held: Held): boolean => {
+    if (heldLocks.get(name) !== held) return false;
+    heldLocks.delete(name);
+    if (heldLocks.size === 0) clearInterval(lookout);
+    held.database.close();
+    return true;
+  };
+  const loseToAnother = (name: string, held: Held): void => {
+    const hint = 'Let that process end, then run again.';
+    const message = `The lock ${name} was lost: its file was deleted, and another process has taken it.`;
+    held.loss.abort(new LockedError(message, { hint }));
+  };
+  const loseState = (held: Held): void => {
+    const hint =
+      'Run again: without the state everything is sent once more, with an older one what it does not know.';
+    const message = `${statePath} was deleted or replaced while this process worked with it: nothing more is sent.`;
+    held.loss.abort(new LockedError(message, { hint }));
+  };
+  const look = (name: string, held: Held): void => {
+    if (held.loss.signal.aborted) return;
+    held.lookedAt = performance.now();
+    if (fileAt(statePath) !== stateFile) loseState(held);
+    if (fileAt(held.path) !== held.file) reclaim(name, held);
+  };
+  /** Locks the file that took the place of the deleted one. Also when the state is lost, until requests under way are over. */
+  const reclaim = (name: string, held: Held): void => {
+    const database = reopen(held.path);
+    const file = fileAt(held.path);
+    if (database === undefined || file === undefined) {
+      database?.close();
+      loseToAnother(name, held);
+      return;
+    }
+    held.database.close();
+    held.database = database;
+    held.file = file;
+    rows.moveLock(name, held.token, file).then(
+      (moved) => moved || loseToAnother(name, held),
+      // Without the state nothing can be recorded: that ends the run.
+      () => {},
+    );
+  };
+  const lookAtAll = (): void => {
+    for (const [name, held] of heldLocks) look(name, held);
+  };
+
+  const handle = (name: string, held: Held): Lock => {
+    let left = false;
+    const release = async () => {
+      // A row that cannot be freed is the same as one that a crash leaves.
+      if (free(name, held)) await rows.freeLock(name, held.token).catch(() => {});
+    };
+    return {
+      fence: { name, token: held.token },
+      lost: held.loss.signal,
+      isHeld() {
+        if (left || heldLocks.get(name) !== held) return false;
+        if (performance.now() - held.lookedAt >= LOOKED_JUST_NOW_MS) look(name, held);
+        return !held.loss.signal.aborted;
+      },
+      release,
+      async leave() {
+        if (left) return;
+        left = true;
+        held.times -= 1;
+        if (held.times === 0) await release();
+      },
+      [Symbol.asyncDispose]: release,
+    };
+  };
+
+  const attempt = async (
+    [name, holder, options]: Parameters<Locks['tryAcquire']>,
+    supersedes: string | null = null,
+  ): Promise<Attempt> => {
+    const together = options?.together ?? false;
+    const own = heldLocks.get(name);
+    if (own !== undefined) {
+      if (!(together && own.together && own.holder.run === holder.run)) return { heldBy: own.holder };
+      own.times += 1;
+      return handle(name, own);
+    }
+    const path = join(locksFolder, fileName(name));
+    const known = await rows.lockRow(name);
+    if (known !== undefined && known.token !== null && known.token !== supersedes) {
+      // Its holder gets the time to create and lock the file first.
+      if (fileAt(path) !== known.file) return { orphan: known.token, job: known.job, run: known.run };
+    }
+    const database = openExclusively(path);
+    if (database === undefined) return { heldBy: holderIn(await rows.lockRow(name)) };
+    const file = fileAt(path);
+    const token = randomUUID();
+    const { job, run } = holder;
+    if (file === undefined || !(await takes(name, { token, job, run, file }, supersedes, database))) {
+      database.close();
+      return { heldBy: holderIn(await rows.lockRow(name)) };
+    }
+    const lookedAt = performance.now();
+    const loss = new AbortController();
+    const held: Held = { holder, token, together, path, loss, database, file, lookedAt, times: 1 };
+    heldLocks.set(name, held);
+    if (heldLocks.size === 1) lookout = setInterval(lookAtAll, LOOK_EVERY_MS).unref();
+    return handle(name, held);
+  };
+  const takes = async (name: string, row: LockRow, supersedes: string | null, database: DatabaseSync) => {
+    try {
+      return await rows.takeLock(name, row, supersedes);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  };
+
+  /** Waits until the holder has locked the new file, or must be dead. */
+  const settle = async (
+    request: Parameters<Locks['tryAcquire']>,
+    { orphan, job, run }: Orphan,
+  ): Promise<Exclude<Attempt, Orphan>> => {
+    const deadline = performance.now() + RECLAIM_MS;
+    while (performance.now() < deadline) {
+      await sleep(LOOKED_JUST_NOW_MS);
+      const again = await inTurn(request);
+      if (!('orphan' in again)) return again;
+      if (again.orphan !== orphan) return { heldBy: { job: again.job, run: again.run } };
+    }
+    const last = await inTurn(request, orphan);
+    return 'orphan' in last ? { heldBy: { job, run } } : last;
+  };
+
+  const locks: Pick<Locks, 'tryAcquire'> = {
+    async tryAcquire(...request) {
+      const first = await inTurn(request);
+      if ('orphan' in first) return await settle(request, first);
+      if (!('heldBy' in first)) return first;
+      // `holderOf` in another process may hold the lock for a moment.
+      await sleep(PROBE_MS);
+      const second = await inTurn(request);
+      return 'orphan' in second ? await settle(request, second) : second;
+    },
+  };
+  return {
+    ...locks,
+    async holderOf(name) {
+      const own = heldLocks.get(name);
+      if (own !== undefined) return own.holder;
+      const path = join(locksFolder, fileName(name));
+      const known = await rows.lockRow(name);
+      if (known !== undefined && known.token !== null && fileAt(path) !== known.file) {
+        await sleep(2 * LOOK_EVERY_MS);
+      }
+      if (fileAt(path) === undefined) return undefined;
+      const database = openExclusively(path);
+      if (database === undefined) return holderIn(await rows.lockRow(name));
+      database.close();
+      return undefined;
+    },
+    acquire: (...request) => pollForLock(locks, POLL_MS, request),
+    holds({ name, token }) {
+      const held = heldLocks.get(name);
+      return held?.token === token && !held.loss.signal.aborted;
+    },
+    releaseAll() {
+      for (const [name, held] of heldLocks) free(name, held);
+    },
+  };
+}
+
+/** The connection that holds the lock, or undefined when another one does. */
+function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    database = new DatabaseSync(path, { timeout: timeoutMs });
+    // Nothing is ever written, so nothing needs a journal file.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isBusy(error)) return undefined;
+    throw sqliteError(error, path);
+  }
+}
+
+/** The same for a file that was deleted; undefined also where it cannot be created, as in a workspace that is gone. */
+function reopen(path: string): DatabaseSync | undefined {
+  try {
+    const stateFolder = dirname(dirname(path));
+    // Not the folders above: a workspace that was deleted stays deleted.
+    if (fileAt(stateFolder) === undefined) mkdirSync(stateFolder, { mode: 0o700 });
+    return openExclusively(path, RECLAIM_TIMEOUT_MS);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Identifies the file at a path: another file at the same path later has another identity. Undefined where there is none. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+/** Null while a new holder has not yet said who it is. */
+function holderIn(row: LockRow | undefined): LockHolder | null {
+  return row === undefined || row.token === null ? null : { job: row.job, run: row.run };
+}
+
+/** Readable and unique: names may contain characters that file names may not. */
+function fileName(name: string): string {
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${digest}.lock`;
+}

@@ -1,0 +1,261 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { StateError } from '../../model/errors.ts';
+import type { Outcome } from '../../model/outcome.ts';
+import type { Run } from '../../model/run.ts';
+import { FORGET_KEY } from '../outcome-effect.ts';
+import type { ChangedId, OutcomeTally, RunChanges, RunsFilter } from '../state.ts';
+import type { Bodies, Journal } from './journal.ts';
+import { inTransaction, type Names } from './open-state-database.ts';
+import {
+  APPLIED,
+  DELETED,
+  LEFT,
+  type OutcomeColumns,
+  outcomeKind,
+  REJECTED,
+  UNSENT,
+} from './outcome-columns.ts';
+import type { EndDoubts } from './sqlite-doubts.ts';
+import { DamagedValue, integer, jsonObject, text } from './sqlite-error.ts';
+
+/** Refusals of one page. */
+const PAGE_SIZE = 500;
+
+/** The document of a run, of which only id and sequence have been checked. */
+export type UncheckedRun = object & { readonly id: string; readonly sequence: number };
+
+/** The calls of the database thread about runs: JSON documents, with the number of their row as sequence. */
+export interface SqliteRuns {
+  create(run: Run): void;
+  update(id: string, changes: RunChanges): UncheckedRun;
+  get(id: string): UncheckedRun | undefined;
+  /** Newest first. */
+  list(filter: RunsFilter): UncheckedRun[];
+  remove(id: string): void;
+}
+
+const NO_LIMIT = -1;
+
+/** Statements of their own with and without the job, so that its index serves. */
+function listing(ofJob: string): string {
+  return `
+    SELECT number, id, document FROM runs
+    WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
+      AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
+    ORDER BY number DESC LIMIT :limit`;
+}
+
+function asJson(names: readonly string[] | undefined): string | null {
+  return names === undefined ? null : JSON.stringify(names);
+}
+
+/** The runs of an open database. */
+export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
+  const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
+  const select = database.prepare('SELECT number, id, document FROM runs WHERE id = ?');
+  // AUTOINCREMENT: the number of the newest run that there ever was, also when it is gone.
+  const newest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'runs'");
+  const replace = database.prepare('UPDATE runs SET document = ? WHERE id = ?');
+  const listAll = database.prepare(listing(''));
+  const listJob = database.prepare(listing('job = :job AND'));
+  const removeSteps = [
+    'DELETE FROM outcomes WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM changed_ids WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM requests WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    'DELETE FROM runs WHERE id = ?',
+  ].map((step) => database.prepare(step));
+
+  const read = (row: Readonly<Record<string, SQLOutputValue>>): UncheckedRun => {
+    const id = text(row['id'], 'runs.id');
+    const document = jsonObject(row['document'], 'runs.document');
+    if (!('id' in document) || document.id !== id) throw new DamagedValue('runs.id');
+    return { ...document, id, sequence: integer(row['number'], 'runs.number') };
+  };
+  const get = (id: string) => {
+    const row = select.get(id);
+    return row === undefined ? undefined : read(row);
+  };
+  return {
+    create(run) {
+      insert.run(run.id, run.job, run.startedAt, JSON.stringify(run));
+    },
+    update: (id, changes) =>
+      inTransaction(database, () => {
+        const run = get(id);
+        if (run === undefined) {
+          throw new StateError(`There is no run ${id}.`, { hint: '`storeferry runs` lists them.' });
+        }
+        const ends =
+          changes.finishedAt == null
+            ? {}
+            : { endSequence: integer(newest.get()?.['seq'], 'sqlite_sequence') };
+        const updated = { ...run, ...changes, ...ends };
+        replace.run(JSON.stringify(updated), id);
+        return updated;
+      }),
+    get,
+    list({ job, kinds, statuses, limit }) {
+      const filter = { kinds: asJson(kinds), statuses: asJson(statuses), limit: limit ?? NO_LIMIT };
+      const rows = job === undefined ? listAll.all(filter) : listJob.all({ ...filter, job });
+      return rows.map(read);
+    },
+    remove: (id) =>
+      inTransaction(database, () => {
+        for (const step of removeSteps) step.run(id);
+      }),
+  };
+}
+
+/** A Refusal whose key, spans and reason are still to be checked. */
+export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
+
+/** The calls of the database thread about the outcomes of operations. */
+export interface SqliteOutcomes {
+  /** All or nothing, in one commit. */
+  record(batches: readonly OutcomeColumns[]): void;
+  outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']>;
+  tally(run: string): OutcomeTally;
+  /** A page of the refusals after this one, in order; empty at the end. */
+  refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[];
+  /** Reasons as JSON. */
+  unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
+  changedIds(run: string, limit: number): ChangedId[];
+  changedIdCount(run: string): number;
+}
+
+/** The outcomes of an open database. */
+export function createSqliteOutcomes(
+  database: DatabaseSync,
+  names: Names,
+  journal: Journal,
+  bodies: Bodies,
+  endDoubts: EndDoubts,
+): SqliteOutcomes {
+  const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
+  const insertOutcome = database.prepare(
+    `INSERT INTO outcomes (run, shard, operation, kind, rows, detail) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET kind = excluded.kind, rows = excluded.rows, detail = excluded.detail`,
+  );
+  const insertChangedId = database.prepare(
+    `INSERT OR REPLACE INTO changed_ids (run, shard, operation, key, known_id, answered_id)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  );
+  const addRequests = database.prepare(
+    'INSERT INTO requests (run, count) VALUES (?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+  );
+  const selectOutcomes = database.prepare(
+    'SELECT operation, kind FROM outcomes WHERE run = ? AND shard = ? ORDER BY operation',
+  );
+  const sumOutcomes = database.prepare(
+    'SELECT kind, count(*) AS records, sum(rows) AS rows FROM outcomes WHERE run = ? GROUP BY kind',
+  );
+  const selectRequests = database.prepare('SELECT count FROM requests WHERE run = ?');
+  const selectRefusals = database.prepare(
+    `SELECT shard, operation, rows, detail FROM outcomes
+     WHERE run = ? AND kind = ${REJECTED} AND (shard, operation) > (?, ?) ORDER BY shard, operation LIMIT ${PAGE_SIZE}`,
+  );
+  const countReasons = database.prepare(
+    `SELECT detail, count(*) AS count FROM outcomes WHERE run = ? AND kind = ${UNSENT}
+     GROUP BY detail ORDER BY count(*) DESC, detail`,
+  );
+  const selectChangedIds = database.prepare(
+    `SELECT key, known_id, answered_id FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
+  );
+  const countChangedIds = database.prepare('SELECT count(*) AS count FROM changed_ids WHERE run = ?');
+
+  /** No run has number 0. */
+  const numberOf = (run: string) => integer(selectRun.get(run)?.['number'] ?? 0, 'runs.number');
+
+  const write = (batch: OutcomeColumns) => {
+    const run = numberOf(batch.run);
+    if (run === 0) {
+      throw new StateError(`There is no run ${batch.run} to record outcomes for.`, {
+        hint: '`storeferry runs` lists them.',
+      });
+    }
+    const target = names.target(batch.target);
+    const job = names.job(batch.job);
+    const { shard, kinds, rows, keys, fingerprints, ids, idProofs, memos, details, doubts } = batch;
+    const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
+    let applied = 0;
+    for (const [position, operation] of batch.operations.entries()) {
+      const kind = kinds[position] ?? UNSENT;
+      const key = keys[position] ?? '';
+      insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
+      if (kind === APPLIED) {
+        const mark = {
+          fingerprint: fingerprints[position] ?? '',
+          id: ids[position] ?? null,
+          idProof: idProofs[position] ?? 0,
+          memo: memos[position] ?? null,
+          body: numbers[applied++] ?? 0,
+        };
+        journal.append(target, job, key, mark);
+      } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
+        journal.append(target, job, key, null);
+      }
+    }
+    for (const { operation, key, knownId, answeredId } of batch.changedIds) {
+      insertChangedId.run(run, shard, operation, key, knownId, answeredId);
+    }
+    endDoubts(target, keys, doubts);
+    if (batch.requests > 0) addRequests.run(run, batch.requests);
+  };
+
+  return {
+    record: (batches) =>
+      inTransaction(database, () => {
+        for (const batch of batches) write(batch);
+        journal.mergeIfLarge();
+      }),
+    outcomes(run, shard) {
+      const rows = selectOutcomes.all(numberOf(run), shard);
+      return new Map(
+        rows.map(({ operation, kind }) => [
+          integer(operation, 'outcomes.operation'),
+          outcomeKind(integer(kind, 'outcomes.kind')),
+        ]),
+      );
+    },
+    tally(run) {
+      const number = numberOf(run);
+      const sums = new Map(
+        sumOutcomes.all(number).map((row) => [integer(row['kind'], 'outcomes.kind'), row]),
+      );
+      const records = (kind: number) => integer(sums.get(kind)?.['records'] ?? 0, 'outcomes');
+      const rows = (kind: number) => integer(sums.get(kind)?.['rows'] ?? 0, 'outcomes.rows');
+      return {
+        applied: records(APPLIED),
+        appliedRows: rows(APPLIED),
+        rejected: records(REJECTED),
+        rejectedRows: rows(REJECTED),
+        deleted: records(DELETED),
+        left: records(LEFT),
+        requests: integer(selectRequests.get(number)?.['count'] ?? 0, 'requests.count'),
+      };
+    },
+    refusalsAfter(run, shard, operation) {
+      return selectRefusals.all(numberOf(run), shard, operation).map((row) => {
+        const detail = jsonObject(row['detail'], 'outcomes.detail');
+        return {
+          shard: integer(row['shard'], 'outcomes.shard'),
+          index: integer(row['operation'], 'outcomes.operation'),
+          rows: integer(row['rows'], 'outcomes.rows'),
+          ...detail,
+        };
+      });
+    },
+    unsentReasons: (run) =>
+      countReasons.all(numberOf(run)).map(({ detail, count }) => ({
+        reason: text(detail, 'outcomes.detail'),
+        count: integer(count, 'outcomes'),
+      })),
+    changedIds: (run, limit) =>
+      selectChangedIds.all(numberOf(run), limit).map((row) => ({
+        key: text(row['key'], 'changed_ids.key'),
+        knownId: integer(row['known_id'], 'changed_ids.known_id'),
+        answeredId: integer(row['answered_id'], 'changed_ids.answered_id'),
+      })),
+    changedIdCount: (run) => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
+  };
+}
