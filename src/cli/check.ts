@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
 import { limitsText } from '../model/safety-limits.ts';
-import { workersCheck } from '../queue/health/workers-check.ts';
+import { workersCheck } from '../queue/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
 import { printable } from '../report/wording/printable.ts';
 import { counted, listed } from '../report/wording/words.ts';

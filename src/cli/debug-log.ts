@@ -22,7 +22,7 @@ export async function debugLog(
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { workerLogger }, { logStoreTraffic }] = await Promise.all([
     import('../model/secret-redactor.ts'),
-    import('../queue/log-run-events.ts'),
+    import('../queue/worker-log.ts'),
     import('./worker/worker-logger.ts'),
     import('./worker/log-store-traffic.ts'),
   ]);

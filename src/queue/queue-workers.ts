@@ -1,7 +1,8 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
-import { StoreferryError } from '../model/errors.ts';
-import type { WatchedWorker } from './health/watch-progress.ts';
+import { InterruptedError, StoreferryError } from '../model/errors.ts';
+import { abortingWith } from '../run/aborting-with.ts';
 import { QUEUE_PREFIX, type QueueConnection } from './open-queues.ts';
+import type { WatchedWorker } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */
@@ -80,4 +81,14 @@ export function queueWorkers({
       await Promise.all(all.map(({ worker }) => worker.close()));
     },
   };
+}
+
+/**
+ * Aborts when the worker is to stop, and when BullMQ takes the job away from it; always with an
+ * InterruptedError, since BullMQ's own reasons are texts.
+ */
+export function jobSignal(worker: AbortSignal, cancelled: AbortSignal | undefined): AbortSignal {
+  if (cancelled === undefined) return worker;
+  const taken = () => new InterruptedError('The queue has taken the job away from this worker.');
+  return AbortSignal.any([worker, abortingWith(cancelled, taken)]);
 }

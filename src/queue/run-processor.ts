@@ -22,11 +22,10 @@ import { RunBug } from '../run/run-bug.ts';
 import { isExportRequest, type RunRequest } from '../run/run-request.ts';
 import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
 import { targetLockName } from '../state/state.ts';
-import { jobSignal } from './job-signal.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
-import { logRunEvents } from './log-run-events.ts';
+import { jobSignal } from './queue-workers.ts';
 import { runIdOf } from './queued-run.ts';
-import type { WorkerLog } from './worker-log.ts';
+import { logRunEvents, type WorkerLog } from './worker-log.ts';
 
 /** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */
 const HELD_MS = 1_000;

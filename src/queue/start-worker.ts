@@ -5,22 +5,19 @@ import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunRequest } from '../run/run-request.ts';
 import type { StoreStats } from '../run/store-clients.ts';
-import { errorLogger } from './error-logger.ts';
-import { checkArtifacts } from './health/check-artifacts.ts';
-import { redisAdvice } from './health/redis-advice.ts';
-import { watchProgress } from './health/watch-progress.ts';
-import { workerHealth } from './health/worker-health.ts';
+import { checkArtifacts } from './check-artifacts.ts';
 import type { RunJobData } from './job-types.ts';
 import { countOutcomes } from './metrics/count-outcomes.ts';
 import { workerMetrics } from './metrics/worker-metrics.ts';
-import { connectQueues, openQueues } from './open-queues.ts';
+import { connectQueues, openQueues, type Queues } from './open-queues.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { runProcessor } from './run-processor.ts';
 import { keepSchedules, type ScheduleKeeper } from './schedules/keep-schedules.ts';
 import { tickProcessor } from './schedules/tick-processor.ts';
 import { deliverByWorkers } from './shards/deliver-by-workers.ts';
 import { type RunConfiguration, shardProcessor } from './shards/shard-processor.ts';
-import type { WorkerLog } from './worker-log.ts';
+import { watchProgress, workerHealth } from './worker-health.ts';
+import { errorLogger, type WorkerLog } from './worker-log.ts';
 
 /** A run mostly waits for its shards, so a process can coordinate several. */
 const RUNS_AT_ONCE = 4;
@@ -130,4 +127,16 @@ export async function startWorker(
     }),
     gaveUp: watch.gaveUp,
   };
+}
+
+/**
+ * What about this Redis could lose runs, as a sentence for the log; null when all is well. BullMQ itself warns of an
+ * eviction policy.
+ */
+async function redisAdvice({ runs, ask }: Queues): Promise<string | null> {
+  const client = await ask(runs.getBackend().client);
+  const info = await ask(client.info());
+  return /^aof_enabled:0/m.test(info)
+    ? 'Redis loses its last writes when it dies: set appendonly to yes.'
+    : null;
 }

@@ -1,4 +1,22 @@
 import type { BaseLogger } from 'pino';
+import type { RunEvent } from '../run/events.ts';
+
+const SAME_ERROR_EVERY_MS = 5_000;
+/** Messages may contain job names: at most this many are remembered. */
+const MOST_REMEMBERED = 100;
+
+/** Logs Redis errors of all connections and attempts, each message at intervals; work goes on. */
+export function errorLogger(log: WorkerLog): (error: Error) => void {
+  const saidAt = new Map<string, number>();
+  return ({ message }) => {
+    const now = performance.now();
+    if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
+    if (saidAt.size >= MOST_REMEMBERED) saidAt.clear();
+    saidAt.set(message, now);
+    // The message alone: errors of Redis carry the command with its arguments.
+    log.error({ reason: message }, 'trouble with Redis');
+  };
+}
 
 /** The log of a worker: one line per step of a run or shard, with their ids. */
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -6,3 +24,41 @@ export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
 /** What the log says of a wait, whichever process it is of. */
 export const WAITS_FOR_REQUESTS =
   'run waits: it is not known what became of earlier requests for these records';
+
+const PROGRESS_EVERY_MS = 10_000;
+
+/** Logs the events of a run, with its id. */
+export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
+  let run: string | null = null;
+  let loggedAt = clock();
+  return (event) => {
+    switch (event.type) {
+      case 'begun':
+        run = event.run.id;
+        return log.info({ run, job, continued: event.continued }, 'run begun');
+      case 'sampled':
+        return log.info({ run, job, records: event.records, known: event.known }, 'sample is sent again');
+      case 'waiting':
+        return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
+      case 'waiting-for-requests':
+        return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
+      case 'state-loss':
+        return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
+      case 'not-told':
+        return log.warn(
+          { run, job, host: event.host, problem: event.problem },
+          'the notification of its end could not be sent',
+        );
+      case 'report-not-written':
+        return log.warn({ run, job, problem: event.problem }, 'its report could not be written');
+      case 'progress': {
+        if (Math.abs(clock() - loggedAt) < PROGRESS_EVERY_MS) return;
+        loggedAt = clock();
+        const { step, done, total, unit } = event;
+        return log.info({ run, job, step, done, total, unit }, 'progress');
+      }
+      default:
+        return event satisfies never;
+    }
+  };
+}

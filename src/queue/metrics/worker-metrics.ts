@@ -1,9 +1,9 @@
 import type { Metric } from '../../report/prometheus-text.ts';
 import type { StoreStats } from '../../run/store-clients.ts';
 import type { Runs } from '../../state/state.ts';
-import type { WatchedWorker } from '../health/watch-progress.ts';
 import type { Queues } from '../open-queues.ts';
 import { nextTicks } from '../schedules/next-ticks.ts';
+import type { WatchedWorker } from '../worker-health.ts';
 import type { WorkCounts } from './count-outcomes.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { processMetrics } from './process-metrics.ts';

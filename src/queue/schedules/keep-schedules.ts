@@ -1,10 +1,31 @@
+import type { Queue } from 'bullmq';
 import type { JobSchedule, JobSchedules } from '../../config/job/read-schedules.ts';
 import type { Locks } from '../../state/state.ts';
 import { enqueueRun } from '../enqueue-run.ts';
+import type { TickData } from '../job-types.ts';
 import type { Queues } from '../open-queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
-import { keptSchedules } from './kept-schedules.ts';
-import { planScheduleChanges, type ScheduleChange } from './plan-schedule-changes.ts';
+import { type KeptSchedule, planScheduleChanges, type ScheduleChange } from './plan-schedule-changes.ts';
+
+/** A tick that is due so long ago should be on its way, if workers run. */
+const DUE_LONG_AGO_MS = 10_000;
+
+/** All schedules in the queue, also those that other programs set. */
+async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
+  const schedulers = await ticks.getJobSchedulers();
+  return await Promise.all(
+    schedulers.map(async ({ key, pattern, tz, next }) => ({
+      job: key,
+      cron: pattern,
+      timezone: tz,
+      next,
+      stalled:
+        next !== undefined &&
+        next < now - DUE_LONG_AGO_MS &&
+        (await ticks.getJob(`repeat:${key}:${next}`)) === undefined,
+    })),
+  );
+}
 
 const LOOK_EVERY_MS = 2_000;
 /** How often changes that other programs made to the queue are corrected. */

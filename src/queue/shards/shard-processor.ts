@@ -1,19 +1,25 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
-import { LockedError, StateError } from '../../model/errors.ts';
+import { InterruptedError, LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import type { RunContext } from '../../run/context.ts';
 import type { RunEvent } from '../../run/events.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
 import { targetOf } from '../../run/run-locks.ts';
-import { jobSignal } from '../job-signal.ts';
+import {
+  type LedgerTarget,
+  type Lock,
+  type Locks,
+  type Runs,
+  shardLockName,
+  targetLockName,
+} from '../../state/state.ts';
 import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
+import { jobSignal } from '../queue-workers.ts';
 import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
-import { maySend, runEndings } from './run-endings.ts';
 import { shardFailure } from './shard-failure.ts';
-import { tryLockShard } from './try-lock-shard.ts';
 
 /** A shard that another process holds is looked at again after this: its holder may have died. */
 const HELD_MS = 1_000;
@@ -114,4 +120,106 @@ function refuseOtherStore(run: Run, store: StoreConfig): void {
     `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
     { hint: 'Give all workers the same stores.yaml and environment, then enqueue the job again.' },
   );
+}
+
+/**
+ * What a worker holds to send a shard: the shard itself, alone, and the store's resource together with the other
+ * workers of the run, so that no other run begins there even when no process coordinates this one at the moment.
+ * Undefined when either is somebody else's. Freeing it leaves the resource to the other workers.
+ */
+async function tryLockShard(
+  locks: Locks,
+  target: LedgerTarget,
+  run: Run,
+  shard: number,
+): Promise<Lock | undefined> {
+  const holder = { job: run.job, run: run.id };
+  const shared = await locks.tryAcquire(targetLockName(target), holder, { together: true });
+  if ('heldBy' in shared) return undefined;
+  const own = await locks.tryAcquire(shardLockName(target, run.id, shard), holder);
+  if ('heldBy' in own) {
+    await shared.leave();
+    return undefined;
+  }
+  const leave = async () => {
+    await Promise.all([shared.leave(), own.leave()]);
+  };
+  const release = async () => {
+    await Promise.all([shared.leave(), own.release()]);
+  };
+  return {
+    fence: own.fence,
+    lost: AbortSignal.any([shared.lost, own.lost]),
+    isHeld: () => shared.isHeld() && own.isHeld(),
+    leave,
+    release,
+    [Symbol.asyncDispose]: release,
+  };
+}
+
+const POLL_MS = 100;
+
+/**
+ * Whether workers may send for the run. An error on a running run says that it is about to end: the
+ * process that meets it first writes it, so that all stop. An interrupted run is on its way from one worker to the next, and its
+ * shards need not wait for that; unless a person has asked for its end.
+ */
+function maySend(run: Run | undefined): run is Run {
+  if (run?.interruptAskedAt != null) return false;
+  return run?.status === 'interrupted' || (run?.status === 'running' && run.error === null);
+}
+
+/** Hears of the end of a run for all of its shards in this process. */
+interface RunEndings {
+  /** Listens for as long as the shard is sent; the signal aborts when the run ends, or is about to. */
+  watch(run: string): Disposable & { readonly signal: AbortSignal };
+  /** Ends the run for this process at once, and for the others as soon as they look. */
+  end(run: string, error: string): Promise<void>;
+}
+
+interface Watched {
+  readonly ending: AbortController;
+  readonly timer: NodeJS.Timeout;
+  watchers: number;
+}
+
+/** One look at the state serves all shards of a run. */
+function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
+  const watched = new Map<string, Watched>();
+
+  const stop = (id: string): void => {
+    watched.get(id)?.ending.abort(new InterruptedError(`The run ${id} ends.`));
+  };
+  const look = async (id: string): Promise<void> => {
+    try {
+      if (!maySend(await runs.get(id))) stop(id);
+    } catch {
+      // Without an answer nothing is known; the lock says when to stop then.
+    }
+  };
+  const begin = (id: string): Watched => {
+    const begun = { ending: new AbortController(), timer: setInterval(look, POLL_MS, id), watchers: 0 };
+    watched.set(id, begun);
+    return begun;
+  };
+
+  return {
+    watch(id) {
+      const known = watched.get(id);
+      const entry = known === undefined || known.ending.signal.aborted ? begin(id) : known;
+      entry.watchers++;
+      return {
+        signal: entry.ending.signal,
+        [Symbol.dispose]() {
+          if (--entry.watchers > 0) return;
+          clearInterval(entry.timer);
+          if (watched.get(id) === entry) watched.delete(id);
+        },
+      };
+    },
+    async end(id, error) {
+      stop(id);
+      await runs.update(id, { error });
+    },
+  };
 }
