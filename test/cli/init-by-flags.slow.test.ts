@@ -239,6 +239,12 @@ describe('init by flags', () => {
     ['E-mail,Points\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
     ['E-mail,Invoice No.\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
     ['E-mail,Order ID\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
+    ['memberId,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of memberId'],
+    ['HubSpot ID,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of HubSpot ID'],
+    ['Phone number,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of Phone number'],
+    ['id,Store contact id,E-mail\n4,9,ada@example.com\n', [], 'Give --crosswalk-id with one of id, Store'],
+    ['id,Referrer\n4,a@example.com\n', [], 'Give --crosswalk-match with one of Referrer'],
+    ['id,Who\n4,a@example.com\n5,a@example.com\n', [], 'Give --crosswalk-match with one of Who'],
     ['id,Newsletter,Town\n4711,yes,Ely\n', [], 'it needs a column of e-mail addresses'],
   ] as const)('refuses to guess from the crosswalk %j', async (ids, flags, expected) => {
     await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });

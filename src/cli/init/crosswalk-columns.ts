@@ -45,13 +45,23 @@ export function isEmailColumn({ header, values }: CrosswalkColumn): boolean {
   return values.filter((value) => ADDRESS.test(value)).length >= values.length * MOSTLY;
 }
 
-/** The column of e-mail addresses: the only one, or the only one of several that is called so. */
+/** The column of the contact's e-mail addresses: the only one that is called so, or the only one that is no other person's. */
 export function emailColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
   const all = columns.filter(isEmailColumn);
   const called = all.filter(({ header }) => isCalledEmail(header));
   const [only, second] = called.length > 0 ? called : all;
-  return second === undefined ? only : undefined;
+  if (only === undefined || second !== undefined) return undefined;
+  return called.length > 0 || mayBeOwnEmail(only) ? only : undefined;
 }
+
+/** Addresses of owners or referrers repeat, and their headers name them. */
+function mayBeOwnEmail({ header, values }: CrosswalkColumn): boolean {
+  const isDistinct = new Set(values).size >= values.length * MOSTLY;
+  return isDistinct && !wordsOf(header).some((word) => OTHER_PEOPLE.test(word));
+}
+
+const OTHER_PEOPLE =
+  /^(?:owner|referr?er|referred|agent|manager|sponsor|inviter|invited|sales|seller|rep|assignee|assigned|creator|created|parent|partner|emergency|second|secondary|other|alternative|old|previous|by|cc|bcc)$/;
 
 function isCalledEmail(header: string): boolean {
   return CALLED_EMAIL.test(
@@ -63,31 +73,40 @@ function isCalledEmail(header: string): boolean {
 }
 
 /**
- * The column of the store's ids: one called id, or the only one whose name holds the word, or the only one at all where its
- * name holds a word for number, among those of whole numbers that do not repeat. Undefined where that leaves a doubt: points, zip codes and invoices are numbers as well, and a wrong
- * id writes into a stranger's contact.
+ * The column of the store's ids, among those of whole numbers that do not repeat: the only one whose header names the id of a
+ * contact and nothing else. Undefined where that leaves a doubt: members, companies and phones have numbers as well, and a
+ * wrong id writes into a stranger's contact.
  */
 export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
   const numbers = columns.filter(
     ({ values }) => values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length,
   );
-  const exact = numbers.find(({ header }) => loosened(header) === 'id');
-  if (exact !== undefined) return exact;
-  const filled = numbers.filter(({ values }) => values.length > 0);
-  const named = filled.filter(({ header }) => saysOneOf(header, ID_WORDS));
-  const [only, second] = named.length > 0 ? named : filled;
-  if (only === undefined || second !== undefined) return undefined;
-  return saysOneOf(only.header, [...ID_WORDS, ...NUMBER_WORDS]) ? only : undefined;
+  const named = numbers.filter(({ header }) => isCalledId(header, ID_WORDS));
+  const [only, second] =
+    named.length > 0 ? named : numbers.filter(({ header }) => isCalledId(header, NUMBER_WORDS));
+  return second === undefined ? only : undefined;
 }
 
-const ID_WORDS = ['id'];
+const ID_WORDS = ['id', 'ids'];
 const NUMBER_WORDS = ['no', 'nr', 'num', 'number', 'nummer', 'numero'];
+const CONTACT_WORDS = ['contact', 'contacts', 'kontakt', 'customer', 'client', 'cliente', 'kunde', 'kunden'];
+/** `Store ID` alone is the id of a store. */
+const STORE_WORDS = ['store', 'storefront', 'shop', 'site', 'website'];
 
-/** Ids of other things than contacts. */
-const OTHER_THINGS = /^(?:order|invoice|product|item|transaction|payment|sku|list|tag|store|shop|tax|vat)s?$/;
+/** Whether a header is one of the words, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
+function isCalledId(header: string, idWords: readonly string[]): boolean {
+  const words = wordsOf(header);
+  const others = words.filter((word) => !idWords.includes(word));
+  const isOfContact = others.some((word) => CONTACT_WORDS.includes(word));
+  return (
+    others.length < words.length &&
+    others.every((word) => CONTACT_WORDS.includes(word) || (isOfContact && STORE_WORDS.includes(word)))
+  );
+}
 
-/** Whether one of the words of a header is among those given, and none another thing's: Customer ID, contact_id, Contact no. */
-function saysOneOf(header: string, wanted: readonly string[]): boolean {
-  const words = (header.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((word) => word.toLowerCase());
-  return words.some((word) => wanted.includes(word)) && !words.some((word) => OTHER_THINGS.test(word));
+/** The words of a header, in lower case: those of `contactId` and `contact_id` are the same. */
+function wordsOf(header: string): string[] {
+  return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
+    word.toLowerCase(),
+  );
 }
