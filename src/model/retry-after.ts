@@ -3,6 +3,11 @@ export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
+/** Whether the store refused to work on a request for now: 429, or 503 with Retry-After. It has not applied it. */
+export function isPushBack(status: number | null, retryAfterMs: number | undefined): boolean {
+  return status === 429 || (status === 503 && retryAfterMs !== undefined);
+}
+
 /** No answer causes a longer wait: a run gives up on a store after the same time. */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000;
 

@@ -2,9 +2,9 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { errorCode } from '../model/error-code.ts';
 import {
   connectionFailure,
-  errorCode,
   type FoundFile,
   type Patience,
   type RemoteClient,

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
+import { errorCode } from '../model/error-code.ts';
 
 /** A file that an address names. */
 export interface FoundFile {
@@ -88,12 +89,6 @@ export class RemoteFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.status = details.status;
   }
-}
-
-/** The stable code of an error of Node.js or a library, else its name; messages of theirs may quote what is secret. */
-export function errorCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 /** The failure of a connection. */

@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
+import { errorCode } from '../model/error-code.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, errorCode, RemoteFailure } from './remote-client.ts';
+import { connectionFailure, RemoteFailure } from './remote-client.ts';
 
 /** A file on an SSH server. */
 export interface SftpAddress extends RemoteAddress {

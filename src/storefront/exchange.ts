@@ -1,6 +1,8 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
+import { errorCode } from '../model/error-code.ts';
 import type { AbortListeners } from './abortable.ts';
-import { decodeBody } from './decode-body.ts';
 
 /** A request to the store; `path` is relative to its base URL. */
 export interface StoreRequest {
@@ -15,6 +17,7 @@ export interface RawAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly location: string | undefined;
+  readonly date?: string | undefined;
   /** Decoded; where that cannot be done, a sentence that says so and that is no JSON. */
   readonly body: string;
 }
@@ -68,12 +71,8 @@ function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-}
-
 function noAnswer(error: Error, sent: boolean): NoAnswer {
-  const code = codeOf(error);
+  const code = errorCode(error);
   const of = (kind: string, message: string) => new NoAnswer(kind, message, sent, error);
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
@@ -146,8 +145,14 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   #answer(body: string): RawAnswer {
-    const { 'retry-after': retryAfter, location } = this.#headers;
-    return { status: this.#status, retryAfter: firstOf(retryAfter), location: firstOf(location), body };
+    const { 'retry-after': retryAfter, location, date } = this.#headers;
+    return {
+      status: this.#status,
+      retryAfter: firstOf(retryAfter),
+      location: firstOf(location),
+      date: firstOf(date),
+      body,
+    };
   }
 
   async #decode(bytes: Buffer, encoding: string): Promise<void> {
@@ -227,4 +232,66 @@ export function exchange(options: ExchangeOptions): Exchange {
     },
     close: () => pool.close(),
   };
+}
+
+/** The body of an answer as it was before it was encoded, or why it cannot be had. */
+type Decoded =
+  | { readonly kind: 'decoded'; readonly bytes: Buffer }
+  | { readonly kind: 'too-large' }
+  /** Cut, damaged, or in an encoding that we do not know. */
+  | { readonly kind: 'unreadable'; readonly encoding: string };
+
+interface Limits {
+  readonly maxOutputLength: number;
+}
+
+type Decode = (bytes: Buffer, limits: Limits) => Promise<Buffer>;
+
+const inflateBody: Decode = promisify(inflate);
+const inflateRawBody: Decode = promisify(inflateRaw);
+const gunzipBody: Decode = promisify(gunzip);
+const brotliBody: Decode = promisify(brotliDecompress);
+const zstdBody: Decode = promisify(zstdDecompress);
+
+/** By the names of RFC 9110, section 8.4.1; answers come so though nothing was asked for. */
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', gunzipBody],
+  ['x-gzip', gunzipBody],
+  ['deflate', deflated],
+  ['br', brotliBody],
+  ['zstd', zstdBody],
+]);
+
+/** More would be a store that wants us to work. */
+const MOST_ENCODINGS = 3;
+
+/** With a header as the standard asks for, or bare as some servers send it. */
+function deflated(bytes: Buffer, limits: Limits): Promise<Buffer> {
+  const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 0x08;
+  return hasHeader ? inflateBody(bytes, limits) : inflateRawBody(bytes, limits);
+}
+
+/** Undoes the `Content-Encoding` of an answer, last encoding first, each within `maxBytes`. */
+export async function decodeBody(bytes: Buffer, contentEncoding: string, maxBytes: number): Promise<Decoded> {
+  const encodings = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+    .reverse();
+  if (encodings.length > MOST_ENCODINGS) return { kind: 'unreadable', encoding: contentEncoding };
+  let decoded = bytes;
+  for (const encoding of encodings) {
+    // What has no body, such as a 204, may name an encoding all the same.
+    if (decoded.length === 0) break;
+    const decode = DECODERS.get(encoding);
+    if (decode === undefined) return { kind: 'unreadable', encoding };
+    try {
+      decoded = await decode(decoded, { maxOutputLength: maxBytes });
+    } catch (error) {
+      const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+      return isTooLarge ? { kind: 'too-large' } : { kind: 'unreadable', encoding };
+    }
+  }
+  return { kind: 'decoded', bytes: decoded };
 }

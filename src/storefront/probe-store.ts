@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { Agent, request } from 'undici';
 import { isPassingStatus } from '../model/retry-after.ts';
-import { decodeBody } from './decode-body.ts';
-import { cleanMessage } from './read-answer.ts';
+import { abortListeners } from './abortable.ts';
+import { exchange, NoAnswer } from './exchange.ts';
+import { isObject } from './proof.ts';
+import { cleanMessage, parseJson } from './read-answer.ts';
 
 /** What one harmless request to a store has shown. */
 export type StoreProbe =
@@ -31,32 +32,24 @@ export interface ProbeOptions {
 }
 
 const PATH = '/api/site/subscriber-lists';
-const MOST_BYTES = 4 * 1024 * 1024;
+/** A check gives up earlier, by its signal. */
+const ATTEMPT_MS = 60_000;
 
 /** Asks the store for its subscriber lists (storefront-api.md, section 4.3), once; rejects with the signal's reason only. */
-export async function probeStore({ baseUrl, apiKey, userAgent, signal }: ProbeOptions): Promise<StoreProbe> {
-  const agent = new Agent({ allowH2: false, maxResponseSize: MOST_BYTES });
+export async function probeStore({ signal, ...store }: ProbeOptions): Promise<StoreProbe> {
+  const wire = exchange({ ...store, connections: 1, attemptMs: ATTEMPT_MS, aborts: abortListeners() });
   const began = performance.now();
   try {
-    const { statusCode, headers, body } = await request(`${baseUrl}${PATH}`, {
-      dispatcher: agent,
-      signal,
-      headers: { authorization: `Bearer ${apiKey}`, 'user-agent': userAgent },
-    });
-    const bytes = Buffer.from(await body.arrayBuffer());
-    const first = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
-    const decoded = await decodeBody(bytes, first(headers['content-encoding']) ?? '', MOST_BYTES);
-    const text = decoded.kind === 'decoded' ? decoded.bytes.toString('utf8') : `(${decoded.kind})`;
+    const answer = await wire.send({ method: 'GET', path: PATH, body: null }, signal);
+    const { status, location, date, body: text } = answer;
     const ms = Math.round(performance.now() - began);
-    return judgeAnswer(
-      { status: statusCode, location: first(headers['location']), date: first(headers['date']), text, ms },
-      { apiKey, now: Date.now() },
-    );
+    return judgeAnswer({ status, location, date, text, ms }, { apiKey: store.apiKey, now: Date.now() });
   } catch (error) {
     signal.throwIfAborted();
-    return { kind: 'unreachable', code: codeOf(error) };
+    // The code of the system says more than ours: a certificate may have expired.
+    return { kind: 'unreachable', code: codeOf(error instanceof NoAnswer ? (error.cause ?? error) : error) };
   } finally {
-    await agent.destroy();
+    await wire.close();
   }
 }
 
@@ -75,24 +68,28 @@ export function judgeAnswer(
   ours: { readonly apiKey: string; readonly now: number },
 ): StoreProbe {
   const { status, text, ms } = answer;
-  const content = contentOf(text);
-  const said = typeof content.json === 'object' && content.json !== null && 'message' in content.json;
-  const message =
-    said && typeof content.json.message === 'string' ? cleanMessage(content.json.message, ours.apiKey) : '';
+  const json = parseJson(text)?.value;
+  const what = json === undefined ? contentOf(text) : 'JSON of another shape';
+  const said = isObject(json) ? json['message'] : undefined;
+  const message = typeof said === 'string' ? cleanMessage(said, ours.apiKey) : '';
   if (status === 401 || status === 403) {
     // Without JSON it is no word of the API: a gateway or a firewall may know nothing of the key.
-    const isForeign = content.json === undefined && content.what !== 'nothing';
-    const what = `${content.what}; perhaps something in front of the store answers`;
-    return { kind: 'wrong-key', status, message: isForeign ? what : message };
+    const isForeign = json === undefined && text.trim() !== '';
+    const foreign = `${what}; perhaps something in front of the store answers`;
+    return { kind: 'wrong-key', status, message: isForeign ? foreign : message };
   }
   if (status >= 300 && status < 400) {
     return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
   }
   if (isPassingStatus(status)) return { kind: 'unwell', status, message };
-  if (status >= 400)
-    return { kind: 'not-the-api', status, what: message === '' ? content.what : `the message: ${message}` };
-  const items = itemsIn(content.json);
-  if (items === undefined) return { kind: 'not-the-api', status, what: content.what };
+  const items = isObject(json) ? json['items'] : json;
+  if (status >= 400 || !Array.isArray(items)) {
+    return {
+      kind: 'not-the-api',
+      status,
+      what: message === '' || status < 400 ? what : `the message: ${message}`,
+    };
+  }
   const date = Date.parse(answer.date ?? '');
   const aheadMs = Number.isNaN(date) ? null : date - ours.now;
   return { kind: 'answers', ms, lists: items.length, listsDigest: digestOf(items), aheadMs };
@@ -100,28 +97,17 @@ export function judgeAnswer(
 
 /** Figures are left out: they change from one request to the next. */
 function digestOf(lists: readonly unknown[]): string | null {
-  const known = lists.flatMap((list) => {
-    if (typeof list !== 'object' || list === null || !('id' in list)) return [];
-    const { id, name, created }: { id: unknown; name?: unknown; created?: unknown } = list;
-    return [JSON.stringify([id, name, created])];
-  });
+  const known = lists.flatMap((list) =>
+    isObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
+  );
   if (known.length === 0 || known.length < lists.length) return null;
   return createHash('sha256').update(known.sort().join('\n')).digest('base64url');
 }
 
-/** The items of a list, bare or in the envelope of section 8; undefined when it is neither. */
-function itemsIn(json: unknown): readonly unknown[] | undefined {
-  const list = typeof json === 'object' && json !== null && 'items' in json ? json.items : json;
-  return Array.isArray(list) ? list : undefined;
-}
-
-function contentOf(text: string): { readonly json: unknown; readonly what: string } {
-  try {
-    return { json: JSON.parse(text.replace(/^\ufeff/, '')), what: 'JSON of another shape' };
-  } catch {
-    if (text.trim() === '') return { json: undefined, what: 'nothing' };
-    return { json: undefined, what: /^\s*</.test(text) ? 'a web page' : 'something else than JSON' };
-  }
+/** What a text is that is no JSON. */
+function contentOf(text: string): string {
+  if (text.trim() === '') return 'nothing';
+  return /^\s*</.test(text) ? 'a web page' : 'something else than JSON';
 }
 
 function codeOf(error: unknown): string {

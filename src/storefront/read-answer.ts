@@ -1,9 +1,19 @@
 import { withoutPeople } from '../model/personal-data.ts';
-import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
-import { type Expectation, type Proof, saysFailure } from './proof.ts';
-import { type Doubt, isPushBack, NO_DOUBT } from './retry-policy.ts';
+import { type Expectation, isObject, type Proof, saysFailure } from './proof.ts';
+
+/** What failed attempts leave open about an operation. */
+export interface Doubt {
+  /** It may have taken effect at the store. */
+  readonly mayHaveArrived: boolean;
+  /** The store may still be at work on it: no answer of its own has ended it. */
+  readonly mayBeAtWork: boolean;
+}
+
+/** Every attempt was certainly not applied. */
+export const NO_DOUBT: Doubt = { mayHaveArrived: false, mayBeAtWork: false };
 
 /** Why an attempt is to be repeated. */
 export interface Failure extends Doubt {
@@ -55,7 +65,8 @@ const NOTHING_TO_PROVE: Proof = { id: null };
 /** The text values of JSON, also where it is cut. */
 const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
 
-function parse(body: string): { readonly value: unknown } | undefined {
+/** The value of a JSON text, with or without a byte order mark; undefined where it is none. */
+export function parseJson(body: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body) };
   } catch {
@@ -66,7 +77,7 @@ function parse(body: string): { readonly value: unknown } | undefined {
 /** The message of an error body, or else a sentence with the status. */
 function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   const { apiKey, expected } = reader;
-  const text = typeof value === 'object' && value !== null && 'message' in value ? value.message : undefined;
+  const text = isObject(value) ? value['message'] : undefined;
   // Only the refusal of a product must name what is wrong in it; `withoutPersonalData` masks it where it leaves this machine.
   const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
   const unnamed = (words: string) =>
@@ -110,7 +121,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const { status, body } = answer;
   const { expected } = reader;
   const isEmpty = body.trim() === '';
-  const parsed = isEmpty ? { value: undefined } : parse(body);
+  const parsed = isEmpty ? { value: undefined } : parseJson(body);
   const value = parsed?.value;
   const proof = expected === undefined ? NOTHING_TO_PROVE : expected.prove(value);
   const unknown = (code: string, message: string): Verdict =>
@@ -159,7 +170,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
       mayBeAtWork: false,
     });
   }
-  const value = parse(answer.body)?.value;
+  const value = parseJson(answer.body)?.value;
   const message = messageOf(answer, value, reader);
   if (status === 401 || (status === 403 && reader.expected === undefined)) {
     return { kind: 'unauthorized', status, message };

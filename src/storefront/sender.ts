@@ -7,9 +7,17 @@ import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
 import { keyCheck, needsConfirmation, type Unauthorized, wrongKey } from './key-check.ts';
 import type { Expectation, Proof } from './proof.ts';
-import { type Failure, readAnswer, type Settled, type Verdict } from './read-answer.ts';
-import { type Doubt, doubtAfter, NO_DOUBT, RETRY_POLICY, retryDelayMs, workTime } from './retry-policy.ts';
-import type { OnAttempt } from './storefront-event.ts';
+import { type Doubt, type Failure, NO_DOUBT, readAnswer, type Settled, type Verdict } from './read-answer.ts';
+
+/** How often an operation is retried, and how long each retry waits. */
+export const RETRY_POLICY = {
+  /** Attempts after the first before an operation is unsent. */
+  retries: 8,
+  /** The first retry waits up to this long. */
+  baseMs: 500,
+  /** No retry waits longer, unless the store asks for it. */
+  capMs: 30_000,
+} as const;
 
 /** The caller's place among those that may have an unrecorded request at the store. */
 export interface Slot {
@@ -62,6 +70,26 @@ export type Sent =
   /** All retries failed; `reason` is the last failure. */
   | { readonly kind: 'unsent'; readonly reason: Reason; readonly doubt: Doubt };
 
+/** One attempt of a request, for logs. */
+export interface Attempt {
+  /** Unique; the same for all attempts of one request. */
+  readonly requestId: string;
+  /** What the caller gave as `about`. */
+  readonly about: string | undefined;
+  readonly method: string;
+  /** With its query; holds neither keys of products nor secrets. */
+  readonly path: string;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** Why it is to be repeated, or is given up; null when the store accepted or refused it. */
+  readonly failure: string | null;
+}
+
+export type OnAttempt = (attempt: Attempt) => void;
+
 interface SenderOptions {
   readonly exchange: Exchange;
   readonly gate: Gate;
@@ -104,42 +132,11 @@ interface Sending extends Ticket {
   attempts: number;
 }
 
-/** Sends requests, each until it is accepted, refused or out of retries. */
-export interface Sender {
-  /** Rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
-  send(request: SentRequest, options: SendOptions): Promise<Sent>;
-}
+/** Sends a request through the gate until it is accepted, refused or out of retries. */
+export type Send = (request: SentRequest, options: SendOptions) => Promise<Sent>;
 
-/** A 401 that the next request did not confirm. */
-function unconfirmed({ status, message }: Unauthorized): Failure {
-  return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_DOUBT };
-}
-
-/** An attempt without an answer: what may have arrived may still be worked on. */
-function unanswered({ code, message, mayHaveArrived }: NoAnswer): Failure {
-  const mayBeAtWork = mayHaveArrived;
-  return { code, message, status: null, retryAfterMs: undefined, mayHaveArrived, mayBeAtWork };
-}
-
-function resultOf(verdict: Settled, doubt: Doubt): Sent {
-  switch (verdict.kind) {
-    case 'ok': {
-      const { value, text, proof } = verdict;
-      return { kind: 'ok', value, text, proof };
-    }
-    case 'refused': {
-      const { status, message, isFromApi } = verdict;
-      return { kind: 'refused', status, reason: { code: `store-${status}`, message }, isFromApi, doubt };
-    }
-    case 'unauthorized':
-      throw wrongKey(verdict);
-    default:
-      throw new Error(`Unknown verdict: ${verdict satisfies never}`);
-  }
-}
-
-/** Sends through the gate: an attempt, and retries as `retry-policy.ts` says. */
-export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Sender {
+/** What it gives rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
+export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Send {
   const work = workTime();
   const key = keyCheck(gate, clock);
 
@@ -257,35 +254,119 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       },
     });
 
-  return {
-    async send(request, options) {
-      const sending: Sending = {
-        request,
-        options,
-        stopping: options.stopping ?? options.signal,
-        outage: gate.begin(),
-        retry: false,
-        suspect: false,
-        confirms: false,
-        turn: options.turn ?? 0,
-        doubt: NO_DOUBT,
-        underWay: false,
-        answeredBefore: null,
-        requestId: null,
-        attempts: 0,
-      };
-      try {
-        return resultOf(await attemptWithRetries(sending), sending.doubt);
-      } catch (error) {
-        if (error instanceof AttemptFailed) {
-          const { code, message } = error.failure;
-          return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
-        }
-        if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
-        throw error;
-      } finally {
-        gate.end();
+  return async (request, options) => {
+    const sending: Sending = {
+      request,
+      options,
+      stopping: options.stopping ?? options.signal,
+      outage: gate.begin(),
+      retry: false,
+      suspect: false,
+      confirms: false,
+      turn: options.turn ?? 0,
+      doubt: NO_DOUBT,
+      underWay: false,
+      answeredBefore: null,
+      requestId: null,
+      attempts: 0,
+    };
+    try {
+      return resultOf(await attemptWithRetries(sending), sending.doubt);
+    } catch (error) {
+      if (error instanceof AttemptFailed) {
+        const { code, message } = error.failure;
+        return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
       }
+      if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
+      throw error;
+    } finally {
+      gate.end();
+    }
+  };
+}
+
+/** A 401 that the next request did not confirm. */
+function unconfirmed({ status, message }: Unauthorized): Failure {
+  return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_DOUBT };
+}
+
+/** An attempt without an answer: what may have arrived may still be worked on. */
+function unanswered({ code, message, mayHaveArrived }: NoAnswer): Failure {
+  const mayBeAtWork = mayHaveArrived;
+  return { code, message, status: null, retryAfterMs: undefined, mayHaveArrived, mayBeAtWork };
+}
+
+function resultOf(verdict: Settled, doubt: Doubt): Sent {
+  switch (verdict.kind) {
+    case 'ok': {
+      const { value, text, proof } = verdict;
+      return { kind: 'ok', value, text, proof };
+    }
+    case 'refused': {
+      const { status, message, isFromApi } = verdict;
+      return { kind: 'refused', status, reason: { code: `store-${status}`, message }, isFromApi, doubt };
+    }
+    case 'unauthorized':
+      throw wrongKey(verdict);
+    default:
+      throw new Error(`Unknown verdict: ${verdict satisfies never}`);
+  }
+}
+
+/** The doubt after one more failed attempt. Once in doubt, always in doubt: a later refusal does not undo an arrival. */
+function doubtAfter(earlier: Doubt, attempt: Doubt): Doubt {
+  return {
+    mayHaveArrived: earlier.mayHaveArrived || attempt.mayHaveArrived,
+    mayBeAtWork: earlier.mayBeAtWork || attempt.mayBeAtWork,
+  };
+}
+
+interface RetryDelay {
+  /** 1 for the first retry. */
+  readonly retry: number;
+  /** In [0, 1). */
+  readonly random: number;
+  /** What the store asked for with Retry-After, already bounded; 0 when it asked for nothing. */
+  readonly retryAfterMs?: number;
+  /** How long the store may still be at work on the attempt before; 0 when that has certainly ended. */
+  readonly atWorkMs?: number;
+}
+
+/**
+ * How long to wait before a retry: full jitter, that is a random share of a ceiling that doubles, so that attempts that
+ * failed together are not repeated together. It is added to what the store asked for, or to the time that the store may
+ * still be at work on the attempt before if that is longer: a store that looks a product up and then writes it would
+ * create two.
+ */
+export function retryDelayMs({ retry, random, retryAfterMs = 0, atWorkMs = 0 }: RetryDelay): number {
+  const ceiling = Math.min(RETRY_POLICY.capMs, RETRY_POLICY.baseMs * 2 ** (retry - 1));
+  return Math.max(retryAfterMs, atWorkMs) + random * ceiling;
+}
+
+/** A store is given at least this long, however quick its answers. */
+const SHORTEST_WORK_MS = 1_000;
+/** This many times the mean time of an answer. */
+const SLOW_FACTOR = 4;
+/** How strongly the latest answer counts in the mean. */
+const ANSWER_WEIGHT = 0.1;
+
+/** Estimates from its answers how long a store may be at work on a request whose answer was lost. */
+interface WorkTime {
+  /** At most as long as any retry waits; before the first answer, exactly that. */
+  readonly longestMs: number;
+  answeredIn(ms: number): void;
+}
+
+/** An estimate without any answer yet. */
+export function workTime(): WorkTime {
+  let meanMs: number | null = null;
+  return {
+    get longestMs() {
+      if (meanMs === null) return RETRY_POLICY.capMs;
+      return Math.min(RETRY_POLICY.capMs, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * meanMs));
+    },
+    answeredIn(ms) {
+      meanMs = meanMs === null ? ms : meanMs + ANSWER_WEIGHT * (ms - meanMs);
     },
   };
 }

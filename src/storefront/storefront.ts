@@ -3,19 +3,18 @@ import type { Outcome } from '../model/outcome.ts';
 import { abortListeners } from './abortable.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { exchange, type StoreRequest } from './exchange.ts';
-import { type GateStats, gate, type SharedPause } from './gate/gate.ts';
+import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
 import { type Page, type PageQuery, readPage } from './page.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
-import type { Doubt } from './retry-policy.ts';
-import { type SendOptions, type Sent, sender } from './sender.ts';
-import type { OnAttempt, OnStorefrontEvent } from './storefront-event.ts';
+import type { Doubt } from './read-answer.ts';
+import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
+export type { StorefrontEvent } from './gate/gate.ts';
 export type { Page, PageItem, PageQuery } from './page.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
 export { changedFields } from './proof.ts';
-export type { OnEnded, SendOptions, Slot } from './sender.ts';
-export type { Attempt, StorefrontEvent } from './storefront-event.ts';
+export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';
 
 export interface StorefrontOptions {
   /** With a path, if the store has one; without `/api/site`. */
@@ -128,7 +127,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   const { sharedPause, sharedRate } = options;
   const access = gate({ ...limits, clock, onEvent, sharedPause, sharedRate, aborts });
   const { onAttempt } = options;
-  const { send } = sender({ exchange: wire, gate: access, apiKey, clock, random, onAttempt });
+  const send = sender({ exchange: wire, gate: access, apiKey, clock, random, onAttempt });
 
   const read = async (path: string, sendOptions: SendOptions): Promise<Page> => {
     const request: StoreRequest = { method: 'GET', path, body: null };

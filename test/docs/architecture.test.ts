@@ -25,7 +25,7 @@ describe('docs/architecture.md', () => {
   it('leads from the socket to the retry of a 503 through at most eight files', () => {
     const { files = [] } = journeysOf(read(ARCHITECTURE)).find(({ name }) => name === 'a 503') ?? {};
     expect(files.at(0)).toBe('src/storefront/exchange.ts');
-    expect(files.at(-1)).toBe('src/storefront/retry-policy.ts');
+    expect(files.at(-1)).toBe('src/storefront/sender.ts');
     expect(files.length).toBeLessThanOrEqual(8);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RETRY_POLICY } from '../../src/storefront/retry-policy.ts';
+import { RETRY_POLICY } from '../../src/storefront/sender.ts';
 import { type VirtualAnswer, virtualStore } from '../storefront/virtual-store.ts';
 import { figure } from '../support/figure.ts';
 import { atLeast, atMost, none } from '../support/measure.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../src/storefront/storefront-event.ts';
+import type { Attempt } from '../../src/storefront/sender.ts';
 import { errorAnswer, resetBefore } from '../support/store/faults.ts';
 import { KEY, product, setup, signal } from './setup.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Attempt } from '../../src/storefront/storefront-event.ts';
+import type { Attempt } from '../../src/storefront/sender.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { patience } from '../support/pace.ts';

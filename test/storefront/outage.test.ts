@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { StorefrontEvent } from '../../src/storefront/gate/gate.ts';
 import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
 import type { Sent } from '../../src/storefront/sender.ts';
-import type { StorefrontEvent } from '../../src/storefront/storefront-event.ts';
 import { figure } from '../support/figure.ts';
 import { atMost, none } from '../support/measure.ts';
 import { type Virtual, type VirtualAnswer, virtualStore } from './virtual-store.ts';

@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { abortListeners } from '../../src/storefront/abortable.ts';
-import {
-  INITIAL_RETRIES,
-  RETRY_POLICY,
-  retryBudget,
-  retryDelayMs,
-  retryGrants,
-  workTime,
-} from '../../src/storefront/retry-policy.ts';
+import { INITIAL_RETRIES, retryBudget, retryGrants } from '../../src/storefront/gate/breaker.ts';
+import { RETRY_POLICY, retryDelayMs, workTime } from '../../src/storefront/sender.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 

@@ -1,10 +1,10 @@
 import { abortListeners } from '../../src/storefront/abortable.ts';
 import { sleep } from '../../src/storefront/clock.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
+import type { OnStorefrontEvent } from '../../src/storefront/gate/gate.ts';
 import { type Gate, gate, type SharedPause } from '../../src/storefront/gate/gate.ts';
 import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
-import { type Sender, sender } from '../../src/storefront/sender.ts';
-import type { OnStorefrontEvent } from '../../src/storefront/storefront-event.ts';
+import { type Send, sender } from '../../src/storefront/sender.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 
@@ -38,7 +38,7 @@ interface VirtualOptions {
 export interface Virtual {
   readonly clock: FakeClock;
   readonly gate: Gate;
-  readonly sender: Sender;
+  readonly sender: { readonly send: Send };
   readonly requests: readonly VirtualRequest[];
 }
 
@@ -97,7 +97,7 @@ export function virtualStore(options: VirtualOptions): Virtual {
   return {
     clock,
     gate: access,
-    sender: sender({ exchange, gate: access, apiKey: 'key', clock, random }),
+    sender: { send: sender({ exchange, gate: access, apiKey: 'key', clock, random }) },
     requests,
   };
 }

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../../model/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../../model/retry-after.ts';
+import { type AbortListeners, waitingLine } from '../abortable.ts';
 import type { Clock } from '../clock.ts';
 
 /** How many of the last answers count, and how many failures among them open the breaker. */
@@ -177,5 +178,106 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions): OutageTi
       failingSince = stillBlocked ? answeredAt : null;
     },
     close: unwatch,
+  };
+}
+
+/** Retries that a store is granted before its first answer. */
+export const INITIAL_RETRIES = 100;
+/** What each first attempt adds. */
+const RETRIES_PER_ATTEMPT = 0.1;
+/** With an empty budget one retry is granted this often, so that every row gets its retries. */
+const EMPTY_BUDGET_RETRY_MS = 1_000;
+
+/** Keeps retries in proportion to first attempts, however much fails. Retries wait for it; none fails because of it. */
+export interface RetryBudget {
+  readonly balance: number;
+  earn(): void;
+  /** Milliseconds until a retry may be sent; 0 is now. */
+  waitMs(now: number): number;
+  /** Takes the retry that may be sent now. */
+  spend(now: number): void;
+}
+
+/** The initial budget. */
+export function retryBudget(): RetryBudget {
+  let balance = INITIAL_RETRIES;
+  let lastGrantAt = Number.NEGATIVE_INFINITY;
+  return {
+    get balance() {
+      return balance;
+    },
+    earn() {
+      balance += RETRIES_PER_ATTEMPT;
+    },
+    waitMs(now) {
+      return balance >= 1 ? 0 : Math.max(0, lastGrantAt + EMPTY_BUDGET_RETRY_MS - now);
+    },
+    spend(now) {
+      if (balance >= 1) balance -= 1;
+      else lastGrantAt = now;
+    },
+  };
+}
+
+/** Grants retries from the budget, first come, first served. */
+export interface RetryGrants {
+  /** Retries that may be sent at once. */
+  readonly balance: number;
+  readonly waiting: number;
+  /** A first attempt was sent. */
+  earn(): void;
+  /** Resolves when one retry may be sent. Rejects with the signal's reason, or as `rejectAll` or `close` say. */
+  grant(signal: AbortSignal): Promise<void>;
+  /** Rejects all that wait. */
+  rejectAll(error: Error): void;
+  close(reason: Error): void;
+}
+
+/** Grants from a budget of its own. */
+export function retryGrants(clock: Clock, aborts: AbortListeners): RetryGrants {
+  const budget = retryBudget();
+  const line = waitingLine<void, void>(aborts);
+  let cancelTimer: (() => void) | null = null;
+
+  const pump = (): void => {
+    cancelTimer?.();
+    cancelTimer = null;
+    while (line.length > 0) {
+      const now = clock.monotonic();
+      const waitMs = budget.waitMs(now);
+      if (waitMs > 0) {
+        cancelTimer = clock.after(waitMs, pump);
+        return;
+      }
+      budget.spend(now);
+      line.next()?.resume();
+    }
+  };
+
+  return {
+    get balance() {
+      return budget.balance;
+    },
+    get waiting() {
+      return line.length;
+    },
+    earn() {
+      budget.earn();
+      if (line.length > 0) pump();
+    },
+    grant(signal) {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      const granted = line.wait(undefined, signal);
+      pump();
+      return granted;
+    },
+    rejectAll(error) {
+      line.rejectAll(error);
+      pump();
+    },
+    close(reason) {
+      cancelTimer?.();
+      line.rejectAll(reason);
+    },
   };
 }

@@ -1,8 +1,7 @@
+import { isPushBack } from '../../model/retry-after.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 import type { Clock } from '../clock.ts';
-import { isPushBack, retryGrants } from '../retry-policy.ts';
-import type { OnStorefrontEvent } from '../storefront-event.ts';
-import { breaker, outageTimer, PROBE_EVERY_MS } from './breaker.ts';
+import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';
 
@@ -115,6 +114,18 @@ export interface SharedPause {
   /** Called when one of the others asks for it; returns a way to stop listening. */
   listen(onPause: (forMs: number) => void): () => void;
 }
+
+/** What a storefront reports about itself while it works; for logs and progress, never needed for correctness. */
+export type StorefrontEvent =
+  /** Half of the last answers were failures: nothing but probes is sent until one is answered. */
+  | { readonly kind: 'breaker-opened'; readonly reason: string }
+  | { readonly kind: 'breaker-closed'; readonly openForMs: number }
+  /** The store asked (or another process was asked) to wait. */
+  | { readonly kind: 'paused'; readonly forMs: number; readonly reason: string }
+  /** The store refused requests as too many; from now on at most this many per second are sent. */
+  | { readonly kind: 'rate-limited'; readonly requestsPerSecond: number };
+
+export type OnStorefrontEvent = (event: StorefrontEvent) => void;
 
 interface GateOptions {
   readonly clock: Clock;
