@@ -8,7 +8,7 @@ import { workersCheck } from '../queue/workers-check.ts';
 import { findingsText } from '../report/findings-text.ts';
 import { printable } from '../report/wording/printable.ts';
 import { counted, listed } from '../report/wording/words.ts';
-import { checkMappings } from '../run/mapping-inputs/check-mappings.ts';
+import { checkMappings } from '../run/inputs/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
 import { lastChecks, workspaceChecks } from '../run/online/workspace-checks.ts';

@@ -1,6 +1,6 @@
 import { CsvError, DestinationError } from '../model/errors.ts';
 import { withoutInertMark } from '../model/inert-cell.ts';
-import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
+import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
 import { textLines } from './writing/text-lines.ts';

@@ -1,10 +1,10 @@
 import { didYouMean } from '../model/nearest.ts';
 import type { Column } from './columns/columns.ts';
+import { LIST_COLUMNS } from './lookup-table.ts';
 import type { Scope } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
-import type { Condition } from './spec/value-spec.ts';
-import { LIST_COLUMNS } from './store-lists.ts';
-import { columnsOf, compileCondition } from './values/condition.ts';
+import type { Condition } from './spec/value.ts';
+import { columnsOf, compileCondition } from './values/compile-condition.ts';
 
 /** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
 export function checkUse(scope: Scope, spec: MappingSpec): void {

@@ -1,26 +1,25 @@
 import { MappingError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
-import type { Resource } from '../model/record.ts';
-import { checkUse, unnamedColumns } from './check-use.ts';
-import { type Binding, bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
-import { compileContact } from './contact/build-contact.ts';
-import { type Crosswalk, compileContactId } from './contact/crosswalk.ts';
-import { compileDamageCheck } from './damage.ts';
-import { compileExpectations, compileShifted, type Expectations } from './expectations.ts';
+import { checkUse, isUsed, unnamedColumns } from './check-use.ts';
+import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
+import { type AlignmentCheck, compileAlignment } from './compile-alignment.ts';
+import { compileContact, compileContactId } from './compile-contact.ts';
+import { compileDamageCheck } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
-import { type HtmlPolicy, withHtmlPolicy } from './html-policy.ts';
-import type { LookupTable } from './lookup-table.ts';
-import type { Built, RecordMapper } from './map-record.ts';
-import { compileProduct } from './product/build-product.ts';
+import { type Crosswalk, type LookupTable, storeListsTable } from './lookup-table.ts';
+import type { RecordMapper } from './map-record.ts';
+import { compileProduct } from './product/compile-product.ts';
+import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
-import type { WeightUnit } from './product/weight.ts';
+import type { SourceRow } from './record-rows.ts';
 import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
-import type { MappingSpec } from './spec/mapping-spec.ts';
-import { lookupsOfStoreLists, storeListsTable } from './store-lists.ts';
+import type { HtmlPolicy, MappingSpec } from './spec/mapping-spec.ts';
+import type { Value } from './spec/value.ts';
+import { compileCondition } from './values/compile-condition.ts';
 import { compileAs } from './values/compile-value.ts';
-import { compileCondition } from './values/condition.ts';
 import { compileField } from './values/field.ts';
+import { withHtmlPolicy } from './with-html-policy.ts';
 
 /** What a mapping needs to know besides its file. */
 export interface MappingContext {
@@ -45,20 +44,11 @@ export interface MappingContext {
  * source needs another compiled mapping.
  */
 export interface CompiledMapping {
-  readonly resource: Resource;
-  readonly shortRows: 'pad' | undefined;
   /** Resolves the columns of a file; throws MappingError where a required one is not there, or one repeats. */
   readonly bind: (header: readonly string[], file: number) => Binding;
-  readonly expectations: Expectations;
-  /** Rows that the mapping says have shifted. */
-  readonly shifted: Expectations;
+  readonly alignment: AlignmentCheck;
   readonly grouping: Grouping;
   readonly mapper: RecordMapper;
-}
-
-/** What a mapping makes of a header line; throws MappingError as `mapTables` would. */
-export function columnsOf(mapping: CompiledMapping, header: readonly string[]): ColumnReport {
-  return mapping.bind(header, 0).report;
 }
 
 /**
@@ -67,7 +57,7 @@ export function columnsOf(mapping: CompiledMapping, header: readonly string[]): 
  */
 export function compileMapping(spec: MappingSpec, context: MappingContext): CompiledMapping {
   const problems = new Problems();
-  const missing = paramsOf(spec, context.params, problems);
+  const params = paramsOf(spec, context.params, problems);
   const asked = new Set(lookupsOfStoreLists(spec, context.params).map(({ name }) => name));
   const lookups = new Map(
     Object.entries(spec.lookups ?? {}).map(([name, { of, match }]) => {
@@ -78,7 +68,7 @@ export function compileMapping(spec: MappingSpec, context: MappingContext): Comp
   for (const [name, table] of lookups) {
     if (table === undefined) problems.add(['lookups', name], 'the table was not read');
   }
-  const compiled = compile(spec, { ...context, params: missing, lookups, problems });
+  const compiled = compile(spec, { ...context, params, lookups, problems });
   const [first] = problems.found;
   if (first !== undefined) {
     const all = problems.found.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -101,16 +91,8 @@ export function checkMapping(
   return problems.found;
 }
 
-interface CompileContext {
-  readonly params: ReadonlyMap<string, Param>;
-  readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
-  readonly weightUnit: WeightUnit;
-  readonly now: number;
-  readonly crosswalk?: Crosswalk | undefined;
-  readonly limits?: MappingLimits | undefined;
-  readonly html?: HtmlPolicy | undefined;
-  readonly problems: Problems;
-}
+type CompileContext = Omit<MappingContext, 'params' | 'lookups'> &
+  Pick<Scope, 'params' | 'lookups' | 'problems'>;
 
 function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const clock = new Clock(context.now);
@@ -126,24 +108,12 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     reason,
   }));
   const watched = unnamedColumns(scope);
-  const looking = { ...scope, field: 'expect' };
-  const expectations = compileExpectations(looking, spec.expect ?? {});
-  const shifted = compileShifted(looking, spec.misaligned);
+  const alignment = compileAlignment({ ...scope, field: 'expect' }, spec);
   const required = requiredColumns(spec);
   checkUse(scope, spec);
-  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
   return {
-    resource: spec.import,
-    shortRows: spec.csv?.shortRows,
-    bind: (header, file) =>
-      bindTable(columns, header, file, {
-        required,
-        watched,
-        rest: rest !== false,
-        except: typeof rest === 'object' ? rest.except : [],
-      }),
-    expectations,
-    shifted,
+    bind: (header, file) => bindTable(columns, spec, header, file, { required, watched }),
+    alignment,
     grouping,
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...{ key, keyField, skips, notes: scope.notes, clock, build, damage: compileDamageCheck(scope) },
@@ -158,14 +128,10 @@ function productParts(
   spec: Extract<MappingSpec, { import: 'products' }>,
   context: Parameters<typeof compileProduct>[2],
 ): Parts {
-  const build = compileProduct(scope, spec, context);
   return {
+    build: compileProduct(scope, spec, context),
     key: compileField(scope, ['product', 'url'], spec.product.url, { wanted: 'text', blank: 'reject' }),
     keyField: 'url',
-    build: (rows, key): Built => {
-      const built = build(rows, key);
-      return 'skipped' in built ? built : { body: built };
-    },
   };
 }
 
@@ -186,4 +152,63 @@ function keyExpression(scope: Scope, spec: MappingSpec) {
   const value = spec.import === 'products' ? spec.product.url : (spec.contact.id ?? { const: '' });
   const plain = typeof value === 'object' && !Array.isArray(value) && 'value' in value ? value.value : value;
   return compileAs({ ...scope, problems: new Problems(), field: 'key' }, [], plain ?? '', 'text');
+}
+
+/** The lookups of a mapping that read the store's lists with these params, by name, with the column they match. */
+export function lookupsOfStoreLists(
+  spec: MappingSpec,
+  params: Readonly<Record<string, Param>>,
+): readonly { readonly name: string; readonly match: string }[] {
+  const problems = new Problems();
+  const scope = newScope(
+    { ...spec, columns: {} },
+    {
+      problems,
+      params: paramsOf(spec, params, problems),
+      lookups: new Map(),
+      // A pattern that is too long is reported when the mapping is compiled.
+      limits: { ...DEFAULT_LIMITS, patternLength: Number.POSITIVE_INFINITY },
+    },
+  );
+  return Object.entries(spec.lookups ?? {}).flatMap(([name, { of, match, when }]) => {
+    const needed = when === undefined || compileCondition(scope, ['lookups', name, 'when'], when)(NO_ROW, 0);
+    return of === 'subscriber-lists' && needed ? [{ name, match }] : [];
+  });
+}
+
+/** Stands in where a condition looks at params only. */
+const NO_ROW: SourceRow = {
+  table: { file: 0, headers: [], firstSlots: new Set(), digest: '' },
+  seq: 0,
+  line: 0,
+  cells: [],
+  misaligned: undefined,
+  chars: 0,
+};
+
+/** The names that decide which rows are one record, and what its key is. */
+export interface KeyNames {
+  readonly columns: ReadonlySet<string>;
+  readonly params: ReadonlySet<string>;
+  readonly lookups: ReadonlySet<string>;
+}
+
+/**
+ * What of a mapping its grouping and the value of its key name, at whatever depth: both are compiled, and the names are
+ * those that this resolved. `value` is undefined where the mapping says nothing of the key.
+ */
+export function keyNames(spec: MappingSpec, value: Value | undefined): KeyNames {
+  const problems = new Problems();
+  const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
+  const scope = newScope(spec, { params: paramsOf(spec, undefined, problems), lookups, problems });
+  if (value !== undefined) compileField(scope, ['key'], value, { wanted: 'text', blank: 'leave-out' });
+  compileGrouping(scope, spec.group, compileAs(scope, [], { const: '' }, 'text'));
+  const { used, columns } = scope;
+  return {
+    columns: new Set(
+      [...columns.declared.values()].filter((column) => isUsed(scope, column)).map(({ name }) => name),
+    ),
+    params: new Set([...scope.params.keys()].filter((name) => used.has(name))),
+    lookups: new Set([...lookups.keys()].filter((name) => used.has(`lookup ${name}`))),
+  };
 }

@@ -36,18 +36,16 @@ function bind(
   spec: MappingSpec,
   header: readonly string[],
 ): { readonly report: ColumnReport; readonly repeated: string | null } {
-  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
-  const options = {
-    required: [],
-    rest: rest !== false,
-    except: typeof rest === 'object' ? rest.except : [],
-  };
+  const reportOn = (headers: readonly string[]) =>
+    bindTable(new Columns(spec.columns), spec, headers, 0, { required: [] }).report;
   try {
-    return { report: bindTable(new Columns(spec.columns), header, 0, options).report, repeated: null };
+    return { report: reportOn(header), repeated: null };
   } catch (error) {
     if (!(error instanceof MappingError)) throw error;
-    const { report } = bindTable(new Columns(spec.columns), withoutRepeats(header), 0, options);
-    return { report, repeated: lowerFirst(error.message.replace(/\.$/, '')) };
+    return {
+      report: reportOn(withoutRepeats(header)),
+      repeated: lowerFirst(error.message.replace(/\.$/, '')),
+    };
   }
 }
 

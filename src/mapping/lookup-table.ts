@@ -42,3 +42,64 @@ export function lookupTable(
     rows: byKey,
   };
 }
+
+/** What a lookup of the store's subscriber lists knows of each. */
+export interface StoreList {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The columns of a lookup of subscriber lists. */
+export const LIST_COLUMNS: readonly string[] = ['id', 'name'];
+const NAMES_SHOWN = 20;
+
+/**
+ * The store's subscriber lists as a lookup table. Two lists of one name are ambiguous. `notes`
+ * say what a person who misses one should know of how they were read.
+ */
+export function storeListsTable(
+  lists: readonly StoreList[],
+  match: string,
+  notes: readonly string[] = [],
+): LookupTable {
+  const rows = new Map<string, ReadonlyMap<string, string>>();
+  const ambiguous = new Set<string>();
+  for (const { id, name } of lists) {
+    const cells = new Map([
+      ['id', String(id)],
+      ['name', name.trim()],
+    ]);
+    const key = lookupKey(cells.get(match) ?? '');
+    if (key === '') continue;
+    if (rows.has(key)) ambiguous.add(key);
+    rows.set(key, cells);
+  }
+  const named = lists.slice(0, NAMES_SHOWN).map(({ name }) => name.trim());
+  const more = lists.length > NAMES_SHOWN ? ` and ${lists.length - NAMES_SHOWN} more` : '';
+  return {
+    columns: [match, ...LIST_COLUMNS.filter((column) => column !== match)],
+    rows,
+    unknown: {
+      code: 'list-unknown',
+      message:
+        lists.length === 0
+          ? 'the store has no subscriber lists; create the list there first'
+          : `the store has no subscriber list of this ${match}; its lists are ${[`${named.join('; ')}${more}`, ...notes].join('. ')}`,
+    },
+    ambiguous: {
+      keys: ambiguous,
+      code: 'list-ambiguous',
+      message: 'the store has two subscriber lists of this name; rename one of them there',
+    },
+  };
+}
+
+/** Finds the store's id of a contact by a field of it. */
+export interface Crosswalk {
+  /** The field to match: one of the contact, or of `match`. */
+  readonly match: string;
+  /** What messages call it. */
+  readonly file: string;
+  /** The id for a value, compared trimmed and in any case; undefined when it is not there, NaN when it is no number. */
+  readonly find: (value: string) => number | undefined;
+}

@@ -1,12 +1,11 @@
 import type { Reason } from '../model/reason.ts';
 import type { DeferredRecord, Mapped } from '../model/record.ts';
-import type { DamageCheck } from './damage.ts';
-import { memoOf } from './memo.ts';
+import type { DamageCheck } from './damage-check.ts';
 import type { Clock } from './product/pricing.ts';
-import type { RecordRows } from './rows.ts';
+import { memoOf, type RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
 import { type Cell, Unreadable } from './values/cell.ts';
-import type { Test } from './values/condition.ts';
+import type { Test } from './values/compile-condition.ts';
 import type { Field } from './values/field.ts';
 
 /** A body that can be sent, or why the record is left out on purpose. */

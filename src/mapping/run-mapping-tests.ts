@@ -4,12 +4,9 @@ import type { MappingLimits } from '../model/input-limits.ts';
 import type { Mapped } from '../model/record.ts';
 import type { Row } from '../model/row.ts';
 import { compileMapping } from './compile-mapping.ts';
-import type { Crosswalk } from './contact/crosswalk.ts';
-import { differences } from './differences.ts';
-import { type LookupTable, lookupKey, lookupTable } from './lookup-table.ts';
+import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
-import { storeListsTable } from './store-lists.ts';
 import { slugify } from './transforms/slug.ts';
 
 /** What became of one of a mapping's own tests; no problems means that it passed. */
@@ -117,7 +114,7 @@ function compare(
     const found = mapped[index];
     const wanted = expected[index];
     if (wanted === undefined)
-      problems.push({ path, message: `expected nothing more, found ${shown(found)}` });
+      problems.push({ path, message: `expected nothing more, found ${shownRecord(found)}` });
     else if (found === undefined)
       problems.push({ path: [...path, index], message: 'expected a further record, found none' });
     else problems.push(...judge(found, wanted, [...path, index]));
@@ -132,7 +129,7 @@ function judge(found: Mapped, wanted: MappingExpectation, path: Path): TestProbl
     ['includes', wanted.includes],
   ] as const) {
     if (body === undefined) continue;
-    if (found.kind !== 'record') return [{ path, message: `expected a record, found ${shown(found)}` }];
+    if (found.kind !== 'record') return [{ path, message: `expected a record, found ${shownRecord(found)}` }];
     const differing = differences(found.body, body, { partial: name === 'includes' });
     if (differing.length > 0)
       return differing.map((one) => ({ path: [...path, name, ...one.path], message: one.message }));
@@ -144,10 +141,10 @@ function judge(found: Mapped, wanted: MappingExpectation, path: Path): TestProbl
 function difference(found: Mapped, wanted: MappingExpectation): string | undefined {
   const { rejects, skips, key, rows, notes } = wanted;
   if (rejects !== undefined && !refuses(found, 'rejected', rejects)) {
-    return `expected the rejection ${JSON.stringify(rejects)}, found ${shown(found)}`;
+    return `expected the rejection ${JSON.stringify(rejects)}, found ${shownRecord(found)}`;
   }
   if (skips !== undefined && !refuses(found, 'skipped', skips)) {
-    return `expected to be left out: ${JSON.stringify(skips)}, found ${shown(found)}`;
+    return `expected to be left out: ${JSON.stringify(skips)}, found ${shownRecord(found)}`;
   }
   if (key !== undefined && found.key !== key) return `expected the key ${key}, found ${found.key}`;
   if (rows !== undefined && found.rows !== rows) return `expected ${rows} rows, found ${found.rows}`;
@@ -173,9 +170,78 @@ function refuses(
   );
 }
 
-function shown(found: Mapped | undefined): string {
+function shownRecord(found: Mapped | undefined): string {
   if (found === undefined) return 'nothing';
   return found.kind === 'record'
     ? JSON.stringify(found.body)
     : `${found.kind} (key ${found.key}): ${JSON.stringify(found.reason)}`;
+}
+
+/** One place where a value is not what was expected of it. */
+interface Difference {
+  /** Within the value that was expected; of something unexpected, where it would stand. */
+  readonly path: readonly (string | number)[];
+  /** `variants[1].price: expected 12, found 14`. */
+  readonly message: string;
+}
+
+/** Of a record that is altogether another one, the first tell enough. */
+const MOST = 10;
+const LONGEST = 200;
+
+/**
+ * Where a JSON value differs from what was expected, member by member; empty when it does not. `partial`: members of
+ * objects that nobody expects are no difference; those of lists are.
+ */
+function differences(
+  found: unknown,
+  wanted: unknown,
+  { partial }: { readonly partial: boolean },
+): Difference[] {
+  const all: Difference[] = [];
+  collect(found, wanted, [], partial, all);
+  if (all.length <= MOST) return all;
+  return [...all.slice(0, MOST), { path: [], message: `and ${all.length - MOST} more differences` }];
+}
+
+function collect(
+  found: unknown,
+  wanted: unknown,
+  path: Difference['path'],
+  partial: boolean,
+  all: Difference[],
+): void {
+  if (isDeepStrictEqual(found, wanted)) return;
+  if (Array.isArray(found) && Array.isArray(wanted)) {
+    for (let index = 0; index < Math.max(found.length, wanted.length); index++) {
+      collect(found[index], wanted[index], [...path, index], false, all);
+    }
+  } else if (isObject(found) && isObject(wanted)) {
+    const [has, wants] = [new Map(Object.entries(found)), new Map(Object.entries(wanted))];
+    for (const name of new Set([...wants.keys(), ...(partial ? [] : has.keys())])) {
+      collect(has.get(name), wants.get(name), [...path, name], partial, all);
+    }
+  } else {
+    const place = placeWords(path);
+    all.push({
+      path,
+      message: `${place === '' ? '' : `${place}: `}expected ${shownValue(wanted)}, found ${shownValue(found)}`,
+    });
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `variants[1].price`. */
+function placeWords(path: Difference['path']): string {
+  return path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${part}`))
+    .join('');
+}
+
+function shownValue(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST).toWellFormed()}…`;
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DELIMITERS } from './delimiters.ts';
 
 const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
 
@@ -47,3 +46,14 @@ export const LEGACY_ENCODINGS = [
   'euc-kr',
   'euc-jp',
 ] as const;
+
+/** The delimiters that are detected, by name, most likely first. A job must name any other. */
+export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
+
+/** Their characters. */
+export const DELIMITER_CHARACTERS: readonly string[] = Object.values(DELIMITERS);
+
+/** The name of a delimiter; undefined for one without a name. */
+export function delimiterName(character: string): string | undefined {
+  return Object.entries(DELIMITERS).find(([, known]) => known === character)?.[0];
+}

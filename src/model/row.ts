@@ -14,3 +14,55 @@ export interface RowSpan {
   readonly from: number;
   readonly to: number;
 }
+
+/** Fewer rows than this that are alike say nothing. */
+const FEWEST_ALIKE = 2;
+
+/**
+ * By how many cells, all of them blank, every row goes beyond its header: files that end each row with a delimiter.
+ * Negative where it is the header that ends with blank names which no row has a cell for. 0 where the rows are not
+ * alike, or where each of them might have shifted: by a comma in a sentence or in a price.
+ */
+export function blankCellsBeyond(header: readonly string[], rows: readonly Row[]): number {
+  const [first] = rows;
+  const more = (first?.cells.length ?? header.length) - header.length;
+  if (more === 0 || rows.some(({ cells }) => cells.length !== header.length + more)) return 0;
+  if (more < 0) return header.slice(more).every(isBlank) ? more : 0;
+  const blank = rows.every(({ cells }) => cells.slice(header.length).every(isBlank));
+  return blank && rows.length >= FEWEST_ALIKE && !mayHaveShifted(header, rows) ? more : 0;
+}
+
+function mayHaveShifted(header: readonly string[], rows: readonly Row[]): boolean {
+  const spaced = header.some((name) => name.startsWith(' '));
+  return header.some((_, index) => {
+    const inSentence = !spaced && rows.every(({ cells }) => cells[index]?.startsWith(' ') === true);
+    const inPrice = rows.every(
+      ({ cells }) => /^-?[0-9]+$/.test(cells[index] ?? '') && /^[0-9]{2}$/.test(cells[index + 1] ?? ''),
+    );
+    return inSentence || inPrice;
+  });
+}
+
+/** Whether a cell holds nothing but white space. */
+function isBlank(cell: string | undefined): boolean {
+  return cell === undefined || cell === '' || cell.trim() === '';
+}
+
+/** How a CSV file is written. */
+export interface Dialect {
+  /** One character. */
+  readonly delimiter: string;
+  /** Canonical label, such as `utf-8` or `windows-1252`. */
+  readonly encoding: string;
+  /** What ends the rows of the file's beginning; `mixed` when it uses several. */
+  readonly newline: '\n' | '\r\n' | '\r' | 'mixed';
+  /** Whether the file begins with a byte order mark. */
+  readonly bom: boolean;
+}
+
+/** A header and the rows under it. Rows may be shorter or longer than the header; the mapping decides about them. */
+export interface Table {
+  readonly header: readonly string[];
+  /** The rows in source order, about a thousand at a time. May be read once. */
+  batches(): AsyncIterable<readonly Row[]>;
+}

@@ -1,4 +1,4 @@
-import type { HistoryPoint } from '../model/list-history.ts';
+import type { HistoryPoint } from '../model/subscriber-list.ts';
 import { printable, shortened } from './wording/printable.ts';
 import { grouped } from './wording/words.ts';
 

@@ -1,7 +1,7 @@
 import type { Exported } from '../model/exported.ts';
 import type { Plan } from '../model/plan.ts';
+import { isUnmatched } from '../model/reason.ts';
 import type { Run } from '../model/run.ts';
-import { isUnmatched } from '../model/unmatched-codes.ts';
 import { forgotten } from '../model/verification.ts';
 import type { RunFacts } from './run-facts.ts';
 import { KEY_NOT_REJECTED } from './warning-lines.ts';

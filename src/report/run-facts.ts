@@ -1,8 +1,8 @@
 import type { Exported } from '../model/exported.ts';
-import type { ListHistory } from '../model/list-history.ts';
 import type { Plan, ReasonGroup } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Run, RunTotals } from '../model/run.ts';
+import type { ListHistory } from '../model/subscriber-list.ts';
 import type { Traffic } from '../model/traffic.ts';
 import type { ChangedId } from '../state/state.ts';
 

@@ -1,4 +1,4 @@
-import type { HistoryPoint, ListHistory } from '../model/list-history.ts';
+import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
 import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from './list-measures.ts';
 import { Page, type PageOptions } from './wording/page.ts';
 import { printable } from './wording/printable.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/reference/json-schema.ts';
 import { type ReferenceName, referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
-import type { TransformExample } from '../../src/mapping/transforms/transform.ts';
+import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

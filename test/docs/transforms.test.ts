@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { schemaFor } from '../../src/config/reference/json-schema.ts';
-import type { TransformExample } from '../../src/mapping/transforms/transform.ts';
+import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { EXAMPLES_FILE, readDocument, withTransformExamples } from './reference.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsOf, compileMapping } from '../../src/mapping/compile-mapping.ts';
+import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { MappingError } from '../../src/model/errors.ts';
 import { CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
@@ -115,7 +115,8 @@ contact: { id: id, email: email, properties: { rest: true } }
   it('that are not used are reported, but for those of a rejects file', () => {
     const compiled = compileMapping(mapping('text: Text'), CONTEXT);
     expect(
-      columnsOf(compiled, ['Id', 'Vendor', '', 'storeferry_reason', 'storeferry_line', 'storeferry_extra_1']),
+      compiled.bind(['Id', 'Vendor', '', 'storeferry_reason', 'storeferry_line', 'storeferry_extra_1'], 0)
+        .report,
     ).toEqual({
       used: [{ name: 'id', headers: ['Id'] }],
       missing: ['text'],
@@ -132,7 +133,7 @@ misaligned: { kind: 12 }
 product: { url: id, title: id }
 variants: { pricing: { price: 1 } }
 `);
-    expect(columnsOf(compileMapping(spec, CONTEXT), ['Kind', 'Id', 'Code'])).toEqual({
+    expect(compileMapping(spec, CONTEXT).bind(['Kind', 'Id', 'Code'], 0).report).toEqual({
       used: [{ name: 'id', headers: ['Id'] }],
       missing: [],
       unused: ['Kind', 'Code'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { storeListsTable } from '../../src/mapping/store-lists.ts';
+import { storeListsTable } from '../../src/mapping/lookup-table.ts';
 import type { Mapped, MappedRecord } from '../../src/model/record.ts';
 import { mergeContacts } from '../../src/plan/copies/merge-contacts.ts';
 import { emptyValuesIn } from '../support/crm-contact.ts';

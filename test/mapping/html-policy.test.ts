@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import type { HtmlPolicy } from '../../src/mapping/html-policy.ts';
+import type { HtmlPolicy } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Contact } from '../../src/model/contact.ts';
 import type { Product } from '../../src/model/product.ts';
 import type { Mapped } from '../../src/model/record.ts';

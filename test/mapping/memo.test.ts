@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { deferTables, type Table } from '../../src/mapping/map-tables.ts';
-import { mappingCode } from '../../src/mapping/memo.ts';
+import { deferTables, mappingCode, type Table } from '../../src/mapping/map-tables.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
 
 const ROWS = mappingOf(`

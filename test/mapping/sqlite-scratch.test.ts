@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
-import type { OpenScratch, RowScratch } from '../../src/mapping/grouping/row-scratch.ts';
-import { openSqliteScratch } from '../../src/mapping/grouping/sqlite-scratch.ts';
+import type { OpenScratch, RowScratch } from '../../src/mapping/grouping/grouping.ts';
+import { openSqliteScratch } from '../../src/mapping/grouping/open-sqlite-scratch.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
 import { StateError } from '../../src/model/errors.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';

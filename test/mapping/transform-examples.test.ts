@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
-import type { TransformContext, TransformExample } from '../../src/mapping/transforms/transform.ts';
+import type { TransformContext, TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { compileTransform, TRANSFORMS, transformSchema } from '../../src/mapping/transforms/transforms.ts';
 import { type Cell, isList, type Kind, Moment } from '../../src/mapping/values/cell.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
-import type { Value } from '../../src/mapping/spec/value-spec.ts';
+import type { Value } from '../../src/mapping/spec/value.ts';
 import { PLAIN_NUMBER, readNumber } from '../../src/mapping/transforms/number.ts';
 import { slugify } from '../../src/mapping/transforms/slug.ts';
 import type { Transform } from '../../src/mapping/transforms/transforms.ts';
@@ -162,6 +162,12 @@ describe('transforms to numbers', () => {
     ['Rp 15.000', { number: { currency: 'strip', decimal: ',', thousands: '.' } }, '15000'],
     ['15,000 EUR', { number: { currency: 'strip', decimal: ',', thousands: '.' } }, 'number-ambiguous'],
     ['1.250 KWD', { number: { currency: 'strip' } }, '1.25'],
+    ['10¢', { number: { currency: 'strip' } }, 'not-a-number'],
+    ['¤10', { number: { currency: 'strip' } }, 'not-a-number'],
+    ['1,500 EUR', { number: { currency: 'strip' } }, 'number-ambiguous'],
+    ['1,500 KWD', { number: { currency: 'strip' } }, 'number-ambiguous'],
+    ['1.250 KWD', { number: { currency: 'strip', decimal: ',' } }, 'number-ambiguous'],
+    ['1.250', { number: { currency: 'KWD' } }, '1.25'],
     ['5 EUR', { number: { currency: 'EUR' } }, '5'],
     ['5 USD', { number: { currency: 'EUR' } }, 'currency-differs'],
     ['5', { number: { currency: 'EUR' } }, '5'],
@@ -241,6 +247,7 @@ describe('slugs', () => {
     ['Château d’Yquem & Fils', 'chateau-dyquem-fils'],
     ['Aleksandrović Đurđevak', 'aleksandrovic-durdevak'],
     ['Straße Łódź Ærø', 'strasse-lodz-aero'],
+    ['L\u0313ux \u0141\u0313uk', 'lux-luk'],
     ['Подарочный набор', 'подарочный-набор'],
     ['Йод', 'йод'],
     ['سرخ\u200cکن بدون روغن', 'سرخ-کن-بدون-روغن'],
@@ -301,5 +308,15 @@ describe('values', () => {
         'images',
       ),
     ).toEqual(['https://a.example/1', 'https://b.example/2']);
+  });
+
+  it('take no address that runs into another, and let one hold another', async () => {
+    const cell = 'https://a.example/1.jpghttps://a.example/2.jpg';
+    const proxied = [
+      'https://p.example/fetch/https://a.example/1.jpg',
+      'https://p.example/?u=https://a.example/1',
+    ];
+    expect(await gives([cell, ...proxied].join(' '), ['cell', { split: ' ' }], 'images')).toEqual(proxied);
+    expect(await gives(cell, ['cell'], 'images')).toBeUndefined();
   });
 });

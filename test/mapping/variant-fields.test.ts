@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WeightUnit } from '../../src/mapping/product/weight.ts';
+import type { WeightUnit } from '../../src/mapping/product/compile-weight.ts';
 import { mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 /** The only variant that a mapping with this `variants` block makes of the cells. */

@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
 import { deliverHere } from '../../src/run/import/apply-step.ts';
 import type { ImportRequest } from '../../src/run/import/import-request.ts';
 import { importRun } from '../../src/run/import-run.ts';
-import { openMapping } from '../../src/run/mapping-inputs/open-mapping.ts';
+import { openMapping } from '../../src/run/inputs/open-mapping.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openState } from '../../src/state/open-state.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { columnsOf, compileMapping } from '../../src/mapping/compile-mapping.ts';
+import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { filesIn } from '../docs/document-blocks.ts';
 import { readDocument } from '../docs/reference.ts';
 import { CONTEXT, shippedMapping } from '../mapping/mapping-setup.ts';
@@ -237,7 +237,7 @@ describe.skipIf(!dataPresent)(suiteName('real contacts'), () => {
   ])('with the header of %s find their columns in %s', (file, mapping, wanted) => {
     const text = readFileSync(new URL(`contacts/header_only/${file}`, DATA_FOLDER));
     const [header = []]: string[][] = parse(text, { bom: true });
-    const { used } = columnsOf(compileMapping(shippedMapping(mapping), CONTEXT), header);
+    const { used } = compileMapping(shippedMapping(mapping), CONTEXT).bind(header, 0).report;
     expect(used.map(({ name }) => name)).toEqual(expect.arrayContaining(wanted));
   });
 });

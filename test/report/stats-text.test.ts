@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HistoryPoint } from '../../src/model/list-history.ts';
+import type { HistoryPoint } from '../../src/model/subscriber-list.ts';
 import { statsText } from '../../src/report/stats-text.ts';
 import { sparkline } from '../../src/report/wording/sparkline.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importJobSchema } from '../../src/config/job/import-job.ts';
-import { comparableKeyDigest, openMapping } from '../../src/run/mapping-inputs/open-mapping.ts';
+import { comparableKeyDigest, openMapping } from '../../src/run/inputs/open-mapping.ts';
 import { mappingOf } from '../mapping/mapping-setup.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'storeferry-key-digest-'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
-import { readCrosswalk } from '../../src/run/mapping-inputs/read-crosswalk.ts';
+import { readCrosswalk } from '../../src/run/inputs/read-crosswalk.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Run, RunTotals } from '../../src/model/run.ts';
 import { runDigest } from '../../src/run/import/run-digest.ts';
 import { type SettledRun, settledRun, unchangedTotals } from '../../src/run/import/unchanged-source.ts';
-import { openMapping } from '../../src/run/mapping-inputs/open-mapping.ts';
+import { openMapping } from '../../src/run/inputs/open-mapping.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
 import { JOB, MAPPING, workspace } from '../config/support.ts';

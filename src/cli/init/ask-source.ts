@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
-import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
-import { delimiterName } from '../../model/delimiters.ts';
+import { delimiterName, delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
 import {
   CsvError,
   DelimiterError,

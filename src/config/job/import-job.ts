@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HTML_POLICIES } from '../../mapping/html-policy.ts';
+import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/workspace-path.ts';

@@ -1,4 +1,4 @@
-import type { HistoryPoint } from '../../model/list-history.ts';
+import type { HistoryPoint } from '../../model/subscriber-list.ts';
 import { dataTable } from '../../report/html/data-table.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { section } from '../../report/html/section.ts';

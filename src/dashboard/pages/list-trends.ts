@@ -1,4 +1,4 @@
-import type { HistoryPoint, ListHistory } from '../../model/list-history.ts';
+import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import { shownListName } from '../../report/list-measures.ts';
 
 /** The readings of one list. */

@@ -1,6 +1,6 @@
 import type { ExportJob } from '../../config/job/export-job.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import type { HistoryPoint } from '../../model/list-history.ts';
+import type { HistoryPoint } from '../../model/subscriber-list.ts';
 import { trendPlot } from '../../report/plots/trend-plot.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -1,8 +1,7 @@
 import { MappingError } from '../../model/errors.ts';
 import { loosened } from '../../model/loosened.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { memoDigest } from '../memo.ts';
-import type { BoundTable } from '../rows.ts';
+import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';
 
@@ -44,16 +43,17 @@ const SURPLUS = /^storeferry_extra_[0-9]+$/;
  */
 export function bindTable(
   columns: Columns,
+  spec: MappingSpec,
   header: readonly string[],
   file: number,
   options: {
     readonly required: readonly string[];
     /** Columns that only show whether a row has shifted: nothing of them is sent. */
     readonly watched?: ReadonlySet<string>;
-    readonly rest: boolean;
-    readonly except: readonly string[];
   },
 ): Binding {
+  const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
+  const except = typeof rest === 'object' ? rest.except : [];
   const trimmed = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
   const bySlot = new Map<number, number>();
   const constants: { slot: number; text: string }[] = [];
@@ -94,7 +94,7 @@ export function bindTable(
       continue;
     }
     if (usedIndexes.has(index) || OURS.test(text) || text === '') continue;
-    if (options.rest && !options.except.includes(text)) {
+    if (rest !== false && !except.includes(text)) {
       if (trimmed.indexOf(text) !== index) throw repeated(text, trimmed);
       bySlot.set(columns.restSlot(text), index);
     } else {

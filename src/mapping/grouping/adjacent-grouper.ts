@@ -1,7 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows, SourceRow } from '../rows.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Read } from '../values/cell.ts';
-import type { Test } from '../values/condition.ts';
+import type { Test } from '../values/compile-condition.ts';
 import {
   type Grouper,
   keyMissing,

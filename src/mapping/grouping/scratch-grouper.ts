@@ -1,8 +1,14 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows, SourceRow } from '../rows.ts';
-import type { Test } from '../values/condition.ts';
-import { type Grouper, spansOf, tooManyRows } from './grouping.ts';
-import type { Member, RowLinks, RowScratch } from './row-scratch.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
+import type { Test } from '../values/compile-condition.ts';
+import {
+  type Grouper,
+  type Member,
+  type RowLinks,
+  type RowScratch,
+  spansOf,
+  tooManyRows,
+} from './grouping.ts';
 
 const BATCH = 200;
 

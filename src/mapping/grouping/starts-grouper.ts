@@ -1,6 +1,6 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows, SourceRow } from '../rows.ts';
-import type { Test } from '../values/condition.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
+import type { Test } from '../values/compile-condition.ts';
 import {
   type Grouper,
   neighbourMisaligned,

@@ -1,7 +1,7 @@
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 import type { ProductOption } from '../../model/product.ts';
 import { refuse } from '../values/cell.ts';
-import type { OptionTable } from './read-options.ts';
+import type { OptionTable } from './option-table.ts';
 
 /** A variant with its values in option order; `row` is the index of the row it comes from. */
 interface Choice {

@@ -1,11 +1,10 @@
 import type { JudgedDates } from '../../model/plan.ts';
-import type { SourceRow } from '../rows.ts';
+import type { SourceRow } from '../record-rows.ts';
 import type { Path, Scope } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
+import { compileCondition } from '../values/compile-condition.ts';
 import { compileAs } from '../values/compile-value.ts';
-import { compileCondition } from '../values/condition.ts';
-import { addDecimals, roundDecimal } from './decimal.ts';
 
 /** The moment at which a source was staged. It remembers what was judged by it. */
 export class Clock {
@@ -168,4 +167,30 @@ function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
   const slot = typeof name === 'string' ? scope.columns.declared.get(name)?.slot : undefined;
   const header = slot === undefined ? undefined : row.table.headers[slot];
   return refuse('price-missing', 'the price is blank', row.line, header);
+}
+
+/** Rounds half up to so many digits, as the decimal number reads (1.005 is 1.01, though its binary form is less). */
+export function roundTo(value: number, digits: number): number {
+  const scaled = Number(`${Math.abs(value)}e${digits}`);
+  if (!Number.isFinite(scaled)) return value;
+  // Products of decimals end in binary noise (2.675 * 100 is 267.49999999999997): a billionth takes it off.
+  const rounded = Number(`${Math.floor(scaled + 0.5 + 1e-9)}e-${digits}`);
+  return value < 0 ? -rounded : rounded;
+}
+
+/** Rounds to cents, or as finely as the price it came from. */
+function roundDecimal(value: number, like: number): number {
+  return roundTo(value, Math.max(2, fractionDigits(like)));
+}
+
+/** The sum as a decimal: 0.1 and 0.2 are 0.3. */
+function addDecimals(a: number, b: number): number {
+  return roundTo(a + b, Math.max(fractionDigits(a), fractionDigits(b)));
+}
+
+/** How many digits stand behind the point; numbers in exponent form count as having many. */
+function fractionDigits(value: number): number {
+  const text = String(value);
+  const point = text.indexOf('.');
+  return text.includes('e') ? 12 : point < 0 ? 0 : text.length - point - 1;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionSchema, valueSchema } from './value-spec.ts';
+import { conditionSchema, valueSchema } from './value.ts';
 
 /** How the children of a product are listed in a cell of its row: `sku=A,size=XS|sku=B,size=S`. */
 const childrenSchema = z.strictObject({

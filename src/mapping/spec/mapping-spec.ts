@@ -3,10 +3,9 @@ import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import type { Place } from '../../model/errors.ts';
 import { workspacePathSchema } from '../../model/workspace-path.ts';
-import { contactSchema } from './contact-spec.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
-import { conditionSchema } from './value-spec.ts';
+import { conditionSchema, flagSchema, valueSchema } from './value.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -170,6 +169,46 @@ const productMappingSchema = z.strictObject({
   variants: variantsSchema.describe('What can be bought.'),
 });
 
+const propertiesSchema = z.strictObject({
+  fields: z
+    .record(z.string().min(1), valueSchema)
+    .exactOptional()
+    .describe('Properties by name, each with where its value stands.'),
+  names: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('A family of columns with names of properties, such as `field{n}`.'),
+  values: z.string().min(1).exactOptional().describe('The family of columns with their values.'),
+  rest: z
+    .union([z.boolean(), z.strictObject({ except: z.array(z.string()).min(1) })])
+    .exactOptional()
+    .describe('Every column that is used nowhere else becomes a property, named as its header.'),
+});
+
+/** The fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
+const contactSchema = z.strictObject({
+  id: valueSchema.exactOptional().describe("The store's id, unless the job has a crosswalk."),
+  match: z
+    .record(z.string().min(1), valueSchema)
+    .exactOptional()
+    .describe('Further values, not sent, by which a crosswalk may find the id.'),
+  name: valueSchema.exactOptional(),
+  email: valueSchema.exactOptional(),
+  phone: valueSchema.exactOptional(),
+  note: valueSchema.exactOptional(),
+  address: valueSchema.exactOptional(),
+  city: valueSchema.exactOptional(),
+  state: valueSchema.exactOptional(),
+  zip: valueSchema.exactOptional(),
+  country: valueSchema.exactOptional(),
+  companyName: valueSchema.exactOptional(),
+  properties: propertiesSchema.exactOptional().describe('Custom properties.'),
+  tags: valueSchema.exactOptional().describe('A list.'),
+  subscribed: flagSchema.exactOptional().describe('Whether the contact receives e-mails.'),
+  subscriberLists: valueSchema.exactOptional().describe('A list of ids of subscriber lists.'),
+});
+
 const contactMappingSchema = z.strictObject({
   import: z.literal('contacts'),
   ...common,
@@ -183,6 +222,10 @@ export const mappingSchema = z.discriminatedUnion('import', [productMappingSchem
 export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;
 /** A mapping of contacts, as its file says it. */
 export type ContactMappingSpec = Readonly<z.infer<typeof contactMappingSchema>>;
+/** `contact` of a mapping: the fields of a contact. */
+export type ContactSpec = Readonly<z.infer<typeof contactSchema>>;
+/** `contact.properties` of a mapping: the custom properties, named or all the rest. */
+export type PropertiesSpec = Readonly<z.infer<typeof propertiesSchema>>;
 /** A mapping, as its file says it: checked by the schema, its words not yet. */
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
 /** One of the `columns` of a mapping: its headers, and which of those that repeat. */
@@ -199,3 +242,8 @@ export interface MappingFile {
   /** Where a part of the mapping stands in the file, for messages. */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
 }
+
+/** What a job does about HTML, whatever its mapping makes of it. */
+export const HTML_POLICIES = ['keep', 'strip', 'sanitize'] as const;
+/** One of `HTML_POLICIES`. */
+export type HtmlPolicy = (typeof HTML_POLICIES)[number];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionSchema, flagSchema, valueSchema } from './value-spec.ts';
+import { conditionSchema, flagSchema, valueSchema } from './value.ts';
 
 const categoriesSchema = z.strictObject({
   value: valueSchema.describe('A list of category names or paths.'),

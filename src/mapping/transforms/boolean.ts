@@ -1,24 +1,31 @@
 import { z } from 'zod';
 import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
 import { refuse } from '../values/cell.ts';
-import { defineTransform, readingStep, type Step } from './transform.ts';
+import { defineTransform, readingStep, type Step } from './define-transform.ts';
 
 /**
  * The words for yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
  * and the plain word of each language whose headers a shipped mapping knows.
  */
-export const YES_WORDS: ReadonlySet<string> = new Set([
+const YES_WORDS: ReadonlySet<string> = new Set([
   ...'true yes y 1 1.0 on t'.split(' '),
   ...TRUE_WORDS,
   ...'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是'.split(' '),
 ]);
 
 /** The words for no, likewise. */
-export const NO_WORDS: ReadonlySet<string> = new Set([
+const NO_WORDS: ReadonlySet<string> = new Set([
   ...'false no n 0 0.0 off f'.split(' '),
   ...FALSE_WORDS,
   ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否'.split(' '),
 ]);
+
+/** The spellings that a word of a mapping stands for, in lower case: `yes` and `no` for all words that say so. */
+export function spellingsOf(word: string | number | boolean): Iterable<string> {
+  const text = String(word).trim().toLowerCase();
+  if (text === 'yes' || text === 'true') return YES_WORDS;
+  return text === 'no' || text === 'false' ? NO_WORDS : [text];
+}
 
 /** A step that reads yes and no; any other word rejects the record, since a guess could publish a hidden product. */
 export function booleanStep(

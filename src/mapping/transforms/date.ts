@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTimezone } from '../../model/is-timezone.ts';
 import { Moment, refuse } from '../values/cell.ts';
-import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
+import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 
 /** The parts of a date as the text has them. */
 interface DateParts {

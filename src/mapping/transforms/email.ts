@@ -1,5 +1,5 @@
 import { refuse } from '../values/cell.ts';
-import { defineTransform, readingStep } from './transform.ts';
+import { defineTransform, readingStep } from './define-transform.ts';
 
 const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
 /** `Ann Lee <ann@mail.example>`, as address books copy it. */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Entities from 'entities';
 import type sanitizeHtml from 'sanitize-html';
 import { z } from 'zod';
-import { defineTransform, type Step, textOrBlank, textStep } from './transform.ts';
+import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
 
 const treatments = z.enum(['keep', 'strip', 'sanitize', 'decode', 'escape']);
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Cell, refuse } from '../values/cell.ts';
-import { decimalsOf, isCurrency } from './currencies.ts';
-import { defineTransform, readingStep, type Step, type TransformContext } from './transform.ts';
+import { type Currency, currencyNamed } from './currency.ts';
+import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 
 /** How numbers are written. */
 interface NumberFormat {
@@ -10,9 +10,11 @@ interface NumberFormat {
   /** `strip`: any known currency; or the only currency code that is accepted. */
   readonly currency: string | undefined;
   readonly otherwise: 'blank' | 'reject';
-  /** The param of the mapping that sets `decimal`, for the advice in messages; undefined where none does. */
-  readonly decimalParam?: string | undefined;
+  /** The params of the mapping that set the above, for the advice in messages. */
+  readonly params?: FormatParams;
 }
+
+type FormatParams = { readonly [Key in 'decimal' | 'thousands' | 'currency']?: string };
 
 /** Digits with a decimal point. */
 export const PLAIN_NUMBER: NumberFormat = {
@@ -29,14 +31,16 @@ const LONGEST = 64;
 const MOST_DIGITS = 15;
 
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
+const THREE_DECIMALS = /\.[0-9]{3}$/;
 
 /** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
-  if (format.decimal === '.' && format.currency === undefined && PLAIN.test(text)) return Number(text);
+  const isPlain = format.decimal === '.' && PLAIN.test(text);
+  if (isPlain && (format.currency === undefined || !THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
     format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
-    text.length > LONGEST ? { digits: text, currency: '' } : withoutCurrency(text, format.currency);
+    text.length > LONGEST ? { digits: text, currency: undefined } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
     return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
@@ -107,17 +111,101 @@ export const number = defineTransform({
   ],
 });
 
+/** `integer`: reads a whole number. */
+export const integer = defineTransform({
+  name: 'integer',
+  word: {
+    description: 'Reads a whole number (20.0 is 20); a fraction rejects the record.',
+    compile: ({ quote }) => integerStep('reject', quote),
+  },
+  map: {
+    shape: {
+      integer: z
+        .strictObject({
+          otherwise: z
+            .enum(['blank', 'reject'])
+            .exactOptional()
+            .describe('What a text that is no whole number becomes. Default: reject.'),
+        })
+        .describe('As `integer`, with options.'),
+    },
+    compile: ({ integer: { otherwise = 'reject' } }, { quote }) => integerStep(otherwise, quote),
+  },
+  examples: [
+    { cell: '20.0', steps: 'integer', gives: 20 },
+    { cell: '2.5', steps: 'integer', gives: { rejects: 'not-an-integer' } },
+    { cell: '2.5', steps: '{ integer: { otherwise: blank } }', gives: undefined },
+  ],
+});
+
+/** `min`: raises smaller numbers to this one. */
+export const min = defineTransform({
+  name: 'min',
+  map: {
+    shape: { min: z.number().describe('Raises smaller numbers to this one, and counts how often.') },
+    compile: ({ min: least }, { note }) =>
+      boundStep((value) => {
+        if (value >= least) return value;
+        note(`below ${least}, raised to ${least}`);
+        return least;
+      }),
+  },
+  examples: [{ cell: '-3', steps: 'integer, { min: 0 }', gives: 0 }],
+});
+
+/** `max`: lowers greater numbers to this one. */
+export const max = defineTransform({
+  name: 'max',
+  map: {
+    shape: { max: z.number().describe('Lowers greater numbers to this one, and counts how often.') },
+    compile: ({ max: most }, { note }) =>
+      boundStep((value) => {
+        if (value <= most) return value;
+        note(`above ${most}, lowered to ${most}`);
+        return most;
+      }),
+  },
+  examples: [{ cell: '5000', steps: 'integer, { max: 999 }', gives: 999 }],
+});
+
+function boundStep(run: (value: number) => number): Step {
+  return {
+    takes: 'number',
+    gives: () => 'number',
+    run: (value) => (typeof value === 'number' ? run(value) : value),
+  };
+}
+
+/** Also takes whole numbers that are written with zeros behind the point. */
+function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
+  const format = { ...PLAIN_NUMBER, otherwise };
+  return {
+    takes: 'any',
+    gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
+    run: (value) => {
+      const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
+      if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
+      return otherwise === 'blank'
+        ? undefined
+        : refuse('not-an-integer', `${quote(String(value))} is not a whole number`);
+    },
+  };
+}
+
 function formatOf(written: z.infer<typeof options>, { argument, complain }: TransformContext): NumberFormat {
-  const decimal = argument(['number', 'decimal'], written.decimal ?? '.');
-  const decimalParam = /^\{(\w+)\}$/.exec(written.decimal ?? '')?.[1];
+  const params: { -readonly [Key in keyof FormatParams]: FormatParams[Key] } = {};
+  const given = (key: keyof FormatParams) => {
+    const text = written[key];
+    if (text === undefined) return undefined;
+    const param = /^\{(\w+)\}$/.exec(text)?.[1];
+    if (param !== undefined) params[key] = param;
+    return argument(['number', key], text) || undefined;
+  };
+  const decimal = given('decimal') ?? '.';
   if (decimal !== '.' && decimal !== ',' && decimal !== 'auto' && decimal !== 'either') {
     complain(['number', 'decimal'], `expected '.', ',', auto or either, found '${decimal}'`);
     return PLAIN_NUMBER;
   }
-  const given = (key: 'thousands' | 'currency') => {
-    const text = written[key];
-    return text === undefined ? undefined : argument(['number', key], text);
-  };
   const sign = given('thousands');
   const thousands = sign === 'other' ? otherSign(decimal) : sign;
   if (thousands !== undefined && !["'", '’', ' ', '\u00a0', '\u202f', ',', '.'].includes(thousands)) {
@@ -126,8 +214,13 @@ function formatOf(written: z.infer<typeof options>, { argument, complain }: Tran
   if (thousands !== undefined && thousands === decimal) {
     complain(['number', 'thousands'], 'the thousands sign must differ from the decimal sign');
   }
-  const otherwise = written.otherwise ?? 'reject';
-  return { decimal, thousands, currency: given('currency'), otherwise, decimalParam };
+  return {
+    decimal,
+    thousands,
+    currency: given('currency'),
+    otherwise: written.otherwise ?? 'reject',
+    params,
+  };
 }
 
 /** The thousands sign where the decimal sign is known; undefined where it is not. */
@@ -135,21 +228,29 @@ function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
   return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }
 
-function unambiguous({ decimalParam }: NumberFormat): string {
-  const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
-  return decimalParam === undefined
-    ? `${write}; or say in the mapping which sign is the decimal one`
-    : `${write}; or set \`params: { ${decimalParam}: "," }\` (or ".") in the job if that is the decimal sign`;
+/** What to do about a number that can be read in two ways. */
+function unambiguous({ params = {} }: NumberFormat): string {
+  const { decimal, thousands, currency } = params;
+  return [
+    'write it without a thousands sign, and with two digits or none behind the decimal sign',
+    decimal === undefined
+      ? 'or say in the mapping which sign is the decimal one'
+      : `or set \`params: { ${decimal}: "," }\` (or ".") in the job if that is the decimal sign`,
+    ...(thousands === undefined
+      ? []
+      : [`or \`params: { ${thousands}: "," }\` (or ".") if that is the thousands sign`]),
+    ...(currency === undefined ? [] : [`or \`params: { ${currency}: KWD }\` if that is the currency`]),
+  ].join('; ');
 }
 
-function expected(text: string, { decimal, decimalParam }: NumberFormat): string {
+function expected(text: string, { decimal, params }: NumberFormat): string {
   if (decimal === ',') return 'expected digits with a decimal comma';
   const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
   if (!comma) return 'expected digits, as in 1299.50';
   const where =
-    decimalParam === undefined
+    params?.decimal === undefined
       ? 'the mapping says so: { number: { decimal: "," } }'
-      : `the job says so: params: { ${decimalParam}: "," }`;
+      : `the job says so: params: { ${params.decimal}: "," }`;
   return `expected a decimal point, as in 1299.50; where commas are decimal, ${where}`;
 }
 
@@ -164,24 +265,24 @@ const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{
 function withoutCurrency(
   text: string,
   currency: string | undefined,
-): { readonly digits: string; readonly currency: string } | 'unknown' | 'differs' {
-  if (currency === undefined) return { digits: text, currency: '' };
+): { readonly digits: string; readonly currency: Currency | undefined } | 'unknown' | 'differs' {
+  if (currency === undefined) return { digits: text, currency: undefined };
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
   const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
   const rest = bare.slice(before.length).trim();
   const after = CURRENCY_BEHIND.exec(rest)?.[0] ?? '';
   const digits = minus + rest.slice(0, rest.length - after.length).trim();
-  const named = [before, after].filter((word) => word !== '');
-  const [only = ''] = named;
+  const words = [before, after].filter((word) => word !== '');
   if (currency !== 'strip') {
-    return named.every((word) => word.toUpperCase() === currency.toUpperCase())
-      ? { digits, currency }
+    return words.every((word) => word.toUpperCase() === currency.toUpperCase())
+      ? { digits, currency: currencyNamed(currency.toUpperCase()) }
       : 'differs';
   }
+  const named = words.map(currencyNamed);
   // A sign may stand before the digits and the code behind them: $15 CAD.
-  const isKnown = named.every(isCurrency) && (named.length < 2 || /^\p{Sc}$/u.test(before));
-  return isKnown ? { digits, currency: named.at(-1) ?? only } : 'unknown';
+  const isKnown = !named.includes(undefined) && (words.length < 2 || /^\p{Sc}$/u.test(before));
+  return isKnown ? { digits, currency: named.at(-1) } : 'unknown';
 }
 
 /** Persian and Arabic digits and signs as ASCII ones. */
@@ -196,7 +297,11 @@ function asciiDigits(text: string): string {
 const GROUPED = /^-?[0-9]{1,3}(?:([.,' \u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*$/;
 
 /** The number with a decimal point and nothing else; undefined when it is none. */
-function toPlain(text: string, format: NumberFormat, currency: string): string | 'ambiguous' | undefined {
+function toPlain(
+  text: string,
+  format: NumberFormat,
+  currency: Currency | undefined,
+): string | 'ambiguous' | undefined {
   const { decimal, thousands } = format;
   const signs = new Set([...text].filter((character) => character === '.' || character === ','));
   const lastSign = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
@@ -208,7 +313,7 @@ function toPlain(text: string, format: NumberFormat, currency: string): string |
   if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
   if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
-  if (format.currency !== undefined && isThousand(text, decides) && decimalsOf(currency) !== 3) {
+  if (format.currency !== undefined && isThousand(text, decides) && currency?.hasThousandths !== true) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);

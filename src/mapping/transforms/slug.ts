@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineTransform, type Step, textOrBlank, textStep } from './transform.ts';
+import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
 
 /** Latin letters that do not decompose into a letter and an accent. */
 const LATIN: Readonly<Record<string, string>> = {
@@ -39,10 +39,13 @@ export function slugify(text: string, keep = '', lowerCase = true): string {
 function withoutAccents(text: string): string {
   return text
     .normalize('NFD')
-    .replaceAll(/([a-z])[\u0300-\u036f]+/gi, '$1')
+    .replaceAll(ACCENTED, '$1')
     .normalize('NFC')
-    .replaceAll(/[ßæœøđðþłħı]/g, (letter) => LATIN[letter] ?? letter);
+    .replaceAll(/[ßæœøđðþłħı]/g, (letter) => LATIN[letter] ?? letter)
+    .replaceAll(ACCENTED, '$1');
 }
+
+const ACCENTED = /([a-z])[\u0300-\u036f]+/gi;
 
 /** Without anything left for a handle, the value is blank. */
 function slugStep(keep: string, lowerCase: boolean): Step {

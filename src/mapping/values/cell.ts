@@ -1,5 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
-import type { SourceRow } from '../rows.ts';
+import type { SourceRow } from '../record-rows.ts';
 
 /** A date or a moment. `wholeDay` when the source named no time: it then stands for the whole of that day. */
 export class Moment {

@@ -1,10 +1,9 @@
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { Value, ValueObject } from '../spec/value-spec.ts';
+import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
-import { compileTemplate } from './compile-template.ts';
-import { compileCondition } from './condition.ts';
-import { applySteps, coerce, compileSteps } from './pipeline.ts';
+import { compileCondition } from './compile-condition.ts';
+import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -1,6 +1,6 @@
-import type { RecordRows, SourceRow } from '../rows.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { type Path, resolveName, type Scope } from '../scope.ts';
-import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value-spec.ts';
+import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import {
@@ -13,9 +13,9 @@ import {
   type Read,
   refuse,
 } from './cell.ts';
+import { columnsOf, compileCondition } from './compile-condition.ts';
+import { coerce } from './compile-steps.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
-import { columnsOf, compileCondition } from './condition.ts';
-import { coerce } from './pipeline.ts';
 
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { withoutInertMark } from '../../model/inert-cell.ts';
-import type { Dialect, Table } from '../../model/table.ts';
+import type { Dialect, Table } from '../../model/row.ts';
 import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';

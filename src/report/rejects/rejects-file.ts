@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { inertCell } from '../../model/inert-cell.ts';
-import type { Dialect, Table } from '../../model/table.ts';
+import type { Dialect, Table } from '../../model/row.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import {
   extraColumn,

@@ -1,5 +1,4 @@
-import type { Row } from '../../model/row.ts';
-import type { Table } from '../../model/table.ts';
+import type { Row, Table } from '../../model/row.ts';
 
 /** A row of the untouched copy: its `storeferry_line`, its cells as that file has them, and why it was rejected. */
 export interface UntouchedRow {

@@ -1,4 +1,4 @@
-import type { HistoryPoint } from '../../model/list-history.ts';
+import type { HistoryPoint } from '../../model/subscriber-list.ts';
 import type { Plot, Section, Words } from '../document.ts';
 import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from '../list-measures.ts';
 import type { RunFacts } from '../run-facts.ts';

@@ -2,7 +2,7 @@ import type { ExportJob } from '../../config/job/export-job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';
-import type { ListHistory } from '../../model/list-history.ts';
+import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openDestination } from './open-destination.ts';
 import { shownLocation } from './shown-location.ts';

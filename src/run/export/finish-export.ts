@@ -1,8 +1,8 @@
 import { EXPORTED_FILE } from '../../export/exported-file.ts';
 import { READING_FILES } from '../../export/reading/reading.ts';
 import { InterruptedError, LockedError } from '../../model/errors.ts';
-import type { ListHistory } from '../../model/list-history.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import type { RunContext } from '../context.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';

@@ -1,6 +1,6 @@
 import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
-import type { MappingSource } from '../mapping-inputs/open-mapping.ts';
+import type { MappingSource } from '../inputs/open-mapping.ts';
 
 /** What an import needs to know of the workspace: read and validated at the edge. */
 export interface ImportRequest {

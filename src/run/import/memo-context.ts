@@ -1,6 +1,6 @@
 import type { MappingContext } from '../../mapping/compile-mapping.ts';
-import { mappingCode } from '../../mapping/memo.ts';
-import type { StoreList } from '../../mapping/store-lists.ts';
+import type { StoreList } from '../../mapping/lookup-table.ts';
+import { mappingCode } from '../../mapping/map-tables.ts';
 import { digestOf } from '../digest.ts';
 import type { ImportRequest } from './import-request.ts';
 

@@ -6,7 +6,7 @@ import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunContext } from '../context.ts';
-import { comparableKeyDigest } from '../mapping-inputs/open-mapping.ts';
+import { comparableKeyDigest } from '../inputs/open-mapping.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import { targetOf } from '../run-locks.ts';
 import type { ImportRequest } from './import-request.ts';

@@ -5,7 +5,7 @@ import type { PlanSource } from '../../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../../model/record.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import type { MappingSource } from '../mapping-inputs/open-mapping.ts';
+import type { MappingSource } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** A staged source, and how it is to be read. */

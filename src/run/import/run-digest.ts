@@ -1,4 +1,4 @@
-import type { StoreList } from '../../mapping/store-lists.ts';
+import type { StoreList } from '../../mapping/lookup-table.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { digestOf } from '../digest.ts';

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readLists } from '../../export/reading/read-lists.ts';
-import { type StoreList, storeListsTable } from '../../mapping/store-lists.ts';
+import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
 import { StateError } from '../../model/errors.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import type { RunContext } from '../context.ts';
-import type { MappingSource } from '../mapping-inputs/open-mapping.ts';
+import type { MappingSource } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from './import-request.ts';
 
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../../csv/format-row.ts';
+import { isUnmatched } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
-import { isUnmatched } from '../../model/unmatched-codes.ts';
 import { readRejections } from '../../plan/files/read-rejections.ts';
 import { writeRejects, writeUnmatched } from '../../report/rejects/rejects-file.ts';
 import { REJECTS_FILE, type RejectedKey, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';

@@ -2,8 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readCsv } from '../../csv/read-csv.ts';
 import { SourceError } from '../../model/errors.ts';
-import type { Row } from '../../model/row.ts';
-import type { Dialect } from '../../model/table.ts';
+import type { Dialect, Row } from '../../model/row.ts';
 import { stageSource } from '../../source/stage-source.ts';
 import { SampleFolder } from './sample-folder.ts';
 

@@ -1,5 +1,5 @@
 import type { StoreConfig } from '../../config/stores.ts';
-import type { ListHistory } from '../../model/list-history.ts';
+import type { ListHistory } from '../../model/subscriber-list.ts';
 import { PROGRAM } from '../../report/next-steps.ts';
 import { runDocument } from '../../report/run-document.ts';
 import type { RunFacts } from '../../report/run-facts.ts';

@@ -80,6 +80,29 @@ describe('google-merchant-products', () => {
     expect(products[0]?.body.variants[0]?.price).toBe(expected);
   });
 
+  test.each([
+    ['EUR 1,500', {}, 'number-ambiguous'],
+    ['1,500 KWD', {}, 'number-ambiguous'],
+    ['1.500 EUR', {}, 'number-ambiguous'],
+    ['1.000 KWD', { decimal: ',' }, 'number-ambiguous'],
+    ['1,500 EUR', { decimal: ',' }, 'number-ambiguous'],
+    ['10¢', {}, 'not-a-number'],
+  ])('rejects the price %s with %j', async (price, params, code) => {
+    const { products, rejected } = await map(['id,title,price', `a,Cup,"${price}"`], { params });
+
+    expect(products).toEqual([]);
+    expect(rejected[0]?.reason).toMatchObject({ code, field: 'variants.price', line: 2, column: 'price' });
+  });
+
+  test('reads thousands where the job says their sign, and says how', async () => {
+    const lines = ['id,title,price', 'a,Cup,"EUR 1,500"'];
+    const { rejected } = await map(lines);
+    const { products } = await map(lines, { params: { thousands: ',' } });
+
+    expect(rejected[0]?.reason.message).toContain('params: { thousands: "," }');
+    expect(products[0]?.body.variants[0]?.price).toBe(1500);
+  });
+
   test('reads decimal commas when the job says so, and rejects them otherwise', async () => {
     const lines = ['id\ttitle\tprice', 'a\tCup\t15,50 EUR'];
 

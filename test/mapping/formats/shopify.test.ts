@@ -126,6 +126,19 @@ describe('shopify-products', () => {
     expect(told.products[0]?.body.variants[0]?.price).toBe(19.9);
   });
 
+  test.each([
+    ['1,500', { decimal: ',' }, 'number-ambiguous'],
+    ['1.500', { decimal: ',' }, 'number-ambiguous'],
+    ['1.500', {}, 'number-ambiguous'],
+    ['1,500', { decimal: ',', currency: 'KWD' }, 1.5],
+    ['1.500', { currency: 'KWD' }, 1.5],
+    ['1.500,00', { decimal: ',' }, 1500],
+  ])('takes the price %s with %j for %s', async (price, params, expected) => {
+    const text = `Handle;Title;Variant Price\nmug;Mug;${price}\n`;
+    const { products, rejected } = await mapText('shopify-products', text, { params });
+    expect(products[0]?.body.variants[0]?.price ?? rejected[0]?.reason.code).toBe(expected);
+  });
+
   test('rejects the product of a row that is too long, and no other', async () => {
     const lines = csvText(header, [
       product('tee'),

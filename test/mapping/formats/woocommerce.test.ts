@@ -46,6 +46,25 @@ describe('woocommerce-products', () => {
     expect(products.map(({ key }) => key)).toEqual(['cap', 'mug']);
   });
 
+  test.each([
+    ['0', 'notify', 0],
+    ['', 'notify', undefined],
+    ['notify', '0', undefined],
+    ['', '0', 0],
+  ])(
+    'sells a variation without stock on backorder by its own cell "%s", else its parent\'s "%s"',
+    async (own, parents, quantity) => {
+      const { products } = await map(
+        'Type,SKU,Name,Published,In stock?,Stock,Backorders allowed?,Regular price,Parent,Attribute 1 name,Attribute 1 value(s)',
+        `variable,T,Tee,1,1,0,${parents},,,Size,S`,
+        `variation,T-S,Tee,1,1,parent,${own},20,T,Size,S`,
+      );
+
+      expect(products[0]?.body.variants).toHaveLength(1);
+      expect(products[0]?.body.variants[0]?.quantity).toBe(quantity);
+    },
+  );
+
   test('rejects a variation whose parent is not in the file', async () => {
     const { products, rejected, rows } = await map(
       'Type,SKU,Name,Published,Regular price,Parent',

@@ -1,0 +1,237 @@
+import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/contact.ts';
+import { didYouMean } from '../model/nearest.ts';
+import type { UnmatchedCode } from '../model/reason.ts';
+import type { Crosswalk } from './lookup-table.ts';
+import type { Built } from './map-record.ts';
+import type { RecordRows } from './record-rows.ts';
+import { resolveName, type Scope, unknownName } from './scope.ts';
+import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
+import { type Cell, cleanCell, type Item, isList, refuse, Unreadable } from './values/cell.ts';
+import { compileField, compileFlag, type Field } from './values/field.ts';
+
+type Draft = { -readonly [K in keyof Contact]: Contact[K] };
+
+/** Adds a field to the draft; a blank adds nothing. */
+type Filler = (draft: Draft, rows: RecordRows) => void;
+
+/** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
+export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
+  const field = (
+    name: keyof ContactSpec,
+    wanted: 'text' | 'text[]' | 'number[]',
+    value: ContactSpec['id'],
+  ) =>
+    value === undefined
+      ? undefined
+      : compileField(scope, ['contact', name], value, { wanted, blank: 'leave-out' });
+  checkMatch(scope, contact);
+  const fillers: readonly { readonly name: string; readonly fill: Filler }[] = [
+    ...CONTACT_TEXT_FIELDS.flatMap((name) => {
+      const read = field(name, 'text', contact[name]);
+      return read === undefined ? [] : [{ name, fill: textFiller(name, read) }];
+    }),
+    { name: 'properties', fill: propertiesFiller(scope, contact) },
+    { name: 'tags', fill: tagsFiller(field('tags', 'text[]', contact.tags)) },
+    { name: 'subscribed', fill: subscribedFiller(scope, contact) },
+    {
+      name: 'subscriberLists',
+      fill: listsFiller(field('subscriberLists', 'number[]', contact.subscriberLists)),
+    },
+  ];
+  return (rows) => {
+    const draft: Draft = {};
+    let field = '';
+    try {
+      for (const { name, fill } of fillers) {
+        field = name;
+        fill(draft, rows);
+      }
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(field) : error;
+    }
+    if (Object.keys(draft).length > 0) return { body: draft };
+    const line = rows.head?.line;
+    const skipped = { code: 'nothing-to-send', message: 'all fields are blank' };
+    return { skipped: line === undefined ? skipped : { ...skipped, line } };
+  };
+}
+
+/** `match` is read only where a crosswalk asks for it; what is wrong with it should show before. */
+function checkMatch(scope: Scope, contact: ContactSpec): void {
+  for (const [name, value] of Object.entries(contact.match ?? {})) {
+    const path = ['contact', 'match', name];
+    compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+    if (CONTACT_TEXT_FIELDS.some((field) => field === name && contact[field] !== undefined)) {
+      scope.problems.add(
+        path,
+        `the contact has a field ${name}, and a crosswalk that matches ${name} takes that`,
+      );
+    }
+  }
+}
+
+function textFiller(name: (typeof CONTACT_TEXT_FIELDS)[number], read: Field): Filler {
+  return (draft, rows) => {
+    const text = filledText(read(rows));
+    if (text !== undefined) draft[name] = text;
+  };
+}
+
+function propertiesFiller(scope: Scope, contact: ContactSpec): Filler {
+  const read = compileProperties(scope, contact.properties);
+  return (draft, rows) => {
+    const properties = read(rows);
+    if (properties.length > 0) draft.properties = properties;
+  };
+}
+
+function tagsFiller(read: Field | undefined): Filler {
+  return (draft, rows) => {
+    const tags = filledList(read?.(rows));
+    if (tags !== undefined) draft.tags = tags.map(String);
+  };
+}
+
+function subscribedFiller(scope: Scope, { subscribed }: ContactSpec): Filler {
+  if (subscribed === undefined) return () => undefined;
+  const read = compileFlag(scope, ['contact', 'subscribed'], subscribed);
+  return (draft, { head }) => {
+    const value = head === undefined ? undefined : read(head, 0);
+    if (typeof value === 'boolean') draft.subscribed = value;
+  };
+}
+
+function listsFiller(read: Field | undefined): Filler {
+  return (draft, rows) => {
+    const ids = filledList(read?.(rows));
+    if (ids === undefined) return;
+    if (!ids.every(isId)) {
+      return refuse('not-an-id', 'a subscriber list is named by its id, a whole number', rows.head?.line);
+    }
+    draft.subscriberLists = ids;
+  };
+}
+
+function isId(item: Item): item is number {
+  return typeof item === 'number' && Number.isSafeInteger(item) && item >= 0;
+}
+
+/** A text that holds something besides white space; the API takes an empty one for none (section 4.2). */
+function filledText(cell: Cell): string | undefined {
+  return typeof cell === 'string' && cell.trim() !== '' ? cell : undefined;
+}
+
+/** A list without blank texts and repeats; undefined when nothing is left of it. */
+function filledList(cell: Cell): readonly Item[] | undefined {
+  if (!isList(cell)) return undefined;
+  const items = new Set(cell.filter((item) => typeof item !== 'string' || item.trim() !== ''));
+  return items.size === 0 ? undefined : [...items];
+}
+
+/**
+ * Compiles the custom properties of a contact: named ones, pairs of columns, and the columns used nowhere else. Blank
+ * ones are left out; of two with the same name, the second value follows the first.
+ */
+function compileProperties(
+  scope: Scope,
+  spec: PropertiesSpec | undefined,
+): (rows: RecordRows) => readonly ContactProperty[] {
+  const fields = Object.entries(spec?.fields ?? {}).map(([name, value]) => ({
+    name,
+    read: compileField(scope, ['contact', 'properties', 'fields', name], value, {
+      wanted: 'text',
+      blank: 'leave-out',
+    }),
+  }));
+  const names = compileFamily(scope, 'names', spec?.names);
+  const values = compileFamily(scope, 'values', spec?.values);
+  if ((names === undefined) !== (values === undefined)) {
+    scope.problems.add(['contact', 'properties'], 'names and values go together');
+  }
+  return (rows) => {
+    const found = new Map<string, string>();
+    const add = (name: string | undefined, value: string | undefined) => {
+      if (name === undefined || value === undefined) return;
+      const known = found.get(name);
+      found.set(name, known === undefined || known === value ? value : `${known}, ${value}`);
+    };
+    for (const { name, read } of fields) add(name, filledText(read(rows)));
+    const cells = rows.head?.cells ?? [];
+    for (const [number, slot] of names?.slots ?? []) {
+      add(cleanCell(cells[slot]), cleanCell(cells[values?.slots.get(number) ?? -1]));
+    }
+    for (const [header, slot] of scope.columns.rest) add(header, cleanCell(cells[slot]));
+    return Array.from(found, ([name, value]) => ({ name, value }));
+  };
+}
+
+function compileFamily(scope: Scope, key: 'names' | 'values', name: string | undefined) {
+  if (name === undefined) return undefined;
+  const named = resolveName(scope, name);
+  if (named?.kind === 'family') return named.family;
+  if (named === undefined) {
+    unknownName(scope, ['contact', 'properties', key], name);
+  } else {
+    scope.problems.add(['contact', 'properties', key], `${name} is not a family: expected {n} in its name`);
+  }
+  return undefined;
+}
+
+const NO_MATCH: UnmatchedCode = 'crosswalk-no-match';
+const NOTHING_TO_MATCH: UnmatchedCode = 'crosswalk-nothing-to-match';
+
+/** Compiles the id of a contact: from the crosswalk where the job has one, else from the mapping's `id`. */
+export function compileContactId(
+  scope: Scope,
+  contact: ContactSpec,
+  crosswalk: Crosswalk | undefined,
+): Field {
+  if (crosswalk === undefined) {
+    if (contact.id === undefined) {
+      return () => refuse('id-missing', 'the mapping has no id, and the job no crosswalk');
+    }
+    const id = compileField(scope, ['contact', 'id'], contact.id, { wanted: 'text', blank: 'reject' });
+    return (rows) => asId(id(rows));
+  }
+  const known = CONTACT_TEXT_FIELDS.find((name) => name === crosswalk.match);
+  const sent = known === undefined ? undefined : contact[known];
+  const value = sent ?? new Map(Object.entries(contact.match ?? {})).get(crosswalk.match);
+  if (value === undefined) {
+    const names = [...CONTACT_TEXT_FIELDS, ...Object.keys(contact.match ?? {})];
+    scope.problems.add(
+      ['contact'],
+      `the crosswalk matches ${crosswalk.match}, which this mapping does not fill${didYouMean(crosswalk.match, names)}`,
+    );
+    return () => undefined;
+  }
+  const path = ['contact', ...(sent === undefined ? ['match'] : []), crosswalk.match];
+  const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+  const { match, file } = crosswalk;
+  return (rows) => {
+    const found = matched(rows);
+    if (typeof found !== 'string' || found.trim() === '') {
+      return refuse(
+        NOTHING_TO_MATCH,
+        `the ${match} is blank, and the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
+        rows.head?.line,
+      );
+    }
+    const id = crosswalk.find(found);
+    if (id === undefined) {
+      return refuse(
+        NO_MATCH,
+        `no contact in ${file} has this ${match}; create it in the store, or add it to the crosswalk, then retry`,
+        rows.head?.line,
+      );
+    }
+    return Number.isNaN(id)
+      ? refuse('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`)
+      : String(id);
+  };
+}
+
+function asId(cell: Cell): Cell {
+  if (typeof cell !== 'string') return cell;
+  const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(cell)?.[1];
+  return digits ?? refuse('id-not-a-number', "the contact's id is not a whole number");
+}

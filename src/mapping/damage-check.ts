@@ -1,0 +1,171 @@
+import type { Reason } from '../model/reason.ts';
+import { isErrorValue } from '../model/spreadsheet-words.ts';
+import type { RecordRows, SourceRow } from './record-rows.ts';
+import type { Scope } from './scope.ts';
+
+/** What programs leave in a cell instead of its value. */
+type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | 'digits-lost';
+
+/** What becomes of a record with a damaged cell: refused, or sent with a note, or left to the reading of the field. */
+type Treatment = 'refuse' | 'note' | 'leave';
+
+/** Finds damaged cells among those that a record is made of. */
+export interface DamageCheck {
+  /** Why the record cannot be sent; else its rows, with what no text may hold taken out and noted. */
+  readonly check: (
+    rows: RecordRows,
+  ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
+  /** Whether the cell that names the record is damaged: its key is then unknown. */
+  readonly keyIsDamaged: (row: SourceRow) => boolean;
+}
+
+/** Fields of long text, where a lost character spoils no more than a word. */
+const LONG_TEXT: ReadonlySet<string> = new Set(['description', 'note', 'properties', 'images']);
+/** Fields of text for people, which mean the same without control characters. */
+const PROSE: ReadonlySet<string> = new Set(
+  [...LONG_TEXT].concat('title name categories tags address city state zip country companyName'.split(' ')),
+);
+/** Codes, which must not lose a digit. `group` stands for what rows refer to each other by. */
+const CODES: ReadonlySet<string> = new Set(['url', 'id', 'key', 'group', 'match', 'sku', 'phone']);
+/** What decides the key of a record. */
+const KEYS: ReadonlySet<string> = new Set(['url', 'id', 'key', 'match']);
+/** What is read from the row that describes the record only. */
+const OF_HEAD: ReadonlySet<string> = new Set(['title', 'description', 'hidden', 'categories', 'type']);
+/** Places that look at cells and take nothing from them. */
+const LOOKS_ONLY: ReadonlySet<string> = new Set(['expect', 'inherit']);
+
+function treatment(field: string, damage: Damage): Treatment {
+  switch (damage) {
+    case 'spreadsheet-error':
+      // What is no address is left out and noted anyway.
+      return field === 'images' ? 'leave' : 'refuse';
+    case 'characters-lost':
+      return LONG_TEXT.has(field) ? 'note' : 'refuse';
+    case 'control-characters':
+      return PROSE.has(field) ? 'note' : 'refuse';
+    case 'digits-lost':
+      return CODES.has(field) ? 'refuse' : 'leave';
+    default:
+      return damage satisfies never;
+  }
+}
+
+/** Everything of the class Cc but tabs and line ends. */
+const CONTROLS = /[^\P{Cc}\t\n\r]/u;
+const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
+/** Nearly every cell is sound: one test excludes it. */
+const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
+/** Without a sign only behind a fraction: `5E10` may well be a code. */
+const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
+function damagesOf(cell: string): readonly Damage[] {
+  const text = cell.trim();
+  return [
+    ...(isErrorValue(text) ? (['spreadsheet-error'] as const) : []),
+    ...(text.includes('\ufffd') ? (['characters-lost'] as const) : []),
+    ...(CONTROLS.test(text) ? (['control-characters'] as const) : []),
+    ...(EXPONENT.test(text) ? (['digits-lost'] as const) : []),
+  ];
+}
+
+/** Compiles the check, after everything that reads columns: only what is used matters. */
+export function compileDamageCheck(scope: Scope): DamageCheck {
+  const { columns, reads, notes, quote } = scope;
+  const fieldsBySlot = new Map<number, ReadonlySet<string>>();
+  let keySlots: readonly number[] = [];
+  let known = -1;
+  // Families of columns and the rest get their slots as files are opened.
+  const learn = () => {
+    if (known !== columns.slotCount) {
+      known = columns.slotCount;
+      for (const [name, fields] of reads) {
+        const column = columns.declared.get(name);
+        const slots = column?.family?.slots.values() ?? (column?.slot === undefined ? [] : [column.slot]);
+        for (const one of slots) fieldsBySlot.set(one, fields);
+      }
+      for (const one of columns.rest.values()) fieldsBySlot.set(one, new Set(['properties']));
+      keySlots = [...fieldsBySlot].flatMap(([slot, fields]) =>
+        [...fields].some((field) => KEYS.has(field)) ? [slot] : [],
+      );
+    }
+  };
+  const readFrom = (row: SourceRow, slot: number, isHead: boolean) =>
+    [...(fieldsBySlot.get(slot) ?? [])].filter(
+      (field) => !LOOKS_ONLY.has(field) && (isHead || !OF_HEAD.has(field)) && row.cells[slot] !== undefined,
+    );
+  const keyIsDamaged = (row: SourceRow) => {
+    learn();
+    return keySlots.some((slot) => {
+      const cell = row.cells[slot];
+      return cell !== undefined && SUSPECT.test(cell) && damagesOf(cell).length > 0;
+    });
+  };
+  return {
+    keyIsDamaged,
+    check(rows) {
+      learn();
+      const cleaned = new Map<SourceRow, SourceRow>();
+      for (const row of rows.rows) {
+        for (const [slot, cell] of row.cells.entries()) {
+          if (cell === undefined || !SUSPECT.test(cell)) continue;
+          const fields = readFrom(row, slot, row === rows.head);
+          for (const damage of damagesOf(cell)) {
+            const spoilt = fields.find((field) => treatment(field, damage) === 'refuse');
+            if (spoilt !== undefined) {
+              const column = row.table.headers[slot];
+              const message = `${quote(printed(cell.trim()))} ${EXPLANATIONS[damage]}`;
+              const place = { line: row.line, ...(column === undefined ? {} : { column }) };
+              return {
+                refused: { code: damage, message, ...place },
+                keyIsKnown: !fields.some((field) => KEYS.has(field)),
+              };
+            }
+            const noted = fields.find((field) => treatment(field, damage) === 'note');
+            if (noted !== undefined) {
+              notes.push(`${noted}: ${NOTES[damage]}`);
+              cleaned.set(row, withoutControls(cleaned.get(row) ?? row, slot));
+            }
+          }
+        }
+      }
+      return cleaned.size === 0 ? rows : replaced(rows, cleaned);
+    },
+  };
+}
+
+const EXPLANATIONS: Readonly<Record<Damage, string>> = {
+  'spreadsheet-error':
+    'is the error of a spreadsheet or a program, not a value: correct the cell or its formula',
+  'characters-lost':
+    'has lost characters (U+FFFD) when its file was converted from another charset: export it again',
+  'control-characters': 'contains control characters, which no text has: correct it, or export it again',
+  'digits-lost':
+    'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
+};
+
+const NOTES: Readonly<Record<Damage, string>> = {
+  'spreadsheet-error': 'the error of a spreadsheet',
+  'characters-lost': 'characters were lost when the file was converted (U+FFFD), sent as it is',
+  'control-characters': 'control characters, taken out',
+  'digits-lost': 'shortened by a spreadsheet',
+};
+
+/** Control characters as a terminal may show them. */
+function printed(text: string): string {
+  return text.replaceAll(EVERY_CONTROL, '\ufffd');
+}
+
+function withoutControls(row: SourceRow, slot: number): SourceRow {
+  const cells = [...row.cells];
+  cells[slot] = cells[slot]?.replaceAll(EVERY_CONTROL, '');
+  return { ...row, cells };
+}
+
+function replaced(rows: RecordRows, cleaned: ReadonlyMap<SourceRow, SourceRow>): RecordRows {
+  const one = (row: SourceRow) => cleaned.get(row) ?? row;
+  return {
+    ...rows,
+    head: rows.head === undefined ? undefined : one(rows.head),
+    rows: rows.rows.map(one),
+    children: rows.children.map(one),
+  };
+}

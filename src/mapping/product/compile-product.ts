@@ -1,0 +1,247 @@
+import { type Category, PRODUCT_TYPES, type Product, type ProductType } from '../../model/product.ts';
+import { type LookupTable, lookupKey } from '../lookup-table.ts';
+import type { RecordMapper } from '../map-record.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
+import { type Path, resolveLookup, type Scope } from '../scope.ts';
+import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
+import { splitText } from '../transforms/list-transforms.ts';
+import { slugify } from '../transforms/slug.ts';
+import { isList, refuse, Unreadable } from '../values/cell.ts';
+import { compileCondition, type Test } from '../values/compile-condition.ts';
+import { compileField, compileFlag, type Field } from '../values/field.ts';
+import { compileSubscription } from './compile-subscription.ts';
+import { compileVariants } from './compile-variants.ts';
+import type { WeightUnit } from './compile-weight.ts';
+import type { Clock } from './pricing.ts';
+
+type Draft = { -readonly [K in keyof Product]?: Product[K] };
+
+/** Compiles the fields of a product (storefront-api.md, section 4.1), in the order in which they are sent. */
+export function compileProduct(
+  scope: Scope,
+  spec: ProductMappingSpec,
+  context: { readonly clock: Clock; readonly weightUnit: WeightUnit },
+): RecordMapper['build'] {
+  const { product } = spec;
+  const text = (key: 'title' | 'description' | 'file') => {
+    const value = product[key];
+    const blank = key === 'title' ? 'reject' : 'leave-out';
+    return value === undefined
+      ? undefined
+      : compileField(scope, ['product', key], value, { wanted: 'text', blank });
+  };
+  const title = text('title');
+  const description = text('description');
+  const hidden =
+    product.hidden === undefined ? undefined : compileFlag(scope, ['product', 'hidden'], product.hidden);
+  const images =
+    product.images === undefined
+      ? undefined
+      : compileField(scope, ['product', 'images'], product.images, { wanted: 'text[]', blank: 'leave-out' });
+  const categories =
+    product.categories === undefined
+      ? undefined
+      : compileCategories(scope, ['product', 'categories'], product.categories);
+  const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
+  const variantsOf = compileVariants(scope, spec, context);
+  const subscription = compileSubscription(scope, product.subscription);
+  const file = text('file');
+  const typeOf = compileType(scope, spec);
+
+  return (rows, url) => {
+    const { head } = rows;
+    let field = 'title';
+    try {
+      const named = title?.(rows);
+      if (typeof named !== 'string') return refuse('title-missing', 'title is blank');
+      const draft: Draft = { type: 'physical', title: named };
+      field = 'description';
+      const described = description?.(rows);
+      if (typeof described === 'string') draft.description = described;
+      draft.url = url;
+      field = 'hidden';
+      const isHidden = head === undefined ? undefined : hidden?.(head, 0);
+      if (typeof isHidden === 'boolean') draft.hidden = isHidden;
+      field = 'images';
+      const pictures = images?.(rows);
+      if (isList(pictures)) {
+        const usable = addresses(pictures.map(String), scope.notes, advice);
+        // An empty list would remove what the store has, only because no image can be read.
+        if (usable.length > 0 || pictures.length === 0) draft.images = usable;
+      }
+      field = 'categories';
+      const belongsTo = categories?.(rows);
+      if (belongsTo !== undefined) draft.categories = belongsTo;
+      field = 'options';
+      const bought = variantsOf(rows);
+      if ('skipped' in bought) return bought;
+      const { options, variants } = bought;
+      draft.options = options;
+      draft.variants = variants;
+      field = 'subscription';
+      const recurring = subscription(rows, bought.rows);
+      if (recurring !== undefined) draft.subscription = recurring;
+      field = 'file';
+      const sold = file?.(rows);
+      if (typeof sold === 'string') {
+        if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
+        draft.file = sold;
+      }
+      field = 'type';
+      const type = typeOf(rows, bought.rows, draft.file !== undefined);
+      return { body: { ...draft, type, title: named, url, options, variants } };
+    } catch (error) {
+      throw error instanceof Unreadable ? error.in(field) : error;
+    }
+  };
+}
+
+/** Where a second address begins right behind the first; behind `/` or `=` it is a part of it. */
+const RUN_TOGETHER = /[\p{L}\p{N}_)]https?:\/\//iu;
+
+/** Whether a text is one address. */
+function isAddress(text: string): boolean {
+  return /^https?:\/\/[^\s/]/i.test(text) && !RUN_TOGETHER.test(text);
+}
+
+/** Which params could make addresses of what is none: those that the images are written with, and that hold none. */
+function unsetBases({ params }: Scope, written: string): string {
+  const names = [...params].flatMap(([name, value]) =>
+    written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name}: https://…`] : [],
+  );
+  return names.length === 0 ? '' : `; set \`params: { ${names.join(', ')} }\` in the job`;
+}
+
+/** What stands between two addresses of one cell; within one, a further address follows no blank or separator. */
+const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/)/i;
+
+/** Image addresses without what is none; `//host/…` is meant as https. */
+function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
+  const kept = new Set<string>();
+  const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES));
+  if (apart.length > written.length) notes.push('images: several addresses in one cell, taken apart');
+  for (const text of apart) {
+    const address = text.startsWith('//') ? `https:${text}` : text;
+    if (isAddress(address)) kept.add(address);
+    else notes.push(`images: not an http address, left out${advice}`);
+  }
+  return [...kept];
+}
+
+type TypeOf = (rows: RecordRows, variantRows: readonly SourceRow[], hasFile: boolean) => ProductType;
+
+/** As the mapping says; else digital with a file, service when nothing of it is shipped, else physical. */
+function compileType(scope: Scope, { product }: ProductMappingSpec): TypeOf {
+  const unshipped =
+    product.unshipped === undefined
+      ? undefined
+      : compileCondition(scope, ['product', 'unshipped'], product.unshipped);
+  const said = compileSaidType(scope, product.type);
+  return (rows, variantRows, hasFile) => {
+    const named = said(rows, variantRows);
+    if (named !== undefined) return named;
+    if (hasFile) return 'digital';
+    return unshipped !== undefined && variantRows.every((row) => unshipped(row, 0)) ? 'service' : 'physical';
+  };
+}
+
+function compileSaidType(
+  scope: Scope,
+  type: ProductSpec['type'],
+): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | undefined {
+  if (type === undefined) return () => undefined;
+  if (isByCondition(type)) {
+    const tests: { readonly name: ProductType; readonly test: Test }[] = [];
+    for (const name of PRODUCT_TYPES) {
+      const condition = type.is[name];
+      if (condition !== undefined) {
+        tests.push({ name, test: compileCondition(scope, ['product', 'type', 'is', name], condition) });
+      }
+    }
+    const met = (rows: readonly SourceRow[]) =>
+      tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
+    return ({ head }, variantRows) => met(head === undefined ? [] : [head]) ?? met(variantRows);
+  }
+  const field: Field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
+  return (rows) => {
+    const found = field(rows);
+    if (found === undefined) return undefined;
+    return (
+      PRODUCT_TYPES.find((name) => name === found) ??
+      refuse('type-unknown', `expected one of ${PRODUCT_TYPES.join(', ')}`)
+    );
+  };
+}
+
+type TypeSpec = NonNullable<ProductSpec['type']>;
+
+function isByCondition(type: TypeSpec): type is Extract<TypeSpec, { readonly is: unknown }> {
+  return typeof type === 'object' && !Array.isArray(type) && 'is' in type;
+}
+
+/** Reads the categories of a product; undefined where it has none. */
+type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
+
+/**
+ * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read
+ * from the API (storefront-api.md has no look-up of categories); only a lookup table gives them.
+ */
+function compileCategories(
+  scope: Scope,
+  path: Path,
+  written: NonNullable<ProductSpec['categories']>,
+): CategoriesField {
+  const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
+  const valuePath = isCategories(written) ? [...path, 'value'] : path;
+  const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
+  const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
+  const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
+  const table = spec.table === undefined ? undefined : resolveLookup(scope, [...path, 'table'], spec.table);
+  return (rows) => {
+    const paths = field(rows);
+    if (!isList(paths)) return undefined;
+    const byUrl = new Map<string, Category>();
+    for (const item of paths) {
+      const levels =
+        separators.length === 0 ? [String(item)] : splitText(String(item), separators, { escapedBy: '\\' });
+      const name = levels.at(-1);
+      if (
+        name === undefined ||
+        except.has(name.toLowerCase()) ||
+        (spec.root === false && levels.length < 2)
+      ) {
+        continue;
+      }
+      const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
+      if (category.url !== '' && !byUrl.has(category.url)) byUrl.set(category.url, category);
+    }
+    return byUrl.size === 0 && paths.length > 0 ? undefined : [...byUrl.values()];
+  };
+}
+
+function isCategories(written: NonNullable<ProductSpec['categories']>): written is CategoriesSpec {
+  return (
+    typeof written === 'object' &&
+    !Array.isArray(written) &&
+    ('path' in written || 'root' in written || 'table' in written || 'except' in written)
+  );
+}
+
+/** The category as a lookup table has it, by its whole path (levels joined by ' > ') or by its name. */
+function known(
+  table: LookupTable | undefined,
+  levels: readonly string[],
+  name: string,
+): Category | undefined {
+  const row = table?.rows.get(lookupKey(levels.join(' > '))) ?? table?.rows.get(lookupKey(name));
+  if (row === undefined) return undefined;
+  const id = Number(row.get('id') || Number.NaN);
+  const parent = Number(row.get('parentCategory') ?? 0);
+  return {
+    ...(Number.isSafeInteger(id) ? { id } : {}),
+    name: row.get('name') || name,
+    url: row.get('url') || slugify(row.get('name') || name),
+    parentCategory: Number.isSafeInteger(parent) ? parent : 0,
+  };
+}

@@ -1,0 +1,112 @@
+import type { Path, Scope } from '../scope.ts';
+import type { VariantsSpec } from '../spec/product-spec.ts';
+import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
+import { type Expression, type Read, refuse } from '../values/cell.ts';
+import { coerce } from '../values/compile-steps.ts';
+import { compileAs, compileValue } from '../values/compile-value.ts';
+import type { RowField } from '../values/field.ts';
+import { roundTo } from './pricing.ts';
+
+/** The units a store may weigh in. */
+export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
+
+const GRAMS: Readonly<Record<string, number>> = {
+  mg: 0.001,
+  g: 1,
+  gr: 1,
+  gram: 1,
+  grams: 1,
+  kg: 1000,
+  kgs: 1000,
+  kilogram: 1000,
+  kilograms: 1000,
+  oz: 28.349523125,
+  ounce: 28.349523125,
+  ounces: 28.349523125,
+  lb: 453.59237,
+  lbs: 453.59237,
+  pound: 453.59237,
+  pounds: 453.59237,
+};
+
+const UNIT_GRAMS = new Map(Object.entries(GRAMS));
+
+/** No name of a unit is longer. */
+const LONGEST_UNIT = 12;
+
+/** How the number in a cell with a unit is read. */
+const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
+
+/** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
+const DIGITS = 6;
+
+/** Compiles the weight of a variant into the store's unit. */
+export function compileWeight(
+  outer: Scope,
+  path: Path,
+  spec: NonNullable<VariantsSpec['weight']>,
+  storeUnit: WeightUnit,
+): RowField {
+  const scope = { ...outer, field: 'variants.weight' };
+  if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
+  const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
+  const unit = compileUnit(scope, [...path, 'unit'], spec.unit, storeUnit);
+  return (row, n) => {
+    const value = read(row, n);
+    if (typeof value !== 'number') return value;
+    const named = unit(row, n);
+    return typeof named === 'string'
+      ? inStoreUnit(value, named, storeUnit, scope.quote)
+      : refuse('weight-unit-missing', 'the weight has no unit');
+  };
+}
+
+function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Read {
+  if (written === 'store') return () => storeUnit;
+  if (UNIT_GRAMS.has(written.toLowerCase())) return () => written;
+  return compileAs(scope, path, written, 'text').read;
+}
+
+function weightInCell(
+  scope: Scope,
+  path: Path,
+  value: NonNullable<VariantsSpec['weight']>['value'],
+  storeUnit: WeightUnit,
+): RowField {
+  const valuePath = [...path, 'value'];
+  const written = compileValue(scope, valuePath, value);
+  if (written.kind !== 'text') {
+    scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
+  }
+  const weight: Expression = {
+    ...written,
+    kind: 'number',
+    certain: false,
+    read: (row, n) => {
+      const cell = written.read(row, n);
+      if (typeof cell !== 'string') return cell;
+      const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+      const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
+      return typeof amount === 'number'
+        ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
+        : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
+    },
+  };
+  return coerce(scope, valuePath, weight, 'number').read;
+}
+
+function inStoreUnit(
+  weight: number,
+  unit: string,
+  storeUnit: WeightUnit,
+  quote: (text: string) => string,
+): number {
+  if (weight < 0) refuse('weight-negative', 'the weight is below 0');
+  const name = unit.trim().toLowerCase();
+  if (name === storeUnit) return weight;
+  const from = UNIT_GRAMS.get(name);
+  const to = UNIT_GRAMS.get(storeUnit) ?? 1;
+  return from === undefined
+    ? refuse('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
+    : roundTo((weight * from) / to, DIGITS);
+}

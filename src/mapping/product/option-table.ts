@@ -1,0 +1,255 @@
+import type { Family } from '../columns/columns.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
+import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import type { OptionsSpec } from '../spec/product-spec.ts';
+import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
+import { compileAs } from '../values/compile-value.ts';
+
+/** What the variant rows of a product choose, before it is known which options the product has. */
+export interface OptionTable {
+  readonly names: readonly string[];
+  /** For each variant row its value of each option; undefined where it has none. */
+  readonly choices: readonly (readonly (string | undefined)[])[];
+  /** For each option the values that the head row lists, in the order to show them; empty where it lists none. */
+  readonly listed: readonly (readonly string[])[];
+  readonly rows: readonly SourceRow[];
+}
+
+/** Reads what the variant rows choose, and what the head row lists. */
+export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable;
+
+/** Products without options. */
+export const noOptions: OptionReader = (_rows, variants) => ({
+  names: [],
+  choices: variants.map(() => []),
+  listed: [],
+  rows: variants,
+});
+
+/** Compiles where options stand. `byName`: columns are numbered differently from row to row, names decide. */
+export function compileOptionReader(
+  scope: Scope,
+  path: Path,
+  spec: OptionsSpec,
+  byName: boolean,
+): OptionReader {
+  if (spec.columns !== undefined) return columnReader(scope, [...path, 'columns'], spec.columns);
+  if (spec.names === undefined) {
+    scope.problems.add(path, 'expected names (a family of columns) or columns');
+    return noOptions;
+  }
+  const named = resolveName(scope, spec.names);
+  if (named === undefined) {
+    unknownName(scope, [...path, 'names'], spec.names);
+    return noOptions;
+  }
+  if (named.kind !== 'family') {
+    scope.problems.add(
+      [...path, 'names'],
+      `${spec.names} is not a family: expected a column with {n} in its name`,
+    );
+    return noOptions;
+  }
+  const each = { ...scope, eachMember: true };
+  const values =
+    spec.values === undefined ? undefined : compileAs(each, [...path, 'values'], spec.values, 'text').read;
+  const listed =
+    spec.listed === undefined ? undefined : compileAs(each, [...path, 'listed'], spec.listed, 'text[]').read;
+  if (values === undefined && listed === undefined) {
+    scope.problems.add(path, 'expected values (of variant rows), listed (by the head row), or both');
+  }
+  return byName ? nameReader(named.family, values, listed) : positionReader(named.family, values, listed);
+}
+
+function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec['columns']>): OptionReader {
+  const names = Object.keys(columns);
+  const reads = Object.entries(columns).map(
+    ([name, value]) => compileAs(scope, [...path, name], value, 'text').read,
+  );
+  return (_rows, variants) => {
+    const choices: (string | undefined)[][] = [];
+    for (const row of variants) {
+      const choice: (string | undefined)[] = [];
+      for (const read of reads) {
+        const value = read(row, 0);
+        choice.push(textOf(value));
+      }
+      choices.push(choice);
+    }
+    return { names, choices, listed: [], rows: variants };
+  };
+}
+
+/** Names stand on the head row, and must agree where other rows repeat them. */
+function positionReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
+  return ({ head }, variants) => {
+    const numbers: number[] = [];
+    const names: string[] = [];
+    const lists: (readonly string[])[] = [];
+    for (const number of family.numbers) {
+      const slot = family.slots.get(number) ?? -1;
+      if (isMissing(slot, head, variants)) continue;
+      const name = firstName(slot, head, variants);
+      const list = head === undefined ? [] : listOf(listed?.(head, number));
+      if (name === undefined) {
+        const stray =
+          values === undefined ? undefined : variants.find((row) => isPresent(values, row, number));
+        if (stray !== undefined) {
+          return refuse(
+            'option-name-missing',
+            `the variant has a value for option ${number}, which has no name`,
+            stray.line,
+            stray.table.headers[slot],
+          );
+        }
+        if (list.length > 0) {
+          return refuse(
+            'option-name-missing',
+            `the product lists values for option ${number}, which has no name`,
+            head?.line,
+            head?.table.headers[slot],
+          );
+        }
+        continue;
+      }
+      const differing = variants.find((row) => (cleanCell(row.cells[slot]) ?? name) !== name);
+      if (differing !== undefined) {
+        return refuse(
+          'option-names-differ',
+          `option ${number} is called ${name} in one row of the product and otherwise in another`,
+          differing.line,
+          differing.table.headers[slot],
+        );
+      }
+      if (names.includes(name)) {
+        return refuse('option-repeated', `the product has two options called ${name}`, head?.line);
+      }
+      if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
+        return refuse(
+          'option-without-values',
+          `option ${number} has a name and no values: does the name stand under its header?`,
+          head?.line,
+          head?.table.headers[slot],
+        );
+      }
+      numbers.push(number);
+      names.push(name);
+      lists.push(list);
+    }
+    const choices: (string | undefined)[][] = [];
+    for (const row of variants) {
+      const choice = new Array<string | undefined>(numbers.length);
+      for (const [index, number] of numbers.entries()) {
+        const value = values?.(row, number);
+        choice[index] = textOf(value);
+      }
+      choices.push(choice);
+    }
+    return { names, choices, listed: lists, rows: variants };
+  };
+}
+
+function isChosen(values: Read | undefined, variants: readonly SourceRow[], number: number): boolean {
+  return values !== undefined && variants.some((row) => isPresent(values, row, number));
+}
+
+/** Whether only other files have this member of the family: what they have says nothing of these rows. */
+function isMissing(slot: number, head: SourceRow | undefined, variants: readonly SourceRow[]): boolean {
+  return head?.cells[slot] === undefined && variants.every((row) => row.cells[slot] === undefined);
+}
+
+function firstName(
+  slot: number,
+  head: SourceRow | undefined,
+  variants: readonly SourceRow[],
+): string | undefined {
+  const named = cleanCell(head?.cells[slot]);
+  if (named !== undefined) return named;
+  for (const row of variants) {
+    const name = cleanCell(row.cells[slot]);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+/**
+ * Every row names its own options, under whatever number; the head row gives their order. A variant has none that
+ * the head row, naming some, does not: no buyer could choose it.
+ */
+function nameReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
+  return ({ head }, variants) => {
+    const lists = new Map<string, readonly string[]>();
+    if (head !== undefined) {
+      for (const number of family.numbers) {
+        const name = cleanCell(head.cells[family.slots.get(number) ?? -1]);
+        const list = name === undefined ? [] : listOf(listed?.(head, number));
+        if (name !== undefined) lists.set(name, list);
+      }
+    }
+    const chosen: Map<string, string | undefined>[] = [];
+    const used = new Set<string>();
+    for (const row of variants) {
+      const own = new Map<string, string | undefined>();
+      for (const number of family.numbers) {
+        const slot = family.slots.get(number) ?? -1;
+        if (row.cells[slot] === undefined) continue;
+        const name = cleanCell(row.cells[slot]);
+        const value = values?.(row, number);
+        if (name === undefined && value !== undefined) {
+          return refuse(
+            'option-name-missing',
+            `the variant has a value for attribute ${number}, which has no name`,
+            row.line,
+            row.table.headers[slot],
+          );
+        }
+        if (name !== undefined) {
+          if (own.has(name)) {
+            return refuse('option-repeated', `the variant has two values for ${name}`, row.line);
+          }
+          if (lists.size > 0 && !lists.has(name)) {
+            if (textOf(value) === undefined) continue;
+            return refuse(
+              'option-unknown',
+              `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
+              row.line,
+              row.table.headers[slot],
+            );
+          }
+          own.set(name, textOf(value));
+          used.add(name);
+        }
+      }
+      chosen.push(own);
+    }
+    const names = [...lists.keys()].filter((name) => used.has(name));
+    for (const name of used) {
+      if (!lists.has(name)) names.push(name);
+    }
+    return {
+      names,
+      choices: chosen.map((own) => names.map((name) => own.get(name))),
+      listed: names.map((name) => lists.get(name) ?? []),
+      rows: variants,
+    };
+  };
+}
+
+/** What the references to the children say of them. */
+export const childOptionReader: OptionReader = ({ childOptions = [] }, variants) => {
+  const names = [...new Set(childOptions.flatMap((options) => [...options.keys()]))];
+  return {
+    names,
+    choices: variants.map((_, index) => names.map((name) => childOptions[index]?.get(name))),
+    listed: [],
+    rows: variants,
+  };
+};
+
+function textOf(value: Cell): string | undefined {
+  return value === undefined || isList(value) ? undefined : String(value);
+}
+
+function listOf(value: Cell): readonly string[] {
+  return isList(value) ? value.map(String) : [];
+}

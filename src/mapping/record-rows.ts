@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto';
+import type { Reason } from '../model/reason.ts';
+import type { RowSpan } from '../model/row.ts';
+
+/** A file as the mapping sees it. */
+export interface BoundTable {
+  /** Index of the file within the snapshot. */
+  readonly file: number;
+  /** The header behind each slot; undefined where this file has no such column. */
+  readonly headers: readonly (string | undefined)[];
+  /** The slots that the first column serves: only a cell put before it can have shifted what stands there. */
+  readonly firstSlots: ReadonlySet<number>;
+  /** Of all that decides which column each slot is, here and in the files before it that have other columns. */
+  readonly digest: string;
+}
+
+/** Why the cells of a row cannot be trusted to stand under their headers. */
+export interface Misalignment {
+  readonly reason: Reason;
+  /** All cells as they stand, trimmed: they may name the record that the row belongs to. */
+  readonly cells: readonly string[];
+  /** Whether the first cell is what the mapping expects of its column: otherwise even that one has shifted. */
+  readonly firstFits: boolean;
+}
+
+/** A row reduced to the cells that the mapping uses, by slot; undefined is a column that the file lacks. */
+export interface SourceRow {
+  readonly table: BoundTable;
+  /** Position in the whole source, from 0. */
+  readonly seq: number;
+  readonly line: number;
+  readonly cells: readonly (string | undefined)[];
+  readonly misaligned: Misalignment | undefined;
+  /** Of all its cells: they are parts of one text, which is kept as long as any of them. */
+  readonly chars: number;
+}
+
+/** The rows of one record. */
+export interface RecordRows {
+  /** The row that describes the record; undefined when none can be read. */
+  readonly head: SourceRow | undefined;
+  /** All rows whose cells can be trusted, in source order, the head among them. */
+  readonly rows: readonly SourceRow[];
+  /** Rows other than the head that are referred to as children, in the order of the references. */
+  readonly children: readonly SourceRow[];
+  /** What the references say of each child, where they say more than its name. */
+  readonly childOptions: readonly ReadonlyMap<string, string>[] | undefined;
+  /** Why the record cannot be imported, whatever its cells say. */
+  readonly fault: Reason | undefined;
+  /** The key, where it is known without the head. */
+  readonly key: string | null;
+  readonly spans: readonly RowSpan[];
+  /** How many rows this record accounts for. */
+  readonly counted: number;
+  readonly torn: boolean;
+}
+
+/** 22 characters of base64url hold 132 bits: no two records will ever share them by chance. */
+const LENGTH = 22;
+
+/** The digest of a text, as memos and what they are made of use it. */
+export function memoDigest(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, LENGTH);
+}
+
+/**
+ * A digest of all that the mapping can read of a record: `context` (everything besides the rows), how the columns of its
+ * files are bound, and the cells that the mapping uses. Of equal memos the mapping makes the same, unless it looks at
+ * the clock.
+ *
+ * Unambiguous: first comes how many cells there are, row by row, and which of them are head and children; NUL stands
+ * before every cell and in none, since `csv` refuses it.
+ */
+export function memoOf(context: string, { head, rows, children, childOptions }: RecordRows): string {
+  let table: BoundTable | undefined;
+  let shape = `${context} ${rows.length}`;
+  let cells = '';
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index];
+    if (row === undefined) continue;
+    if (row.table !== table) {
+      table = row.table;
+      shape += ` ${index}:${table.digest}`;
+    }
+    if (row === head && index > 0) shape += ` head ${index}`;
+    cells += `\0${row.cells.join('\0')}`;
+  }
+  if (children.length > 0) shape += ` children ${children.map((child) => rows.indexOf(child)).join()}`;
+  if (childOptions !== undefined) shape += JSON.stringify(childOptions.map((options) => [...options]));
+  return memoDigest(shape + cells);
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { defineTransform } from './define-transform.ts';
+
+/** `default`: what to take instead of a blank. */
+export const defaultValue = defineTransform({
+  name: 'default',
+  map: {
+    shape: {
+      default: z.union([z.string(), z.number(), z.boolean()]).describe('What to take instead of a blank.'),
+    },
+    compile: ({ default: written }, { argument }) => {
+      const value = typeof written === 'string' ? argument(['default'], written) : written;
+      return {
+        takes: 'any',
+        gives: (taken) => taken,
+        run: (present) => present,
+        blank: () => (value === '' ? undefined : value),
+      };
+    },
+  },
+  examples: [{ cell: '', steps: '{ default: unknown }', gives: 'unknown' }],
+});

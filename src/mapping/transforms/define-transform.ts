@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { LookupTable } from '../lookup-table.ts';
+import type { SourceRow } from '../record-rows.ts';
+import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
+
+/** One step of a pipeline, ready to run, with its types. Steps on single items are applied to each item of a list. */
+export interface Step {
+  /** The type that goes in: single items of a kind, or a whole list. */
+  readonly takes: ItemKind | 'text[]' | 'any';
+  /** The type that comes out, by the type that goes in. */
+  readonly gives: (taken: Kind) => Kind;
+  /** Never called with a blank. */
+  readonly run: (value: Present, row: SourceRow, n: number) => Cell;
+  /** What a blank becomes; left out, it stays blank. */
+  readonly blank?: () => Cell;
+}
+
+/** A step from a text to a text. */
+export function textStep(run: (text: string, row: SourceRow, n: number) => Cell): Step {
+  return {
+    takes: 'text',
+    gives: () => 'text',
+    run: (value, row, n) => (typeof value === 'string' ? run(value, row, n) : value),
+  };
+}
+
+/** A step from a text to another kind of item. */
+export function readingStep(gives: ItemKind, run: (text: string) => Cell): Step {
+  return {
+    takes: 'text',
+    gives: () => gives,
+    run: (value) => (typeof value === 'string' ? run(value) : value),
+  };
+}
+
+/** An empty text counts as blank. */
+export function textOrBlank(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Where a part of a transform stands within it: keys and indexes. */
+type PathWithin = readonly (string | number)[];
+
+/** What a transform may use of the mapping that it stands in. */
+export interface TransformContext {
+  /** Adds a problem to those of the mapping. */
+  readonly complain: (path: PathWithin, message: string) => void;
+  /** An argument: the text itself, or the value of the param that it names in braces. */
+  readonly argument: (path: PathWithin, text: string) => string;
+  /** Compiles a text around `{value}`, columns and params. */
+  readonly template: (
+    path: PathWithin,
+    text: string,
+  ) => (row: SourceRow, n: number, value: string) => string | undefined;
+  /** A lookup table of the mapping; undefined in a check, which reads no tables. */
+  readonly lookupTable: (path: PathWithin, name: string) => LookupTable | undefined;
+  /** Counts a sentence, under the name of the field, with the record that is being mapped. */
+  readonly note: (sentence: string) => void;
+  /** A cell's text for a message; cells of contacts are not quoted. */
+  readonly quote: (text: string) => string;
+  /** The most characters that a pattern may have. */
+  readonly patternLength: number;
+}
+
+/** A cell, the steps it goes through, and what comes out: shown in docs/mappings.md, run by the tests. */
+export interface TransformExample {
+  readonly cell: string;
+  /** As a pipeline of a mapping has them, in YAML. */
+  readonly steps: string;
+  /** A value or list; undefined for a blank; the moment that a date stands for; or the code that rejects the record. */
+  readonly gives:
+    | string
+    | number
+    | boolean
+    | readonly string[]
+    | undefined
+    | { readonly moment: string }
+    | { readonly rejects: string };
+}
+
+/** A transform: all that schema, documentation, tests and the compiler know of it. */
+export interface TransformDefinition {
+  readonly name: string;
+  /** Where it may be written as a bare word. */
+  readonly word:
+    | { readonly description: string; readonly compile: (context: TransformContext) => Step }
+    | undefined;
+  /** Where it may be written as a map: the key of its name and of its options, each with its schema. */
+  readonly map:
+    | {
+        readonly shape: z.core.$ZodShape;
+        readonly compile: (written: unknown, context: TransformContext) => Step;
+      }
+    | undefined;
+  readonly examples: readonly TransformExample[];
+}
+
+/**
+ * Defines a transform. `shape` holds the schema of its own key (the transform's name, with its description) and of
+ * the options that may stand beside it; `compile` gets a map that fits them.
+ */
+export function defineTransform<Shape extends z.core.$ZodShape>(definition: {
+  readonly name: string;
+  readonly word?: TransformDefinition['word'];
+  readonly map?: {
+    readonly shape: Shape;
+    readonly compile: (written: z.output<z.ZodObject<Shape>>, context: TransformContext) => Step;
+  };
+  readonly examples: readonly TransformExample[];
+}): TransformDefinition {
+  const { name, word, map, examples } = definition;
+  if (map === undefined) return { name, word, map, examples };
+  const { shape, compile } = map;
+  const schema = z.object(shape);
+  return {
+    name,
+    word,
+    map: { shape, compile: (written, context) => compile(schema.parse(written), context) },
+    examples,
+  };
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { isList } from '../values/cell.ts';
+import { defineTransform, type TransformDefinition } from './define-transform.ts';
+
+/** Which characters make separators ordinary text. */
+interface SplitOptions {
+  /** The character that makes a separator, a quote or itself ordinary; before anything else it stands for itself. */
+  readonly escapedBy?: string | undefined;
+  /** The character around parts that hold separators; doubled within them it stands for itself. */
+  readonly quotedBy?: string | undefined;
+}
+
+/** Splits a text at separators; parts are trimmed, blank ones dropped. */
+export function splitText(
+  text: string,
+  separators: readonly string[],
+  { escapedBy, quotedBy }: SplitOptions = {},
+): readonly string[] {
+  const special = [escapedBy, quotedBy, ...separators].some((one) => one !== undefined && text.includes(one));
+  if (!special) return text.trim() === '' ? [] : [text.trim()];
+  const escapable = new Set([escapedBy, quotedBy, ...separators.map((separator) => separator.charAt(0))]);
+  const parts: string[] = [];
+  let part = '';
+  let quoted = false;
+  let at = 0;
+  while (at < text.length) {
+    const character = text.charAt(at);
+    if (character === escapedBy && escapable.has(text.charAt(at + 1))) {
+      part += text.charAt(at + 1);
+      at += 2;
+    } else if (character === quotedBy && (quoted || part.trim() === '')) {
+      const doubled = quoted && text.charAt(at + 1) === quotedBy;
+      if (doubled) part += character;
+      else quoted = !quoted;
+      at += doubled ? 2 : 1;
+    } else {
+      const separator = quoted ? undefined : separators.find((one) => text.startsWith(one, at));
+      if (separator === undefined) part += character;
+      else {
+        parts.push(part.trim());
+        part = '';
+      }
+      at += separator?.length ?? 1;
+    }
+  }
+  parts.push(part.trim());
+  return parts.filter((one) => one !== '');
+}
+
+const split = defineTransform({
+  name: 'split',
+  map: {
+    shape: {
+      split: z
+        .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+        .describe('Splits a text into a list at this separator (or any of these); blank parts are dropped.'),
+      escape: z
+        .string()
+        .length(1)
+        .exactOptional()
+        .describe(
+          'With `split`: the character that makes a separator or a quote behind it ordinary, as in `10\\, 20`; before anything else it stands for itself.',
+        ),
+      quote: z
+        .string()
+        .length(1)
+        .exactOptional()
+        .describe('With `split`: the character around parts that hold the separator, as in `"a, b",c`.'),
+    },
+    compile: ({ split: written, escape: escapedBy, quote: quotedBy }, { argument }) => {
+      const separators = (typeof written === 'string' ? [written] : written).map((separator) =>
+        argument(['split'], separator),
+      );
+      return {
+        takes: 'text',
+        gives: () => 'text[]',
+        run: (value) => {
+          if (typeof value !== 'string') return value;
+          const parts = splitText(value, separators, { escapedBy, quotedBy });
+          return parts.length === 0 ? undefined : parts;
+        },
+      };
+    },
+  },
+  examples: [
+    { cell: 'red; green ;;blue', steps: '{ split: ";" }', gives: ['red', 'green', 'blue'] },
+    { cell: 'S,M;L', steps: '{ split: [",", ";"] }', gives: ['S', 'M', 'L'] },
+    {
+      cell: 'Tom\\, Dick,Harry',
+      steps: '{ split: ",", escape: "\\\\" }',
+      gives: ['Tom, Dick', 'Harry'],
+    },
+    { cell: '"Bread, sweet",Tea', steps: `{ split: ",", quote: '"' }`, gives: ['Bread, sweet', 'Tea'] },
+  ],
+});
+
+const join = defineTransform({
+  name: 'join',
+  map: {
+    shape: { join: z.string().describe('Joins a list with this text between its items.') },
+    compile: ({ join: separator }) => ({
+      takes: 'text[]',
+      gives: () => 'text',
+      run: (value) => (isList(value) ? value.map(String).join(separator) : value),
+    }),
+  },
+  examples: [{ cell: 'red;blue', steps: '{ split: ";" }, { join: " / " }', gives: 'red / blue' }],
+});
+
+const unique = defineTransform({
+  name: 'unique',
+  word: {
+    description: 'Removes repeated items from a list.',
+    compile: () => ({
+      takes: 'text[]',
+      gives: (taken) => taken,
+      run: (value) => (isList(value) ? [...new Set(value)] : value),
+    }),
+  },
+  examples: [{ cell: 'red;red;blue', steps: '{ split: ";" }, unique', gives: ['red', 'blue'] }],
+});
+
+/** Transforms that make lists of texts, and texts of lists. */
+export const listTransforms: readonly TransformDefinition[] = [split, join, unique];

@@ -1,0 +1,246 @@
+import type { SourceRow } from '../record-rows.ts';
+import { argument, type Path, resolveLookup, resolveName, type Scope, unknownName } from '../scope.ts';
+import { booleanStep } from '../transforms/boolean.ts';
+import { isoDateStep } from '../transforms/date.ts';
+import type { Step, TransformContext } from '../transforms/define-transform.ts';
+import { numberStep, PLAIN_NUMBER } from '../transforms/number.ts';
+import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
+import {
+  type Cell,
+  cleanCell,
+  type Expression,
+  type Item,
+  isList,
+  itemKind,
+  type Kind,
+  nameOfKind,
+  type Present,
+  Unreadable,
+} from './cell.ts';
+
+/** Transforms as a mapping has them, each with its path. */
+type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
+
+/** Compiles the transforms of a pipeline, and checks that each can work on what the one before gives. */
+export function compileSteps(
+  scope: Scope,
+  from: Kind,
+  transforms: WrittenSteps,
+): { readonly steps: readonly Step[]; readonly kind: Kind } {
+  const steps: Step[] = [];
+  let kind = from;
+  for (const { path, transform } of transforms) {
+    const step = compileTransform(transform, contextOf(scope, path));
+    const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
+    if (reading !== undefined) {
+      steps.push(reading.step);
+      kind = reading.kind;
+    }
+    const next = kindAfter(step, kind);
+    if (next === undefined) {
+      const takes = nameOfKind(step.takes === 'any' ? 'text' : step.takes);
+      const message = `${transformName(transform) ?? 'this'} works on ${takes}, but is given ${nameOfKind(kind)}`;
+      scope.problems.add(path, message);
+      return { steps, kind };
+    }
+    steps.push(step);
+    kind = next;
+  }
+  return { steps, kind };
+}
+
+/** What a transform at this place of the mapping may use of it. */
+function contextOf(scope: Scope, at: Path): TransformContext {
+  const { field, notes, quote } = scope;
+  return {
+    complain: (path, message) => scope.problems.add([...at, ...path], message),
+    argument: (path, text) => argument(scope, [...at, ...path], text),
+    template: (path, text) => compileTemplate(scope, [...at, ...path], text, true),
+    lookupTable: (path, name) => resolveLookup(scope, [...at, ...path], name),
+    note: (sentence) => {
+      notes.push(`${field}: ${sentence}`);
+    },
+    quote,
+    patternLength: scope.limits.patternLength,
+  };
+}
+
+/** The usual way to read a text as another kind, and what that makes of a list of texts. */
+function readingStepFor(
+  scope: Scope,
+  from: Kind,
+  wanted: Kind,
+): { readonly step: Step; readonly kind: Kind } | undefined {
+  const list = from === 'text[]';
+  if (from !== 'text' && !list) return undefined;
+  switch (wanted) {
+    case 'number':
+      return { step: numberStep(PLAIN_NUMBER, scope.quote), kind: list ? 'number[]' : 'number' };
+    case 'boolean':
+      return { step: booleanStep(scope.quote), kind: list ? 'boolean[]' : 'boolean' };
+    case 'date':
+      return { step: isoDateStep('a date such as 2026-01-31', scope.quote), kind: list ? 'date[]' : 'date' };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Brings a value to the kind that its place wants, where that is plain: a text is read as a number, a yes/no word or
+ * a date in the usual way, a single item is a list of one. Everything else the mapping must say.
+ */
+export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind): Expression {
+  if (from.kind === wanted) return placed(scope, from);
+  if (`${from.kind}[]` === wanted) {
+    const { read } = placed(scope, from);
+    return {
+      ...from,
+      kind: wanted,
+      read: (row, n) => {
+        const item = read(row, n);
+        return item === undefined || isList(item) ? item : [item];
+      },
+    };
+  }
+  const reading = readingStepFor(scope, from.kind, itemKind(wanted) ?? wanted);
+  if (reading !== undefined) {
+    const { read } = from;
+    const steps = [reading.step];
+    const changed: Expression = {
+      ...from,
+      kind: reading.kind,
+      certain: false,
+      read: (row, n) => applySteps(steps, read(row, n), row, n),
+    };
+    return coerce(scope, path, changed, wanted);
+  }
+  if (wanted === 'text' && (from.kind === 'number' || from.kind === 'boolean')) {
+    const { read } = placed(scope, from);
+    return {
+      ...from,
+      kind: 'text',
+      read: (row, n) => {
+        const value = read(row, n);
+        return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+      },
+    };
+  }
+  scope.problems.add(path, `expected ${nameOfKind(wanted)} here, but this gives ${nameOfKind(from.kind)}`);
+  return { ...from, kind: wanted, read: () => undefined };
+}
+
+/** Adds the row, and the column where only one is read, to what cannot be read. */
+function placed(scope: Scope, from: Expression): Expression {
+  if (from.certain) return from;
+  const { read, sources } = from;
+  const [name] = sources;
+  const column = name === undefined || sources.size > 1 ? undefined : scope.columns.declared.get(name);
+  return {
+    ...from,
+    read: (row, n) => {
+      try {
+        return read(row, n);
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        const slot = column?.slot ?? column?.family?.slots.get(n);
+        throw error.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
+      }
+    },
+  };
+}
+
+/** The kind that comes out; undefined when the step cannot work on what goes in. */
+function kindAfter(step: Step, given: Kind): Kind | undefined {
+  if (step.takes === 'any') return step.gives(given);
+  if (step.takes === 'text[]') return given === 'text[]' ? step.gives(given) : undefined;
+  if (given === step.takes) return step.gives(given);
+  if (itemKind(given) !== step.takes) return undefined;
+  const item = step.gives(step.takes);
+  return itemKind(item) === undefined ? asList(item) : item;
+}
+
+function asList(kind: Kind): Kind {
+  switch (kind) {
+    case 'text':
+      return 'text[]';
+    case 'number':
+      return 'number[]';
+    case 'boolean':
+      return 'boolean[]';
+    case 'date':
+      return 'date[]';
+    default:
+      return kind;
+  }
+}
+
+/** Sends a value through the steps; blanks pass those that have no use for them. */
+export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n: number): Cell {
+  let value = from;
+  for (const step of steps) {
+    value = value === undefined ? step.blank?.() : applyStep(step, value, row, n);
+  }
+  return value;
+}
+
+/** Runs a step on a value, or on each item of a list. */
+function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell {
+  if (!isList(value) || step.takes === 'text[]') return step.run(value, row, n);
+  const items: Item[] = [];
+  for (const item of value) {
+    const result = step.run(item, row, n);
+    if (result === undefined) continue;
+    if (isList(result)) items.push(...result);
+    else items.push(result);
+  }
+  return items.length === 0 ? undefined : items;
+}
+
+/** A text with values filled in; blank when any of them is. `value` is what a pipeline has come to. */
+type Template = (row: SourceRow, n: number, value: string) => string | undefined;
+
+/** Compiles `text {column} text {param}`; `{value}` only where a pipeline gives one. */
+export function compileTemplate(scope: Scope, path: Path, written: string, hasValue: boolean): Template {
+  const parts: Template[] = [];
+  let from = 0;
+  for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\})?[^{}]*)\}/g)) {
+    const literal = written.slice(from, index);
+    if (literal !== '') parts.push(() => literal);
+    from = index + whole.length;
+    parts.push(hasValue && name === 'value' ? (_row, _n, value) => value : namedPart(scope, path, name));
+  }
+  const rest = written.slice(from);
+  if (rest !== '') parts.push(() => rest);
+  return (row, n, value) => {
+    let text = '';
+    for (const part of parts) {
+      const filled = part(row, n, value);
+      if (filled === undefined) return undefined;
+      text += filled;
+    }
+    return text;
+  };
+}
+
+function namedPart(scope: Scope, path: Path, name: string): Template {
+  const named = resolveName(scope, name);
+  switch (named?.kind) {
+    case 'column': {
+      const { slot } = named;
+      return (row) => cleanCell(row.cells[slot]);
+    }
+    case 'family': {
+      const { slots } = named.family;
+      return (row, n) => cleanCell(row.cells[slots.get(n) ?? -1]);
+    }
+    case 'param': {
+      const text = String(named.value);
+      return () => text;
+    }
+    case undefined:
+      unknownName(scope, path, name);
+      return () => undefined;
+    default:
+      return named satisfies never;
+  }
+}

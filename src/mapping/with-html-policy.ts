@@ -1,0 +1,120 @@
+import { CONTACT_TEXT_FIELDS, type Contact } from '../model/contact.ts';
+import type { Product } from '../model/product.ts';
+import type { RecordMapper } from './map-record.ts';
+import type { HtmlPolicy } from './spec/mapping-spec.ts';
+import { hasHtml, htmlCleaner } from './transforms/html.ts';
+import { Unreadable } from './values/cell.ts';
+
+/**
+ * Holds finished records to the job's policy, so that no mapping can let through what the job does not. Only a
+ * description is HTML for the store (storefront-api.md, section 2, Product): every other text loses it under either
+ * policy, and where it would have to be taken from what tells things apart (a url, an option, a stock keeping unit),
+ * the record is rejected. Texts without any HTML stay as they are, to the letter.
+ */
+export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): RecordMapper {
+  if (policy === 'keep') return mapper;
+  const { plain, harmless } = htmlCleaner();
+  const { notes, build } = mapper;
+  const clean = (field: string, text: string, cleaned = plain): string => {
+    if (!hasHtml(text)) return text;
+    const left = cleaned(text);
+    if (left !== text) notes.push(`${field}: HTML taken out, as \`html: ${policy}\` of the job says`);
+    return left;
+  };
+  const formatted = (text: string) => clean('description', text, policy === 'strip' ? plain : harmless);
+  return {
+    ...mapper,
+    build(rows, key) {
+      const built = build(rows, key);
+      if (!('body' in built) || !anyHtml(built.body)) return built;
+      const { body } = built;
+      const field = fieldThatTellsApart(body);
+      if (field !== undefined) refuseHtml(field, 'html-not-let-through', policy);
+      if (!isProduct(body)) {
+        const cleaned = cleanContact(body, clean);
+        return Object.keys(cleaned).length > 0 ? { body: cleaned } : { skipped: NOTHING_LEFT };
+      }
+      const cleaned = cleanProduct(body, clean, formatted);
+      return cleaned.title === '' ? refuseHtml('title', 'title-missing', policy) : { body: cleaned };
+    },
+  };
+}
+
+const NOTHING_LEFT = {
+  code: 'nothing-to-send',
+  message: 'all fields are nothing but HTML, which the job does not let through',
+};
+
+type Clean = (field: string, text: string) => string;
+
+function isProduct(body: Product | Contact): body is Product {
+  return 'variants' in body;
+}
+
+function refuseHtml(field: string, code: string, policy: HtmlPolicy): never {
+  const message = `${code === 'title-missing' ? 'it is nothing but HTML' : 'it contains HTML'}, which \`html: ${policy}\` of the job does not let through; correct it in the source, or let the mapping take it out (\`html: strip\`)`;
+  throw new Unreadable(code, message).in(field);
+}
+
+function anyHtml(value: unknown): boolean {
+  if (typeof value === 'string') return hasHtml(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(anyHtml);
+}
+
+/** What with HTML in it cannot be corrected without becoming something else, or the same as another. */
+function fieldThatTellsApart(body: Product | Contact): string | undefined {
+  if (!isProduct(body)) return anyHtml(body.properties?.map(({ name }) => name)) ? 'properties' : undefined;
+  const { url, options, variants, categories, subscription } = body;
+  if (hasHtml(url)) return 'url';
+  if (anyHtml(options) || anyHtml(variants.map((variant) => variant.options))) return 'options';
+  if (anyHtml(variants)) return 'variants.sku';
+  if (anyHtml(categories?.map((category) => category.url))) return 'categories';
+  return anyHtml(subscription) ? 'subscription' : undefined;
+}
+
+function cleanProduct(product: Product, clean: Clean, formatted: (text: string) => string): Product {
+  const { description, images, categories, file, ...rest } = product;
+  const cleaned: { -readonly [K in keyof Product]: Product[K] } = {
+    ...product,
+    title: clean('title', rest.title),
+  };
+  if (description !== undefined) {
+    const left = formatted(description);
+    if (left === '') delete cleaned.description;
+    else cleaned.description = left;
+  }
+  if (images !== undefined) cleaned.images = images.map(encoded);
+  if (categories !== undefined) {
+    const named = categories.map((one) => ({ ...one, name: clean('categories', one.name) }));
+    cleaned.categories = named.filter(({ name }) => name !== '');
+  }
+  if (file !== undefined) cleaned.file = encoded(file);
+  return cleaned;
+}
+
+/** An address means the same with these characters encoded (RFC 3986 has none of them in one). */
+function encoded(address: string): string {
+  return address.replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('"', '%22');
+}
+
+function cleanContact(contact: Contact, clean: Clean): Contact {
+  const { properties, tags } = contact;
+  const cleaned: { -readonly [K in keyof Contact]: Contact[K] } = { ...contact };
+  for (const name of CONTACT_TEXT_FIELDS) {
+    const text = contact[name];
+    if (text === undefined) continue;
+    const left = clean(name, text);
+    if (left === '') delete cleaned[name];
+    else cleaned[name] = left;
+  }
+  if (properties !== undefined) {
+    const left = properties.map(({ name, value }) => ({ name, value: clean('properties', value) }));
+    cleaned.properties = left.filter(({ value }) => value !== '');
+    if (cleaned.properties.length === 0) delete cleaned.properties;
+  }
+  if (tags !== undefined) {
+    cleaned.tags = [...new Set(tags.map((tag) => clean('tags', tag)))].filter((tag) => tag !== '');
+    if (cleaned.tags.length === 0) delete cleaned.tags;
+  }
+  return cleaned;
+}

@@ -1,0 +1,90 @@
+import type { ImportJob } from '../../config/job/import-job.ts';
+import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
+import { MappingError } from '../../model/errors.ts';
+import type { InputLimits } from '../../model/input-limits.ts';
+import { loosened } from '../../model/loosened.ts';
+import { blankCellsBeyond } from '../../model/row.ts';
+import type { FileAccess } from '../../state/file-access.ts';
+import { CrosswalkIndex } from './crosswalk-index.ts';
+import { readSideTable } from './read-side-table.ts';
+
+/**
+ * Reads the crosswalk of a job into memory, which a million lines fit in easily: looking an id up must not wait.
+ * Lines without a value or an id are passed over. SourceError, CsvError, and MappingError where a column is not there
+ * or one value has two ids.
+ */
+export async function readCrosswalk(
+  { path, match, field = match, id }: NonNullable<ImportJob['crosswalk']>,
+  access: FileAccess,
+  limits: InputLimits,
+): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
+  const file = await readSideTable(path, { limits, rows: 'crosswalkRows', access });
+  const matchAt = columnAt(file.header, match, path);
+  const idAt = columnAt(file.header, id, path);
+  let width: number | undefined;
+  const index = new CrosswalkIndex();
+  for await (const batch of file.rows()) {
+    width ??= file.header.length + blankCellsBeyond(file.header, batch);
+    for (const { cells, line } of batch) {
+      const place = { file: path, line };
+      if (cells.length !== width) {
+        const message = `The row has ${cells.length} cells under ${file.header.length} headers, so its id may be another's.`;
+        throw new MappingError(message, {
+          place,
+          hint: 'Is a quote or a delimiter missing, or one too many?',
+        });
+      }
+      const value = lookupKey(cells[matchAt] ?? '');
+      const found = (cells[idAt] ?? '').trim();
+      if (value === '' || found === '') continue;
+      const number = idOf(found);
+      const known = index.add(value, number);
+      if (known !== undefined && !Object.is(known, number)) {
+        throw new MappingError(
+          `The crosswalk has two ids for the same ${match}: ${shown(known)} further up, and here ${shown(number)}.`,
+          { place, hint: 'Leave one of the two lines in the file.' },
+        );
+      }
+    }
+  }
+  return {
+    crosswalk: { match: field, file: path, find: (value) => index.get(lookupKey(value)) },
+    digest: file.digest(),
+  };
+}
+
+/** The store's id as a number; NaN for what is none, which rejects the contact that asks for it. */
+function idOf(text: string): number {
+  const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(text)?.[1];
+  return digits === undefined ? Number.NaN : Number(digits);
+}
+
+function shown(id: number): string {
+  return Number.isNaN(id) ? 'one that is no whole number' : String(id);
+}
+
+/** What to do where a crosswalk lacks a column that the job names. */
+export const CROSSWALK_COLUMN_HINT =
+  'Both columns may have any name: the job gives them as `match` and `id` of the crosswalk, and as `field` the field of the contact where the column is called otherwise.';
+
+/** Where the columns of that name stand in a header: written so but for case, or else loosely. */
+export function columnsNamed(header: readonly string[], name: string): readonly number[] {
+  const called = (key: (text: string) => string) =>
+    header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));
+  const exact = called(lookupKey);
+  return exact.length > 0 ? exact : called(loosened);
+}
+
+function columnAt(header: readonly string[], name: string, file: string): number {
+  const found = columnsNamed(header, name);
+  const [at] = found;
+  if (at !== undefined && found.length === 1) return at;
+  const message =
+    at === undefined
+      ? `There is no column '${name}'; the columns are ${header.join(', ')}.`
+      : `The column '${name}' is there more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
+  throw new MappingError(message, {
+    place: { file, line: 1 },
+    hint: at === undefined ? CROSSWALK_COLUMN_HINT : 'Rename or remove all but one of them.',
+  });
+}
