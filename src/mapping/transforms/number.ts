@@ -266,7 +266,7 @@ function withoutCurrency(
   text: string,
   currency: string | undefined,
 ): { readonly digits: string; readonly currency: Currency | undefined } | 'unknown' | 'differs' {
-  if (currency === undefined) return { digits: text, currency: undefined };
+  if (currency === undefined || !/\p{Nd}/u.test(text)) return { digits: text, currency: undefined };
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
   const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
