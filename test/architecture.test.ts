@@ -70,7 +70,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   linkedom: ['report'],
-  'p-retry': ['storefront', 'remote', 'report'],
+  'p-retry': ['storefront', 'remote', 'run'],
   papaparse: ['csv'],
   picocolors: ['cli', 'report'],
   pino: ['cli', 'queue'],
@@ -78,7 +78,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   'sanitize-html': ['mapping'],
   ssh2: ['remote'],
   'string-width': ['report'],
-  undici: ['storefront', 'remote', 'report'],
+  undici: ['storefront', 'remote', 'run'],
   yaml: ['config'],
   yauzl: ['source'],
   zod: [

@@ -9,13 +9,12 @@ export async function approve(
   options: { readonly json?: true },
 ): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
-    const { approveRun } = await import('../run/approve-run.ts');
-    const { deliverHere } = await import('../run/import/apply-step.ts');
+    const { executeRun } = await import('../run/execute-run.ts');
     const { importRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) => {
       const planned = await knownRun(context, id);
       const request = await importRequest(workspace, planned.job, planned.resend);
-      return await approveRun(context, request, planned, deliverHere);
+      return await executeRun(context, { kind: 'approve', request, planned });
     };
   });
 }

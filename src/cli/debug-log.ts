@@ -1,4 +1,4 @@
-import type { RunEvent } from '../run/events.ts';
+import type { RunEvent } from '../run/run-context.ts';
 import type { StoreListener } from '../run/store-clients.ts';
 import type { OpenContext } from './open-context.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../model/errors.ts';
 import type { Queues } from '../queue/open-queues.ts';
-import type { RunContext } from '../run/context.ts';
+import type { RunContext } from '../run/run-context.ts';
 
 const POLL_MS = 250;
 

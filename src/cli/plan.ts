@@ -5,9 +5,11 @@ import { runCommand } from './run-command.ts';
 /** Plans a job and sends nothing. */
 export async function plan(invocation: Invocation, job: string, options: RunCommandOptions): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job }, async () => {
-    const { planRun } = await import('../run/plan-run.ts');
+    const { executeRun } = await import('../run/execute-run.ts');
     const { importRequest } = await import('./read-request.ts');
-    return async ({ context, workspace }) =>
-      planRun(context, await importRequest(workspace, job, options.resend === true));
+    return async ({ context, workspace }) => {
+      const request = await importRequest(workspace, job, options.resend === true);
+      return await executeRun(context, { kind: 'plan', request });
+    };
   });
 }

@@ -16,16 +16,14 @@ export async function retry(
   options: { readonly json?: true },
 ): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
-    const { retryRun } = await import('../run/retry-run.ts');
-    const { deliverHere } = await import('../run/import/apply-step.ts');
+    const { executeRun } = await import('../run/execute-run.ts');
     const { importRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) => {
       const rejected = await knownRun(context, id);
       const request = await importRequest(workspace, rejected.job, false);
       const personal = request.job.import === 'contacts';
-      return await retryRun(context, request, rejected, deliverHere, (edits) =>
-        printEdits(invocation.terminal, edits, personal),
-      );
+      const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
+      return await executeRun(context, { kind: 'retry', request, rejected, onEdits });
     };
   });
 }

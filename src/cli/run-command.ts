@@ -2,9 +2,9 @@ import { openWorkspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
 import { nextSteps } from '../report/next-steps.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import type { RunEvent } from '../run/events.ts';
+import { notifyEnd } from '../run/notify/notify-end.ts';
 import { RunBug } from '../run/run-bug.ts';
-import { tellEnd } from '../run/tell-end.ts';
+import type { RunEvent } from '../run/run-context.ts';
 import { debugLog } from './debug-log.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
@@ -81,7 +81,7 @@ async function work(
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
   attempt.printed();
-  await tellEnd(open.context, open.workspace.job(report.run.job).notify, report);
+  await notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
   return exitCodeOf(report);
 }
 

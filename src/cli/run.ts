@@ -10,14 +10,8 @@ export interface RunCommandOptions {
 export async function run(invocation: Invocation, name: string, options: RunCommandOptions): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: name }, async () => {
     const { runRequest } = await import('./read-request.ts');
-    const { isExportRequest } = await import('../run/run-request.ts');
-    const { deliverHere } = await import('../run/import/apply-step.ts');
-    const { importRun } = await import('../run/import-run.ts');
-    return async ({ context, workspace }) => {
-      const request = await runRequest(workspace, name, options.resend === true);
-      if (!isExportRequest(request)) return await importRun(context, request, deliverHere);
-      const { exportRun } = await import('../run/export-run.ts');
-      return await exportRun(context, request);
-    };
+    const { executeRun, jobTask } = await import('../run/execute-run.ts');
+    return async ({ context, workspace }) =>
+      executeRun(context, jobTask(await runRequest(workspace, name, options.resend === true)));
   });
 }

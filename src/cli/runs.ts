@@ -6,7 +6,7 @@ import { runsText, runText } from '../report/runs-text.ts';
 import { printable } from '../report/wording/printable.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
-import { readStoredReport } from '../run/report/run-report.ts';
+import { readStoredReport } from '../run/report/read-stored-report.ts';
 import { interruptSignal } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
 import { withJsonError } from './json-result.ts';

@@ -11,7 +11,7 @@ export async function verify(
 ): Promise<number> {
   const result = { json: json === true, job: name, summarise: failedVerification };
   return await runCommand(invocation, result, async () => {
-    const { verifyRun } = await import('../run/verify-run.ts');
+    const { executeRun } = await import('../run/execute-run.ts');
     return async ({ context, workspace }) => {
       const job = workspace.job(name);
       if (job.kind !== 'import') {
@@ -19,12 +19,8 @@ export async function verify(
           hint: 'Name an import job.',
         });
       }
-      return await verifyRun(context, {
-        job,
-        store: workspace.store(job.store),
-        sample,
-        random: Math.random,
-      });
+      const request = { job, store: workspace.store(job.store), sample, random: Math.random };
+      return await executeRun(context, { kind: 'verify', request });
     };
   });
 }

@@ -4,7 +4,7 @@ import { requestsWaitText, stateLossText } from '../report/warning-lines.ts';
 import { formatDuration } from '../report/wording/durations.ts';
 import { printable } from '../report/wording/printable.ts';
 import { counted, grouped } from '../report/wording/words.ts';
-import type { ProgressEvent, RunEvent } from '../run/events.ts';
+import type { ProgressEvent, RunEvent } from '../run/run-context.ts';
 import type { StoreListener } from '../run/store-clients.ts';
 import type { LockHolder } from '../state/state.ts';
 import type { Terminal } from './terminal.ts';
@@ -91,8 +91,8 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
         case 'sampled':
           line(sampledText(event));
           break;
-        case 'not-told':
-          line(`Warning: ${event.host} could not be told how the run ended: ${event.problem}.`);
+        case 'not-notified':
+          line(`Warning: ${event.host} could not be notified of the end of the run: ${event.problem}.`);
           break;
         case 'report-not-written':
           line(`Warning: the report of the run could not be written: ${event.problem}`);

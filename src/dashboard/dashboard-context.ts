@@ -1,6 +1,6 @@
 import type { Workspace } from '../config/workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
-import type { RunContext } from '../run/context.ts';
+import type { RunContext } from '../run/run-context.ts';
 import type { DashboardActions } from './dashboard-actions.ts';
 
 /** The jobs of a workspace, and what keeps their schedules. */

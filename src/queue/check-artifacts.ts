@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { StateError } from '../model/errors.ts';
-import type { RunContext } from '../run/context.ts';
+import type { RunContext } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type Queues } from './open-queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 

@@ -11,16 +11,13 @@ import { masked } from '../model/personal-data.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import type { RunContext } from '../run/context.ts';
-import type { DeliverShards } from '../run/delivery.ts';
-import type { RunEvent } from '../run/events.ts';
-import { exportRun } from '../run/export-run.ts';
-import { hasDied } from '../run/has-died.ts';
-import { importRun } from '../run/import-run.ts';
-import { readStoredReport } from '../run/report/run-report.ts';
+import { hasDied } from '../run/as-it-stands.ts';
+import { executeRun, jobTask } from '../run/execute-run.ts';
+import type { DeliverShards } from '../run/import/apply-step.ts';
+import { notifyEnd, notifyNotBegun } from '../run/notify/notify-end.ts';
+import { readStoredReport } from '../run/report/read-stored-report.ts';
 import { RunBug } from '../run/run-bug.ts';
-import { isExportRequest, type RunRequest } from '../run/run-request.ts';
-import { tellEnd, tellNotBegun } from '../run/tell-end.ts';
+import { isExportRequest, type RunContext, type RunEvent, type RunRequest } from '../run/run-context.ts';
 import { targetLockName } from '../state/state.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
 import { jobSignal } from './queue-workers.ts';
@@ -43,11 +40,6 @@ export interface RunProcessorOptions {
 
 /** Runs one job from its first step to its last; the shards of an import go to the workers of its store. */
 export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }: RunProcessorOptions) {
-  const runJob = async (own: RunContext, request: RunRequest): Promise<RunFacts> =>
-    isExportRequest(request)
-      ? await exportRun(own, request)
-      : await importRun(own, request, deliver, { together: true });
-
   return async (
     queued: Job<RunJobData, RunJobResult>,
     token: string | undefined,
@@ -73,7 +65,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       const { applied, deleted, rejected, unsent } = report.totals;
       log.info({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
       onEnd(report.run);
-      await tellEnd(own, notify, report);
+      await notifyEnd(own, notify, report);
     };
     let notify: Notify | undefined;
     try {
@@ -82,13 +74,13 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had ended before');
         // Its worker may have died before it sent the notification. A second one has the same id.
-        await tellEnd(own, notifyOf(job), before);
+        await notifyEnd(own, notifyOf(job), before);
         return { run: id, error };
       }
       const request = await requestFor(queued.data);
       notify = request.job.notify;
       await refuseWhileOthersWrite(context, request);
-      const report = await runJob(own, request).finally(() => remembered);
+      const report = await executeRun(own, jobTask(request, deliver)).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run handed back');
@@ -111,7 +103,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       if (error instanceof StoreferryError) {
         const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
-        await tellNotBegun(own, notifyOf(job), job, problem);
+        await notifyNotBegun(own, notifyOf(job), job, problem);
         return { run: null, error: problem };
       }
       if (error instanceof RunBug) await ended(notify, error.report);

@@ -1,5 +1,5 @@
 import type { BaseLogger } from 'pino';
-import type { RunEvent } from '../run/events.ts';
+import type { RunEvent } from '../run/run-context.ts';
 
 const SAME_ERROR_EVERY_MS = 5_000;
 /** Messages may contain job names: at most this many are remembered. */
@@ -44,7 +44,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
       case 'state-loss':
         return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
-      case 'not-told':
+      case 'not-notified':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },
           'the notification of its end could not be sent',

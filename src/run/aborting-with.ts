@@ -1,4 +1,4 @@
-/** A signal that aborts when the other does, for a reason of its own: whoever stops by it throws that reason. */
+/** A signal that aborts when the other does, with a reason of its own. */
 export function abortingWith(signal: AbortSignal, reason: () => Error): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort(reason());

@@ -1,6 +1,6 @@
 import type { Run, StateLoss } from '../model/run.ts';
 import { importTarget } from '../state/state.ts';
-import type { RunContext } from './context.ts';
+import type { RunContext } from './run-context.ts';
 
 /** A loss that lies further back has been said before. */
 const RUNS_SEARCHED = 50;

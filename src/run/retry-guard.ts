@@ -35,7 +35,7 @@ export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource:
     throw new StateError(
       `The rejects of run ${id} are from an earlier version, and do not say which keys were rejected.`,
       {
-        hint: 'Run the job again: it writes its rejects anew.',
+        hint: 'Run the job again: it writes its rejects again.',
       },
     );
   }
@@ -64,7 +64,7 @@ export async function loadRetryGuard(folder: RunFolder): Promise<RetryGuard> {
   } catch (cause) {
     throw new StateError(`${folder.location}: ${GUARD_FILE} is gone or damaged.`, {
       cause,
-      hint: 'Retry again: it is written anew.',
+      hint: 'Retry again: it is written again.',
     });
   }
 }

@@ -13,7 +13,7 @@ import { changedId, importTarget, type Lock, type OperationResult } from '../sta
 import { systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { beginGroups } from './begin-groups.ts';
-import type { RunContext } from './context.ts';
+import type { RunContext } from './run-context.ts';
 
 /** An operation with the shard that its outcome is recorded for. */
 export type ShardOperation = Operation & { readonly shard: number };

@@ -1,19 +1,20 @@
 import { InterruptedOnRequestError } from '../model/errors.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
-import type { RunContext } from './context.ts';
-import type { RunEvent } from './events.ts';
+import type { RunContext, RunEvent } from './run-context.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * A run at work in this process, as other processes see and reach it: about once a second it tells the state how far
- * it is and how long was worked on it, and looks whether somebody has asked for its end.
+ * A run at work in this process, as other processes see and reach it: about once a second its progress and the time worked
+ * are written to the state, and the state is asked whether its end was requested.
  */
 export interface WatchedRun extends Disposable {
-  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError when somebody has asked. */
+  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError when its end was requested. */
   readonly context: RunContext;
-  /** From now on the run is another: the one that is continued. */
+  /** From now on watches the run that is continued, if it is another one. */
   follow(run: Run): void;
+  /** Once it resolves, no more progress is written. To be awaited before the end of the run is written. */
+  end(): Promise<void>;
 }
 
 /** Begins to watch; nothing is written for runs that are over within a second. */
@@ -53,7 +54,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   return {
     context: {
       ...context,
-      watch: { workedMs, end },
+      workedMs,
       signal: AbortSignal.any([context.signal, asked.signal]),
       onEvent(event) {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
@@ -64,15 +65,17 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       },
     },
     follow(run) {
-      followed = run;
+      // What was noted of the same run is counted from `beganAt` already.
+      if (run.id !== followed.id) followed = run;
     },
+    end,
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
 
 /** What is written at the end of a run, by the process that has worked on it last. */
-export function workedSoFar({ watch }: RunContext): Pick<Run, 'workedMs'> {
-  return watch === undefined ? {} : { workedMs: watch.workedMs() };
+export function workedSoFar({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
+  return workedMs === undefined ? {} : { workedMs: workedMs() };
 }
 
 function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readOrders } from '../../src/export/reading/read-orders.ts';
+import { readOrders } from '../../src/export/reading/read-items.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { forkProcess } from '../support/processes.ts';
 

@@ -15,8 +15,12 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
     { json: true, job: 'nightly' },
     async () =>
       async ({ context, workspace }) =>
-        importRun(context, await importRequest(workspace, 'nightly', false), async () => {
-          throw new TypeError('of no use to anybody');
+        importRun(context, {
+          kind: 'run',
+          request: await importRequest(workspace, 'nightly', false),
+          workers: async () => {
+            throw new TypeError('of no use to anybody');
+          },
         }),
   );
   expect(code).toBe(1);

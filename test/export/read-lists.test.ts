@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLists } from '../../src/export/reading/read-lists.ts';
+import { readLists } from '../../src/export/reading/read-items.ts';
 import { StoreRefusedError } from '../../src/model/errors.ts';
 import { readPage } from '../../src/storefront/page.ts';
 import type { Storefront } from '../../src/storefront/storefront.ts';

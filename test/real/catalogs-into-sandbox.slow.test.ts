@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openWorkspace } from '../../src/config/workspace.ts';
 import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
-import { deliverHere } from '../../src/run/import/apply-step.ts';
-import type { ImportRequest } from '../../src/run/import/import-request.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { openMapping } from '../../src/run/inputs/open-mapping.ts';
+import type { ImportRequest } from '../../src/run/run-context.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openState } from '../../src/state/open-state.ts';
@@ -77,7 +76,7 @@ async function setup() {
       onEvent: () => {},
       signal: new AbortController().signal,
     };
-    return await importRun(context, { job, store, mapping: source, resend: false }, deliverHere);
+    return await importRun(context, { kind: 'run', request: { job, store, mapping: source, resend: false } });
   };
   const held = async (): Promise<HeldProduct[]> => {
     const headers = { authorization: `Bearer ${API_KEY}`, 'user-agent': 'test/1' };

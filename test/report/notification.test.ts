@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deliverNotification } from '../../src/report/deliver-notification.ts';
 import { beginNotification, endNotification, notifiedEnd } from '../../src/report/notification.ts';
+import { deliverNotification } from '../../src/run/notify/deliver-notification.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { aPlan, facts, NOW } from './run-facts.ts';
 
@@ -131,7 +131,7 @@ describe('its delivery', () => {
   it('ends at once when the process is told to stop', async () => {
     await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
     const stop = AbortSignal.timeout(50);
-    expect(await deliverNotification(webhook.url, notification, stop)).toBe('the process was told to stop');
+    expect(await deliverNotification(webhook.url, notification, stop)).toBe('the process was stopped');
   });
 
   it('is not tried again where it is refused, and follows no redirect', async () => {

@@ -3,9 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from '../../src/model/run.ts';
-import type { RunContext } from '../../src/run/context.ts';
-import { keepReport, readKeptReport } from '../../src/run/report/kept-report.ts';
-import { readRunReport, readStoredReport } from '../../src/run/report/run-report.ts';
+import {
+  keepReport,
+  readKeptReport,
+  readRunReport,
+  readStoredReport,
+} from '../../src/run/report/read-stored-report.ts';
+import type { RunContext } from '../../src/run/run-context.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { aRun } from '../report/run-facts.ts';

@@ -4,8 +4,8 @@ import { importRequest } from '../../src/cli/read-request.ts';
 import { InterruptedError, LockedError } from '../../src/model/errors.ts';
 import { storeIdentity } from '../../src/model/store-identity.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
-import type { RunContext } from '../../src/run/context.ts';
 import { importRun } from '../../src/run/import-run.ts';
+import type { RunContext } from '../../src/run/run-context.ts';
 import { jobLockName, type State, targetLockName } from '../../src/state/state.ts';
 import { setupNightly } from '../support/nightly.ts';
 
@@ -42,7 +42,9 @@ it.each(['job', 'store'])(
     const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
     const name = which === 'job' ? jobLockName('nightly') : targetLockName(target);
     const own = { ...context, state: losing(context.state, name, lost.signal) };
-    await expect(importRun(own, request, async () => {})).rejects.toThrow('taken over');
+    await expect(importRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
+      'taken over',
+    );
     const [run] = await context.state.runs.list({ limit: 1 });
     expect(run?.status).toBe('running');
     expect(await context.artifacts.run(run?.id ?? '').exists(PLAN_FILE)).toBe(false);
@@ -66,7 +68,9 @@ it('a run that another process has taken over is not ended by the one that was t
   const { context } = open;
   const request = await importRequest(open.workspace, 'nightly', false);
   const own = { ...context, state: losing(context.state, jobLockName('nightly'), lost.signal) };
-  await expect(importRun(own, request, async () => {})).rejects.toThrow('taken over');
+  await expect(importRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
+    'taken over',
+  );
   const [run] = await context.state.runs.list({ limit: 1 });
   expect(run).toMatchObject({ status: 'running', finishedAt: null, step: 'plan' });
 });
@@ -86,7 +90,7 @@ it('a run sends nothing when the state loses something while it waits for the st
   const request = await importRequest(open.workspace, 'nightly', true);
   const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
   const other = await state.locks.tryAcquire(targetLockName(target), { job: 'weekly', run: 'other' });
-  const ended = importRun(open.context, request, async () => {});
+  const ended = importRun(open.context, { kind: 'run', request, workers: async () => {} });
   await waiting.promise;
   const sent = artifacts.run('sent');
   for (const name of await sent.list()) await sent.write(name, ['damaged']);

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readStoredReport } from '../../src/run/report/run-report.ts';
+import { readStoredReport } from '../../src/run/report/read-stored-report.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { setupNightly } from '../support/nightly.ts';

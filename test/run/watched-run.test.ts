@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
-import type { RunContext } from '../../src/run/context.ts';
+import type { RunContext } from '../../src/run/run-context.ts';
 import { watchedRun } from '../../src/run/watched-run.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
@@ -53,7 +53,7 @@ it('writes no progress once its watch has ended, not even what was on its way', 
   expect(writes).toBe(1);
 
   let ended = false;
-  const end = watched.context.watch?.end().then(() => {
+  const end = watched.end().then(() => {
     ended = true;
   });
   progress(5);

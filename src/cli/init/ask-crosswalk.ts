@@ -3,7 +3,7 @@ import { matchableFields } from '../../config/job/crosswalk-field.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
 import { loosened } from '../../model/loosened.ts';
-import { lookAtSource } from '../../run/look/look-at-source.ts';
+import { lookAtSource } from '../../run/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
 import {
   type CrosswalkColumn,

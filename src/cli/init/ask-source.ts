@@ -12,7 +12,7 @@ import {
 } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { counted } from '../../report/wording/words.ts';
-import { lookAtSource, type SourceLook } from '../../run/look/look-at-source.ts';
+import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import { freeName } from './free-name.ts';
 import type { Asking } from './init-options.ts';
 import { typedPath } from './typed-path.ts';

@@ -1,5 +1,5 @@
 import { loosened } from '../../model/loosened.ts';
-import type { SourceLook } from '../../run/look/look-at-source.ts';
+import type { SourceLook } from '../../run/look-at-source.ts';
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/;
 /** What the column of the e-mail is called where a file has only one; without accents, loosened. */

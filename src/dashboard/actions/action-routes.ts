@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { asItStands } from '../../run/as-it-stands.ts';
-import { askToInterrupt } from '../../run/interrupt-run.ts';
-import { laterRun } from '../../run/later-run.ts';
-import { readStoredReport } from '../../run/report/run-report.ts';
+import { asItStands, askToInterrupt, laterRun } from '../../run/as-it-stands.ts';
+import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { Action } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { DashboardLog } from '../dashboard-log.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
-import type { RunContext } from '../../run/context.ts';
+import type { RunContext } from '../../run/run-context.ts';
 import type { Upload } from './uploads.ts';
 
 type Folder = ReturnType<RunContext['artifacts']['run']>;

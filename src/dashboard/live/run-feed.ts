@@ -2,7 +2,7 @@ import type { Run, RunProgress, RunStatus } from '../../model/run.ts';
 import { type Progress, type ProgressWords, progressWords, shareOf } from '../../report/format-progress.ts';
 import { ProgressMeter } from '../../report/progress-meter.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
-import type { RunContext } from '../../run/context.ts';
+import type { RunContext } from '../../run/run-context.ts';
 
 /** How far a run is, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {

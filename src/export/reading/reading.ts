@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { textLines } from '../writing/text-lines.ts';
+import type { Item } from './item-page.ts';
 
 /** Holds what was read of the store: an item a line, as JSON. */
 const READING_FILE = 'reading.jsonl';
@@ -13,13 +14,10 @@ export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
 const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()).default([]) });
 
-/**
- * Writes items into the run's folder, whole or not at all, and gives how many there were. The notes are asked for when
- * all items have come.
- */
+/** Writes items into the run's folder, whole or not at all, and gives how many; `notes` is called after the last one. */
 export async function saveReading(
   folder: RunFolder,
-  batches: AsyncIterable<readonly string[]> | Iterable<readonly string[]>,
+  batches: AsyncIterable<readonly Pick<Item, 'text'>[]>,
   notes: () => readonly string[],
 ): Promise<number> {
   let items = 0;
@@ -32,7 +30,7 @@ export async function saveReading(
     for await (const batch of batches) {
       items += batch.length;
       if (batch.length === 0) continue;
-      const lines = `${batch.join('\n')}\n`;
+      const lines = batch.map(({ text }) => `${text}\n`).join('');
       hash.update(lines);
       yield lines;
     }

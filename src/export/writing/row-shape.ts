@@ -1,7 +1,7 @@
 import type { ExportJob } from '../../config/job/export-job.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { exactJson } from '../exact-json.ts';
-import { readKeptList } from '../reading/read-lists.ts';
+import { readKeptList } from '../reading/read-items.ts';
 import { cellText, valueAt } from './cell-text.ts';
 import { pathOf } from './column-name.ts';
 import { FoundColumns } from './found-columns.ts';

@@ -3,9 +3,13 @@ import type { Job } from 'bullmq';
 import { InterruptedOnRequestError, StateError } from '../../model/errors.ts';
 import type { PlannedShard } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
-import type { RunContext } from '../../run/context.ts';
-import { type DeliverShards, type Delivery, operationsIn } from '../../run/delivery.ts';
-import { judgeRejected } from '../../run/import/apply-step.ts';
+import {
+  type DeliverShards,
+  type Delivery,
+  judgeRejected,
+  operationsIn,
+} from '../../run/import/apply-step.ts';
+import type { RunContext } from '../../run/run-context.ts';
 import type { ShardJobData, ShardJobResult } from '../job-types.ts';
 import type { Queues } from '../open-queues.ts';
 import { errorOf } from './shard-failure.ts';

@@ -4,11 +4,10 @@ import type { StoreConfig } from '../../config/stores.ts';
 import { InterruptedError, LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
-import type { RunContext } from '../../run/context.ts';
-import type { RunEvent } from '../../run/events.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
-import { targetOf } from '../../run/run-locks.ts';
+import type { RunContext, RunEvent } from '../../run/run-context.ts';
 import {
+  importTarget,
   type LedgerTarget,
   type Lock,
   type Locks,
@@ -50,7 +49,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   ): Promise<ShardJobResult | undefined> => {
     const { job, store } = configurationOf(run);
     refuseOtherStore(run, store);
-    await using lock = await tryLockShard(locks, targetOf(run, job.import), run, shard);
+    await using lock = await tryLockShard(locks, importTarget(run), run, shard);
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
     const onEvent = (event: RunEvent): void => {

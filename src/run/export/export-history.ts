@@ -1,10 +1,10 @@
 import type { ExportJob } from '../../config/job/export-job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
+import { openDestination } from '../../export/destination/open-destination.ts';
 import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { openDestination } from './open-destination.ts';
 import { shownLocation } from './shown-location.ts';
 
 /** The history of a job and where it is. */

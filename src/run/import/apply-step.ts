@@ -1,16 +1,39 @@
+import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
+import type { DeleteProduct } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { readShard } from '../../plan/files/read-shard.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
+import { importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
-import type { RunContext } from '../context.ts';
-import { type DeliverShards, type Delivery, operationsIn } from '../delivery.ts';
+import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
-import { spareSharedIds } from './spare-shared-ids.ts';
+
+/** A planned run on its way to the store. */
+export interface Delivery {
+  readonly run: Run;
+  readonly plan: Plan;
+  readonly job: ImportJob;
+  readonly store: StoreConfig;
+  /** The lock that lets this process write: nothing is sent or recorded once it is lost. */
+  readonly lock: Lock;
+}
+
+/** Sends shards until every operation in them has an outcome: in this process, or by workers. */
+export type DeliverShards = (
+  context: RunContext,
+  delivery: Delivery,
+  shards: readonly PlannedShard[],
+) => Promise<void>;
+
+/** How many operations the shards hold. */
+export function operationsIn(shards: readonly PlannedShard[]): number {
+  return shards.reduce((sum, { operations }) => sum + operations, 0);
+}
 
 /** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
 export async function applyStep(
@@ -29,6 +52,53 @@ export async function applyStep(
   await spareSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
 }
+
+/**
+ * Takes deletes off the plan whose id was answered for another key too, of this job or another: deleting by it would delete
+ * that product. A store that takes `Shoe` and `shoe` for one product has only renamed it, so the delete counts as done,
+ * without a request; of keys that are all to be deleted, one is. Where the urls differ by more, the store has given the id
+ * away, as after a restore: nothing is known of the old product, which is left.
+ */
+async function spareSharedIds(
+  context: RunContext,
+  { run, lock }: Delivery,
+  shards: readonly PlannedShard[],
+): Promise<void> {
+  const folder = context.artifacts.run(run.id);
+  const planned: { readonly shard: number; readonly operation: DeleteProduct }[] = [];
+  for (const planShard of shards) {
+    const outcomes = await context.state.runs.outcomes(run.id, planShard.number);
+    for (const operation of await readShard(folder, planShard)) {
+      if (operation.kind !== 'delete-product' || outcomes.get(operation.index) === 'applied') continue;
+      planned.push({ shard: planShard.number, operation });
+    }
+  }
+  const byId = Map.groupBy(planned, ({ operation }) => operation.id);
+  const ledger = context.state.ledger(importTarget(run));
+  for (const [id, keys] of await ledger.sharedIds(new Set(byId.keys()))) {
+    const deletes = byId.get(id) ?? [];
+    const isRenamed = new Set(keys.map(spelling)).size === 1;
+    const outcome = isRenamed ? { kind: 'applied' as const, id: null } : { kind: 'left' as const };
+    for (const { shard, operation } of isRenamed && deletes.length === keys.length
+      ? deletes.slice(1)
+      : deletes) {
+      await context.state.runs.record(run, shard, [{ operation, outcome }], 0, lock.fence);
+    }
+  }
+}
+
+/** Urls that a store may take for one have the same: without case, accents and punctuation. */
+function spelling(url: string): string {
+  return url
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
+export const deliverHere: DeliverShards = async (context, delivery, shards) => {
+  await deliverNoting(newTraffic(context, delivery.run), context, delivery, shards);
+};
 
 /** The operations of the shards that have no final outcome yet, a shard at a time. */
 async function* openOperations(
@@ -55,11 +125,6 @@ export function judgeRejected({ run, plan, job }: Delivery, refused: number): Sa
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
   return verdict === null ? undefined : new SafetyLimitError(verdict.message);
 }
-
-/** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
-export const deliverHere: DeliverShards = async (context, delivery, shards) => {
-  await deliverNoting(newTraffic(context, delivery.run), context, delivery, shards);
-};
 
 function newTraffic({ artifacts, clock }: RunContext, { id }: Run): RunTraffic {
   return new RunTraffic(artifacts.run(id), clock);
@@ -100,7 +165,7 @@ async function deliverNoting(
   try {
     await traffic.during(storefront, send);
   } finally {
-    // Only told to people: whatever ended the run is not to be hidden by it.
+    // Only for people: its failure must not hide what ended the run.
     if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
   }
 }

@@ -1,43 +1,30 @@
-import { InterruptedError, LockedError, SafetyLimitError } from '../../model/errors.ts';
+import { buffer } from 'node:stream/consumers';
+import { formatRow } from '../../csv/format-row.ts';
+import { InterruptedError, SafetyLimitError } from '../../model/errors.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import { isUnmatched } from '../../model/reason.ts';
+import { readRejections } from '../../plan/files/read-rejections.ts';
 import { judgeRejectsWhileApplying } from '../../plan/safety-limits.ts';
+import { writeRejects, writeUnmatched } from '../../report/rejects/rejects-file.ts';
+import { REJECTS_FILE, type RejectedKey, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
+import type { Rejection } from '../../report/rejects/rejects-spans.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import type { Lock } from '../../state/state.ts';
-import type { RunContext } from '../context.ts';
+import { KEY_NOT_REJECTED } from '../../report/warning-lines.ts';
+import { loadSnapshot } from '../../source/snapshot.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { importTarget, type Lock } from '../../state/state.ts';
+import { refuseUnlessHeld } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
-import { keepReport } from '../report/kept-report.ts';
-import { readRunReport, rejectsFileOf } from '../report/run-report.ts';
+import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { recordingEnd, reportUnlessBug, runErrorOf } from '../run-bug.ts';
-import { refuseUnlessHeld } from '../run-locks.ts';
-import { trafficFiles } from '../traffic/traffic-file.ts';
+import { loadRetryGuard } from '../retry-guard.ts';
+import { runErrorOf } from '../run-bug.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
-import { discardPlan } from './continue-run.ts';
-import type { ImportRequest } from './import-request.ts';
-import { writeRunRejects } from './write-rejects.ts';
-
-/** Finished for good: nothing of it is continued, so nothing but summary and rejects is kept. */
-function isClosed(status: RunStatus): boolean {
-  return status === 'done' || status === 'done-with-rejects' || status === 'superseded';
-}
-
-function statusOf(
-  { run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts,
-  failure: unknown,
-): RunStatus {
-  if (failure instanceof InterruptedError) return 'interrupted';
-  if (failure instanceof SafetyLimitError) return 'stopped';
-  if (failure === null && run.unchangedSince !== undefined) return 'done';
-  if (failure !== null || plan === null) return 'failed';
-  if (run.kind === 'plan') return 'planned';
-  if (totals.unsent + unsentDeletes > 0) return 'failed';
-  return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
-}
-
-function unsentError(unsent: number, status: RunStatus): string | null {
-  return status === 'failed' ? `${unsent} operations did not get through to the store.` : null;
-}
+import { discardPlan } from './continue-or-begin.ts';
+import { openSnapshotFile } from './read-snapshot.ts';
 
 /** A run that is about to end, and the lock that makes its end ours to write. */
 interface Ending {
@@ -50,18 +37,82 @@ interface Ending {
 /**
  * Ends the run: totals, rejects file, report, status; removes what only an unfinished run needs. May be repeated: a process
  * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
- * LockedError when the lock was lost; with RunBug, when all is written down, if what ended the run is no StoreferryError.
+ * LockedError when the lock was lost.
  */
 export async function finishStep(
   context: RunContext,
   request: ImportRequest,
-  ending: Ending,
+  { run, plan, lock }: Ending,
   failure: unknown,
 ): Promise<RunFacts> {
-  // Another process may be at work on the run: it is theirs to end.
-  if (failure instanceof LockedError) throw failure;
-  refuseUnlessHeld(ending.lock);
-  return await recordingEnd(failure, () => endRun(context, request, ending, failure));
+  const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
+  const before = await readRunReport(context, ending, plan);
+  const status = statusOf(before, failure);
+  const { rejects, planFiles } = KEPT[status];
+  if (plan !== null && before.totals.rejected > 0 && rejects) await writeRunRejects(context, request, run);
+  const end = {
+    status,
+    error: errorOf(context, request, before, failure, status),
+    finishedAt: context.clock(),
+    totals: before.totals,
+    ...workedSoFar(context),
+  };
+  const collected = {
+    ...before,
+    run: { ...ending, ...end },
+    rejectsFile: await rejectsFileOf(context, ending),
+  };
+  // Before the status: a process that sees the end finds its report.
+  const reportFile = await writeReport(context, collected, request);
+  const folder = context.artifacts.run(run.id);
+  const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
+  refuseUnlessHeld(lock);
+  const ended = await context.state.runs.update(run.id, end);
+  if (!planFiles) {
+    await discardPlan(context, ended);
+    if (kept) await folder.remove(await trafficFiles(folder));
+  }
+  await pruneRuns(context.state, context.artifacts, ended.job);
+  return { ...collected, run: ended, reportFile };
+}
+
+/** How an import ends. */
+type End = Exclude<RunStatus, 'running' | 'superseded'>;
+
+/** What each end keeps: a rejects file to be corrected; snapshot and shards, with which the run is continued or approved. */
+const KEPT: Readonly<Record<End, { readonly rejects: boolean; readonly planFiles: boolean }>> = {
+  done: { rejects: true, planFiles: false },
+  'done-with-rejects': { rejects: true, planFiles: false },
+  planned: { rejects: true, planFiles: true },
+  stopped: { rejects: true, planFiles: true },
+  failed: { rejects: true, planFiles: true },
+  interrupted: { rejects: false, planFiles: true },
+};
+
+function statusOf({ run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts, failure: unknown): End {
+  if (failure instanceof InterruptedError) return 'interrupted';
+  if (failure instanceof SafetyLimitError) return 'stopped';
+  if (failure === null && run.unchangedSince !== undefined) return 'done';
+  if (failure !== null || plan === null) return 'failed';
+  if (run.kind === 'plan') return 'planned';
+  if (totals.unsent + unsentDeletes > 0) return 'failed';
+  return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
+}
+
+function errorOf(
+  context: RunContext,
+  request: ImportRequest,
+  facts: RunFacts,
+  failure: unknown,
+  status: End,
+): string | null {
+  if (failure !== null) return runErrorOf(withFinalFigure(failure, request, facts), facts.run, context);
+  return status === 'failed' ? unsentError(facts.totals.unsent + facts.unsentDeletes) : null;
+}
+
+/** The error of a run whose store did not take everything. */
+export function unsentError(operations: number): string {
+  return `${operations} operations did not get through to the store.`;
 }
 
 /**
@@ -75,43 +126,68 @@ function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, 
   return verdict === null ? failure : new SafetyLimitError(verdict.message, { cause: failure });
 }
 
-async function endRun(
-  context: RunContext,
-  request: ImportRequest,
-  { run, plan, lock }: Ending,
-  failure: unknown,
-): Promise<RunFacts> {
-  await context.watch?.end();
-  const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
-  const before = await readRunReport(context, ending, plan);
+/** Writes the rows that the mapping or the store refused into the run's rejects file, by reading the snapshot again. */
+async function writeRunRejects(context: RunContext, request: ImportRequest, run: Run): Promise<void> {
   const folder = context.artifacts.run(run.id);
-  const { rejected } = before.totals;
-  const unsent = before.totals.unsent + before.unsentDeletes;
-  const status = statusOf(before, failure);
-  if (plan !== null && rejected > 0 && status !== 'interrupted') await writeRunRejects(context, request, run);
-  const error =
-    failure === null
-      ? unsentError(unsent, status)
-      : runErrorOf(withFinalFigure(failure, request, before), run, context);
-  const end = {
-    ...{ status, error },
-    ...{ finishedAt: context.clock(), totals: before.totals },
-    ...workedSoFar(context),
-  };
-  const collected = {
-    ...before,
-    run: { ...ending, ...end },
-    rejectsFile: await rejectsFileOf(context, ending),
-  };
-  // Before the status: whoever sees the end finds its report.
-  const reportFile = await writeReport(context, collected, request);
-  const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
-  refuseUnlessHeld(lock);
-  const ended = await context.state.runs.update(run.id, end);
-  if (isClosed(status)) {
-    await discardPlan(context, ended);
-    if (kept) await folder.remove(await trafficFiles(folder));
+  const snapshot = await loadSnapshot(folder);
+  if (snapshot === undefined) return;
+  await keepCorrections(folder);
+  const sources = snapshot.files.map((file, index) => ({
+    name: file.name,
+    open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
+  }));
+  await writeRejects({
+    folder,
+    sources,
+    rejections: refused(context, run),
+    formatRow,
+    describeKeys: (keys) => acknowledgedBefore(context, run, keys),
+  });
+  if (request.mapping.crosswalk === undefined) return;
+  await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
+}
+
+const CORRECTED_FILE = 'rejects-corrected.csv';
+
+/** A run that is continued writes its rejects again: corrections made in the meantime are kept beside them. */
+async function keepCorrections(folder: RunFolder): Promise<void> {
+  if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
+  const corrected = await buffer(await folder.read(REJECTS_FILE));
+  if (corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)))) return;
+  await folder.write(CORRECTED_FILE, [corrected]);
+}
+
+/** The planned rejections of contacts that the crosswalk does not know. */
+async function* unmatched(folder: RunFolder) {
+  for await (const batch of readRejections(folder)) {
+    yield batch.filter(({ reason }) => isUnmatched(reason.code));
   }
-  await pruneRuns(context.state, context.artifacts, ended.job);
-  return reportUnlessBug({ ...collected, run: ended, reportFile }, failure);
+}
+
+async function* refused(context: RunContext, run: Run): AsyncGenerator<readonly Rejection[]> {
+  for await (const batch of readRejections(context.artifacts.run(run.id))) {
+    yield batch.map(({ key, spans, reason }) =>
+      reason.code === KEY_NOT_REJECTED && key !== null ? { spans, reason } : { key, spans, reason },
+    );
+  }
+  yield* context.state.runs.refusals(run.id);
+}
+
+const KEYS_A_QUESTION = 500;
+
+/** Each key with what the store had acknowledged for it; of a retry also those of the run that it retries, from then. */
+async function acknowledgedBefore(
+  { state, artifacts }: RunContext,
+  run: Run,
+  keys: Iterable<string>,
+): Promise<RejectedKey[]> {
+  const known = new Map(run.kind === 'retry' ? (await loadRetryGuard(artifacts.run(run.id))).keys : []);
+  const ledger = state.ledger(importTarget(run));
+  const asked = [...keys].filter((key) => !known.has(key));
+  for (let from = 0; from < asked.length; from += KEYS_A_QUESTION) {
+    const some = asked.slice(from, from + KEYS_A_QUESTION);
+    const marks = await ledger.marks(some);
+    for (const [index, key] of some.entries()) known.set(key, marks[index]?.fingerprint ?? null);
+  }
+  return [...known];
 }

@@ -1,3 +1,6 @@
+import type { MappingContext } from '../../mapping/compile-mapping.ts';
+import { mappingCode } from '../../mapping/map-tables.ts';
+import type { StoreList } from '../../mapping/lookup-table.ts';
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../../model/record.ts';
@@ -5,14 +8,13 @@ import { COMPLETED, type Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
-import type { RunContext } from '../context.ts';
+import type { RunContext, ImportRequest } from '../run-context.ts';
 import { comparableKeyDigest } from '../inputs/open-mapping.ts';
+import { importTarget } from '../../state/state.ts';
+import { digestOf } from '../digest-of.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
-import { targetOf } from '../run-locks.ts';
-import type { ImportRequest } from './import-request.ts';
-import { memoContext } from './memo-context.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
-import { stagedLists, withStoreLists } from './store-lists.ts';
+import { stagedLists, withStoreLists } from './staged-lists.ts';
 
 /** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */
 export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
@@ -24,7 +26,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined)
     throw new StateError(`The snapshot of run ${run.id} is gone.`, {
-      hint: 'Somebody has cleared the artifacts away: run the job again, and it begins anew.',
+      hint: 'The files of the run were deleted. Run the job again: it begins from the start.',
     });
   const lists = await stagedLists(request.mapping, folder);
   const reading = readSnapshotThroughMapping({
@@ -36,7 +38,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     memoContext: memoContext(context.version, request, lists?.lists ?? null),
   });
   const { job } = request;
-  const ledger = context.state.ledger(targetOf(run, job.import));
+  const ledger = context.state.ledger(importTarget(run));
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const openGuarded = () =>
     guard === undefined ? reading.open() : guardRetry(reading.open(), guard, ledger);
@@ -55,6 +57,42 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** Rejects with SafetyLimitError when the plan exceeds a limit and nobody has approved it. */
+export function refuseUnsafe(run: Run, plan: Plan): void {
+  const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
+  if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
+  throw new SafetyLimitError(exceeded.map(({ message }) => message).join('\n'));
+}
+
+async function lastCompleted(
+  context: RunContext,
+  job: string,
+): Promise<{ rows: number | null; keyDigest: string | null }> {
+  const [last] = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED, limit: 1 });
+  return { rows: last?.totals?.rows ?? null, keyDigest: comparableKeyDigest(last?.keyDigest ?? null) };
+}
+
+/**
+ * A digest of everything beside its rows that decides what becomes of a record, but for the moment of staging: rows
+ * that were mapped under another one are mapped again.
+ */
+function memoContext(
+  version: string,
+  { mapping, store, job }: ImportRequest,
+  lists: readonly StoreList[] | null,
+): string {
+  const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
+    // These two, the mapping itself and the files that it looks up are in the mapping's own digest.
+    params: null,
+    crosswalk: null,
+    lookups: lists,
+    weightUnit: store.weightUnit,
+    limits: job.limits ?? null,
+    html: job.html ?? null,
+  };
+  return digestOf([version, mappingCode(), mapping.digest, context]);
 }
 
 /** Reasons and notes may quote cells, and cells may hold anything. */
@@ -82,19 +120,4 @@ function redactedSource(source: PlanSource, redact: RunContext['redact'] = (text
     files: source.files.map((file) => ({ ...file, name: redact(file.name) })),
     columnsNotUsed: source.columnsNotUsed.map(redact),
   };
-}
-
-async function lastCompleted(
-  context: RunContext,
-  job: string,
-): Promise<{ rows: number | null; keyDigest: string | null }> {
-  const [last] = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED, limit: 1 });
-  return { rows: last?.totals?.rows ?? null, keyDigest: comparableKeyDigest(last?.keyDigest ?? null) };
-}
-
-/** Rejects with SafetyLimitError when the plan exceeds a limit and nobody has approved it. */
-export function refuseUnsafe(run: Run, plan: Plan): void {
-  const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
-  if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
-  throw new SafetyLimitError(exceeded.map(({ message }) => message).join('\n'));
 }

@@ -6,7 +6,7 @@ import type { DeferredRecord, Mapped } from '../../model/record.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { MappingSource } from '../inputs/open-mapping.ts';
-import type { ImportRequest } from './import-request.ts';
+import type { ImportRequest } from '../run-context.ts';
 
 /** A staged source, and how it is to be read. */
 export interface SnapshotReading {

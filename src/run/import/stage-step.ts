@@ -1,12 +1,13 @@
-import type { Run } from '../../model/run.ts';
+import type { StoreList } from '../../mapping/lookup-table.ts';
+import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
 import { type Snapshot, saveSnapshot } from '../../source/snapshot.ts';
 import { stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import type { RunContext } from '../context.ts';
-import type { ImportRequest } from './import-request.ts';
-import { runDigest } from './run-digest.ts';
-import { stageStoreLists } from './store-lists.ts';
-import { settledRun, unchangedTotals } from './unchanged-source.ts';
+import { importTarget } from '../../state/state.ts';
+import { digestOf } from '../digest-of.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { stageStoreLists } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it is still of the known version. */
 export type Stage = (
@@ -15,18 +16,6 @@ export type Stage = (
   folder: RunFolder,
   knownVersion: string | null,
 ) => Promise<Snapshot | undefined>;
-
-/** Stages the job's own source. */
-export const stageJobSource: Stage = (context, { job }, folder, knownVersion) =>
-  stageSourceUnless(knownVersion, job.source, {
-    workspaceDir: context.workspaceDir,
-    allowedFolders: context.allowedFolders,
-    folder,
-    limits: job.limits,
-    signal: context.signal,
-    onProgress: ({ bytes }) =>
-      context.onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),
-  });
 
 /**
  * Takes the snapshot, and with it the digest that decides whether an unfinished run may be continued. Where the source
@@ -61,4 +50,116 @@ export async function stageStep(
     stagedAt,
     ...(version === undefined ? {} : { source: { version, sha256 } }),
   });
+}
+
+/** Stages the job's own source. */
+export const stageJobSource: Stage = (context, { job }, folder, knownVersion) =>
+  stageSourceUnless(knownVersion, job.source, {
+    workspaceDir: context.workspaceDir,
+    allowedFolders: context.allowedFolders,
+    folder,
+    limits: job.limits,
+    signal: context.signal,
+    onProgress: ({ bytes }) =>
+      context.onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),
+  });
+
+/** Of all that decides a run's plan: the bytes of its source, mapping, job, store and version. */
+export function runDigest(
+  version: string,
+  { job, mapping, store }: ImportRequest,
+  run: Run,
+  sourceSha256: string,
+  lists: readonly StoreList[] | null,
+): string {
+  const { schedule: _when, notify: _whom, source, ...rest } = job;
+  const { remote, ...reading } = source;
+  return digestOf({
+    source: sourceSha256,
+    mapping: mapping.digest,
+    lists,
+    // A new password is no new job; and what is derived from a secret is not kept either.
+    job: { ...rest, source: remote === undefined ? reading : { ...reading, remote: remote.location } },
+    store: [storeIdentity(store), store.weightUnit],
+    version,
+    kind: run.kind === 'retry' ? run.retryOf : null,
+    resend: run.resend,
+  });
+}
+
+/** A run after which nothing is left to do while its source stays as it is. */
+export interface SettledRun extends Run {
+  readonly source: NonNullable<Run['source']>;
+  readonly totals: RunTotals;
+}
+
+/**
+ * The run whose source, if it has not changed since, makes this one needless: the last of the job, done without
+ * rejects, with the same job, mapping, store and version, and nobody else has written there since. Undefined when the
+ * source has to be read: also for a plan, `--resend`, and mappings that look at the clock or at lists of the store.
+ */
+export async function settledRun(
+  context: Pick<RunContext, 'state' | 'version'>,
+  request: ImportRequest,
+  run: Run,
+): Promise<SettledRun | undefined> {
+  if (run.kind !== 'run' || run.resend || request.job.source.remote === undefined) return undefined;
+  if (looksAtClock(request) || request.mapping.listLookups.length > 0) return undefined;
+  const { runs } = context.state;
+  const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
+  // A run that could not read its source has done nothing.
+  const last = ofJob.find(
+    ({ id, digest, status }) => id !== run.id && !(digest === null && status === 'failed'),
+  );
+  if (last === undefined || !isSettled(last)) return undefined;
+  if (last.digest !== runDigest(context.version, request, run, last.source.sha256, null)) return undefined;
+  const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
+    (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, last),
+  );
+  const ledger = context.state.ledger(importTarget(run));
+  if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
+  return last;
+}
+
+function isSettled(run: Run): run is SettledRun {
+  if (run.source === undefined || run.totals === null || run.endSequence === undefined) return false;
+  return run.kind === 'run' && run.status === 'done';
+}
+
+/** Of an end that an earlier version wrote nothing more is known than that an end of this version came later. */
+function endedBefore(other: Run, last: SettledRun): boolean {
+  return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
+}
+
+function isSameTarget(one: Run, other: Run): boolean {
+  return one.storeId === other.storeId && one.resource === other.resource;
+}
+
+/** Dated sales are judged at the moment of staging: they begin and end without the source. */
+function looksAtClock({ mapping: { spec } }: ImportRequest): boolean {
+  if (spec.import !== 'products') return false;
+  const { from, to, during } = spec.variants.pricing;
+  return from !== undefined || to !== undefined || during !== undefined;
+}
+
+/** The figures of a run whose source is what it was: everything that was applied is unchanged. */
+export function unchangedTotals({ totals }: SettledRun): RunTotals {
+  const { rows, records, skipped, inRows } = totals;
+  return {
+    rows,
+    records,
+    new: 0,
+    changed: 0,
+    unchanged: records - skipped,
+    removed: totals.removed - totals.deleted,
+    operations: 0,
+    applied: 0,
+    deleted: 0,
+    rejected: 0,
+    skipped,
+    unsent: 0,
+    requests: 0,
+    fieldsChanged: {},
+    inRows: { applied: 0, unchanged: rows - inRows.skipped, rejected: 0, skipped: inRows.skipped, unsent: 0 },
+  };
 }

@@ -6,7 +6,7 @@ import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping
 import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
 import { readSideTable } from './read-side-table.ts';
 

@@ -7,7 +7,7 @@ import { formatBytes } from '../../report/wording/byte-sizes.ts';
 import { findFiles, probeRemote } from '../../source/find-files.ts';
 import { allowedPath, type FileAccess } from '../../state/file-access.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
-import { lookAtSource } from '../look/look-at-source.ts';
+import { lookAtSource } from '../look-at-source.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 
 /** So much of a file shows its header and its dialect. */

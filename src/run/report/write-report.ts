@@ -4,9 +4,9 @@ import { PROGRAM } from '../../report/next-steps.ts';
 import { runDocument } from '../../report/run-document.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { withoutPersonalData } from '../../report/wording/personal-data.ts';
-import type { RunContext } from '../context.ts';
 import { withShownFiles } from '../export/shown-location.ts';
-import { REPORT_FILE } from './report-file.ts';
+import type { RunContext } from '../run-context.ts';
+import { REPORT_FILE } from './read-stored-report.ts';
 
 interface ReportWriting {
   readonly store: StoreConfig;

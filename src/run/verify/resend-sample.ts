@@ -2,12 +2,11 @@ import type { ImportJob } from '../../config/job/import-job.ts';
 import type { StoreConfig } from '../../config/stores.ts';
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
-import type { Ledger, Lock } from '../../state/state.ts';
-import type { Storefront } from '../../storefront/storefront.ts';
-import type { RunContext } from '../context.ts';
-import { targetOf } from '../run-locks.ts';
+import { isJsonObject, type JsonObject, member } from '../../plan/json-value.ts';
+import { importTarget, type Ledger, type Lock } from '../../state/state.ts';
+import { changedFields, type Storefront } from '../../storefront/storefront.ts';
+import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
-import { alteredFields } from './altered-fields.ts';
 import { isComparable } from './sample-ledger.ts';
 import type { VerificationTally } from './verification-tally.ts';
 
@@ -26,7 +25,7 @@ export interface Resending {
 /** Sends the acknowledged bodies of the keys again, as a run does: same limits, same ledger, same stops. */
 export async function resendSample(context: RunContext, resending: Resending): Promise<void> {
   const { run, job, store, lock, keys, tally } = resending;
-  const ledger = context.state.ledger(targetOf(run, job.import));
+  const ledger = context.state.ledger(importTarget(run));
   const altered = new Map<string, readonly string[]>();
   const storefront = await context.openStorefront(store);
   await sendOperations(context, {
@@ -94,4 +93,29 @@ function listening(
     deleteProduct: (id, options) => storefront.deleteProduct(id, options),
     subscriberLists: (options) => storefront.subscriberLists(options),
   };
+}
+
+/** The fields of a sent body that the parsed answer repeats with another value. */
+export function alteredFields(body: string, answer: unknown): string[] {
+  const sent: unknown = JSON.parse(body);
+  if (!isJsonObject(sent) || !isJsonObject(answer)) return [];
+  return changedFields(sent, { ...answer, ...arranged(sent, answer) });
+}
+
+/** Lists of a contact in the order in which they were sent: a store may sort them, and has more properties than were sent. */
+function arranged(sent: JsonObject, answer: JsonObject): JsonObject {
+  const lists = ['tags', 'subscriberLists'].flatMap((name) => {
+    const [before, after] = [member(sent, name), member(answer, name)];
+    if (!Array.isArray(before) || !Array.isArray(after)) return [];
+    const places = new Map(before.map((value, index) => [String(value), index]));
+    const placeOf = (value: unknown) => places.get(String(value)) ?? before.length;
+    return [[name, after.toSorted((one, other) => placeOf(one) - placeOf(other))] as const];
+  });
+  const [before, after] = [member(sent, 'properties'), member(answer, 'properties')];
+  if (!Array.isArray(before) || !Array.isArray(after)) return Object.fromEntries(lists);
+  const held = new Map(after.filter(isJsonObject).map((property) => [member(property, 'name'), property]));
+  const properties = before.map((property) =>
+    isJsonObject(property) ? held.get(member(property, 'name')) : undefined,
+  );
+  return { ...Object.fromEntries(lists), properties };
 }

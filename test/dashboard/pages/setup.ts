@@ -8,7 +8,7 @@ import type { DashboardContext } from '../../../src/dashboard/dashboard-context.
 import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
 import type { Viewer } from '../../../src/dashboard/viewer.ts';
 import type { ClockKeeper } from '../../../src/report/jobs-text.ts';
-import type { RunContext } from '../../../src/run/context.ts';
+import type { RunContext } from '../../../src/run/run-context.ts';
 import { folderArtifacts } from '../../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../../src/state/state.ts';

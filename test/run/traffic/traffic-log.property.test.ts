@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Latencies } from '../../../src/run/traffic/latencies.ts';
-import { TrafficLog, trafficOf } from '../../../src/run/traffic/traffic-log.ts';
+import { Latencies, TrafficLog, trafficOf } from '../../../src/run/traffic/traffic-log.ts';
 
 interface Attempt {
   readonly afterMs: number;

@@ -1,0 +1,191 @@
+import type { ExportJob } from '../../config/job/export-job.ts';
+import { StoreRefusedError } from '../../model/errors.ts';
+import type { SubscriberList } from '../../model/subscriber-list.ts';
+import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
+import { type Item, itemPage } from './item-page.ts';
+import { type AllRead, readAllItems } from './read-all-items.ts';
+
+/** As many as the API gives at once (storefront-api.md, section 8). */
+const LIMIT = 50;
+/** Beyond this many at once no store answers sooner, and pages waiting to be taken cost memory. */
+const MOST_AT_ONCE = 64;
+/** How many items a page of the API has: by default, and at most (storefront-api.md, section 8). */
+const PAGE_SIZES: readonly number[] = [30, 50];
+
+interface ReadItemsOptions extends ReadOrdersOptions {
+  /** Called at the end with what a person should know about how the items were read. */
+  readonly onNotes: (notes: readonly string[]) => void;
+}
+
+/** The items of a store that a job exports, each as JSON, in batches. */
+export async function* readItems(
+  what: ExportJob['export'],
+  storefront: Storefront,
+  { onNotes, concurrency, onProgress, ...options }: ReadItemsOptions,
+): AsyncGenerator<readonly Pick<Item, 'text'>[]> {
+  switch (what) {
+    case 'subscriber-lists': {
+      const { lists, notes } = await readLists(storefront, options);
+      onNotes(notes);
+      yield lists.map((list) => ({ text: JSON.stringify(list) }));
+      return;
+    }
+    case 'orders':
+      onNotes(readingNotes(yield* readOrders(storefront, { ...options, concurrency, onProgress }), 'orders'));
+      return;
+    default:
+      what satisfies never;
+  }
+}
+
+interface ReadOrdersOptions extends SendOptions {
+  /** The most requests in flight that the store is configured for; the client finds out how many are good. */
+  readonly concurrency: number;
+  readonly onProgress: (orders: number, totalCount: number | null) => void;
+}
+
+/** All orders of a store (storefront-api.md, section 4.5), each once: see `readAllItems`. */
+export async function* readOrders(
+  storefront: Pick<Storefront, 'orders' | 'expectPages'>,
+  { concurrency, onProgress, ...options }: ReadOrdersOptions,
+): AsyncGenerator<readonly Item[], AllRead> {
+  // What was asked for ahead is called off when reading ends.
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  storefront.expectPages();
+  try {
+    return yield* readAllItems({
+      fetch: async (skip) =>
+        itemPage(await storefront.orders({ limit: LIMIT, skip }, { ...options, signal }), skip),
+      limit: LIMIT,
+      concurrency: Math.min(concurrency, MOST_AT_ONCE),
+      what: 'orders',
+      onProgress,
+    });
+  } finally {
+    over.abort(new Error('reading the orders is over'));
+  }
+}
+
+/** Subscriber lists, and what a person should know about how they were read. */
+export interface ListsRead {
+  /** By id. */
+  readonly lists: readonly SubscriberList[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * All subscriber lists of a store (storefront-api.md, section 4.3). The API answers them bare and whole; whether
+ * `limit` and `skip` affect it is unspecified. So more is asked for where the store counts more, and where it does not
+ * count and gives exactly a page. StoreRefusedError for what is no list, and where the store counts lists that it does
+ * not give.
+ */
+export async function readLists(
+  storefront: Pick<Storefront, 'subscriberLists'>,
+  options: SendOptions,
+): Promise<ListsRead> {
+  const first = await storefront.subscriberLists(options);
+  const { items, totalCount, limit } = first;
+  const lists = items.map(toList);
+  if (totalCount !== null) {
+    return items.length >= totalCount
+      ? { lists: byId(lists), notes: [] }
+      : await readByPages(storefront, options);
+  }
+  const isPage = isPageSize(items.length) || (limit !== null && items.length >= limit);
+  if (!isPage) return { lists: byId(lists), notes: [] };
+  const pages = await readByPages(storefront, options).catch((error: unknown) => {
+    // A store may refuse a query that the API does not name for lists.
+    if (error instanceof StoreRefusedError) return undefined;
+    throw error;
+  });
+  if (pages === undefined)
+    return { lists: byId(lists), notes: [mayHaveMore(lists.length, 'subscriber lists')] };
+  // A store that takes `limit` and ignores `skip` may have given other items at first.
+  const known = new Set(pages.lists.map(({ id }) => id));
+  return { lists: byId([...pages.lists, ...lists.filter(({ id }) => !known.has(id))]), notes: pages.notes };
+}
+
+async function readByPages(
+  storefront: Pick<Storefront, 'subscriberLists'>,
+  options: SendOptions,
+): Promise<ListsRead> {
+  const lists: SubscriberList[] = [];
+  const pages = readAllItems({
+    fetch: async (skip) =>
+      itemPage(await storefront.subscriberLists({ ...options, page: { limit: LIMIT, skip } }), skip),
+    limit: LIMIT,
+    concurrency: 1,
+    what: 'subscriber lists',
+  });
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done === true) return { lists: byId(lists), notes: readingNotes(value, 'subscriber lists') };
+    lists.push(...value.map(({ text }) => readKeptList(text)));
+  }
+}
+
+function byId(lists: readonly SubscriberList[]): SubscriberList[] {
+  return lists.toSorted((a, b) => a.id - b.id);
+}
+
+/** A list as `readLists` gave it, from the JSON it was kept as. */
+export function readKeptList(json: string): SubscriberList {
+  return toList(JSON.parse(json));
+}
+
+function toList(item: PageItem): SubscriberList {
+  const { id, name, created, subscribers, opens, clicks } = item;
+  if (typeof id !== 'number') {
+    throw new StoreRefusedError('GET /api/site/subscriber-lists: a list came without a numeric id.');
+  }
+  return {
+    id,
+    name: typeof name === 'string' ? name : '',
+    created: figure(created),
+    subscribers: figure(subscribers),
+    opens: figure(opens),
+    clicks: figure(clicks),
+  };
+}
+
+function figure(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+/** What is read, in messages. */
+type Read = 'orders' | 'subscriber lists';
+
+/** What a person should know about how a list was read. */
+function readingNotes(
+  { items, withoutId, changed, totalCount, ignoresOffsets }: AllRead,
+  what: Read,
+): string[] {
+  const notes: string[] = [];
+  if (withoutId > 0) {
+    notes.push(
+      `${withoutId} ${what} have no id: they are compared by their whole content, and only one of equal ones is kept.`,
+    );
+  }
+  if (ignoresOffsets && isPageSize(items)) notes.push(mayHaveMore(items, what));
+  if (changed && totalCount !== null && items < totalCount) {
+    notes.push(
+      `The store counts ${totalCount} ${what}, and ${items} were found while it changed: some may be missing. Run again when less is going on in the store.`,
+    );
+  } else if (!changed && totalCount !== null && totalCount !== items) {
+    notes.push(
+      `The store counts ${totalCount} ${what} and gives ${items}, however they are asked for. It may count ${what} that it does not show.`,
+    );
+  }
+  return notes;
+}
+
+/** Whether so many items may be one page of more. */
+function isPageSize(items: number): boolean {
+  return PAGE_SIZES.includes(items);
+}
+
+/** For items that are exactly a page, of a store that neither counts them nor gives another page. */
+function mayHaveMore(items: number, what: Read): string {
+  return `The store gave exactly ${items} ${what}, which is the size of a page, and ignores or refuses requests for more (limit, skip): there may be more. Compare with what the site itself shows.`;
+}

@@ -1,0 +1,48 @@
+import type { ExportJob } from '../../config/job/export-job.ts';
+import type { Destination } from '../destination/destination.ts';
+import { appendLines } from './append-lines.ts';
+import { appendTable, type OpenTable } from './append-table.ts';
+import { newStyle, type TableStyle } from './csv-line.ts';
+import { type Items, replaceFile } from './replace-file.ts';
+import { shapeOf } from './row-shape.ts';
+import type { Written } from './written.ts';
+
+/** What writing an export needs. */
+export interface WriteItemsOptions {
+  /** Opens what was read, from its beginning each time. */
+  readonly items: () => Items;
+  /** When the store was read, ISO 8601 in UTC. */
+  readonly readAt: string;
+  readonly signal: AbortSignal;
+  readonly openTable: OpenTable;
+  readonly formatRow: TableStyle['formatRow'];
+  /** Called with how many items are written. */
+  readonly onProgress: (items: number) => void;
+}
+
+/** Writes items as the job's destination says: whole, or what is there stays as it is. */
+export async function writeItems(
+  job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
+  destination: Destination,
+  { items: open, readAt, signal, openTable, formatRow, onProgress }: WriteItemsOptions,
+): Promise<Written> {
+  const { mode, format } = job.destination;
+  const shape = await shapeOf(job, readAt, open);
+  const style = format === 'jsonl' ? null : newStyle(format, formatRow);
+  const options = { items: withProgress(open(), onProgress), shape, signal };
+  if (mode === 'replace') return await replaceFile(destination, { ...options, style });
+  if (style === null) return await appendLines(destination, options);
+  return await appendTable(destination, { ...options, style, openTable });
+}
+
+async function* withProgress(
+  items: Items,
+  onProgress: (items: number) => void,
+): AsyncGenerator<readonly string[]> {
+  let done = 0;
+  for await (const batch of items) {
+    yield batch;
+    done += batch.length;
+    onProgress(done);
+  }
+}

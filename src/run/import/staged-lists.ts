@@ -1,0 +1,67 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { readLists } from '../../export/reading/read-items.ts';
+import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
+import { StateError } from '../../model/errors.ts';
+import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
+import type { RunContext, ImportRequest } from '../run-context.ts';
+import type { MappingSource } from '../inputs/open-mapping.ts';
+
+/** Kept beside the snapshot, so that all of a run is planned with the same lists. */
+export const STORE_LISTS_FILE = 'subscriber-lists.json';
+
+const listsSchema = z.object({
+  lists: z.array(z.object({ id: z.int(), name: z.string() })),
+  notes: z.array(z.string()).default([]),
+});
+
+/** The lists of a store, and whether there may be more of them. */
+type StagedLists = z.infer<typeof listsSchema>;
+
+/** The lists that were read for this run; null when its mapping looks none up. StateError when the file was damaged. */
+export async function stagedLists(
+  { listLookups }: MappingSource,
+  folder: RunFolder,
+): Promise<StagedLists | null> {
+  if (listLookups.length === 0) return null;
+  const written = await text(await folder.read(STORE_LISTS_FILE));
+  try {
+    const { value, isSealed } = openSealed(written);
+    if (!isSealed) throw new SyntaxError('the checksum is gone');
+    return listsSchema.parse(value);
+  } catch (cause) {
+    throw new StateError(`${folder.location}/${STORE_LISTS_FILE} is not what was staged.`, {
+      cause,
+      hint: 'The file was damaged or edited. Run the job again: it reads the lists again.',
+    });
+  }
+}
+
+/**
+ * Reads the store's subscriber lists into the run's folder, if the job's mapping looks them up; else asks for nothing,
+ * and gives null. Ids and names only: other figures of a list change by the hour, and decide nothing.
+ */
+export async function stageStoreLists(
+  { openStorefront, signal }: RunContext,
+  { mapping, store }: ImportRequest,
+  folder: RunFolder,
+): Promise<readonly StoreList[] | null> {
+  if (mapping.listLookups.length === 0) return null;
+  const read = await readLists(await openStorefront(store), { signal });
+  const lists = read.lists.map(({ id, name }) => ({ id, name }));
+  await folder.write(STORE_LISTS_FILE, [sealedJson({ lists, notes: read.notes })]);
+  return lists;
+}
+
+/** The lookups of a mapping, with the lists that were read for this run. */
+export function withStoreLists(
+  { lookups, listLookups }: MappingSource,
+  staged: StagedLists | null,
+): MappingSource['lookups'] {
+  if (staged === null) return lookups;
+  const { lists, notes } = staged;
+  return new Map([
+    ...lookups,
+    ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match, notes)] as const),
+  ]);
+}

@@ -1,0 +1,112 @@
+import { LockedError, StateError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import {
+  destinationLockName,
+  importTarget,
+  jobLockName,
+  type Lock,
+  planLockName,
+  targetLockName,
+} from '../state/state.ts';
+import { reconcileState } from './reconcile-state.ts';
+import type { RunContext } from './run-context.ts';
+
+/** Locks the job: a second run of the same job is refused, not queued, since it would do the same work again. */
+export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
+  const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
+  if ('heldBy' in lock) {
+    const [holder, shown] =
+      lock.heldBy === null
+        ? ['another process', 'storeferry runs']
+        : [`run ${lock.heldBy.run}`, `storeferry runs ${lock.heldBy.run}`];
+    throw new LockedError(`The job ${job} is already running (${holder}).`, {
+      hint: `Wait until it has finished; \`${shown}\` shows how far it is.${ifDied(context)}`,
+    });
+  }
+  return lock;
+}
+
+/**
+ * The context with a signal that aborts with the LockedError of a lost lock: after that, a write into the folder of the run
+ * would overwrite what another process has written there.
+ */
+export function whileHeld(context: RunContext, ...locks: readonly Lock[]): RunContext {
+  return { ...context, signal: AbortSignal.any([context.signal, ...locks.map(({ lost }) => lost)]) };
+}
+
+/**
+ * Throws the LockedError of a lost lock: the process that has the job now has the run as well, and ends it. A process that
+ * was stopped for longer than its lease must not overwrite that end with its own.
+ */
+export function refuseUnlessHeld(lock: Lock): void {
+  if (!lock.isHeld()) lock.lost.throwIfAborted();
+}
+
+/** Locks the planning of a job while nothing is sent: a second plan waits, and then replaces the first. */
+export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
+  return context.state.locks.acquire(
+    planLockName(job),
+    { job, run },
+    {
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'plan' }),
+    },
+  );
+}
+
+/** Until its lease is over, a shared lock of a dead process looks like that of a silent one. */
+function ifDied({ state }: RunContext): string {
+  const { leaseMs } = state.locks;
+  if (leaseMs === undefined) return '';
+  return ` If its process has died, the job is free in at most ${Math.ceil(leaseMs / 1_000)} s.`;
+}
+
+/**
+ * Locks the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
+ * all workers of the run hold it. StateError when the state has lost something while this run waited.
+ */
+export async function lockTarget(
+  context: RunContext,
+  run: Run,
+  { together } = { together: false },
+): Promise<Lock> {
+  const lock = await context.state.locks.acquire(
+    targetLockName(importTarget(run)),
+    { job: run.job, run: run.id },
+    {
+      together,
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'store' }),
+    },
+  );
+  try {
+    await refuseLoss(context, run);
+    return lock;
+  } catch (error) {
+    await lock[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/**
+ * The state was compared when the run began; the run knows nothing of a loss since. Others may have sent meanwhile from machines that
+ * share no artifacts with this one: a state without a witness is no loss.
+ */
+async function refuseLoss(context: RunContext, run: Run): Promise<void> {
+  if ((await reconcileState(context, run, 'witnessed-only')) === null) return;
+  throw new StateError('The state has lost something since this run began: nothing is sent.', {
+    hint: 'Run the job again: it sends everything that may be affected.',
+  });
+}
+
+/** Locks what an export writes: runs of other jobs with the same destination wait. */
+export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
+  return context.state.locks.acquire(
+    destinationLockName(location),
+    { job: run.job, run: run.id },
+    {
+      signal: context.signal,
+      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'destination' }),
+    },
+  );
+}

@@ -1,0 +1,122 @@
+import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { readCsv } from '../csv/read-csv.ts';
+import { SourceError, StateError } from '../model/errors.ts';
+import type { Dialect, Row } from '../model/row.ts';
+import { stageSource } from '../source/stage-source.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+
+/** What a file turns out to be when it is read as an import would read it. */
+export interface SourceLook {
+  /** The files that it holds: one, or those of a zip. */
+  readonly files: readonly string[];
+  /** Of the first of them, like all that follows. */
+  readonly header: readonly string[];
+  readonly dialect: Dialect;
+  /** The first rows. */
+  readonly rows: readonly Row[];
+  /** How many rows there are; null when the file is too large to be read to its end for this. */
+  readonly rowCount: number | null;
+}
+
+/** What is read to its end before anything is decided; of a larger file only the beginning. */
+const SAMPLE_BYTES = 32 * 1024 * 1024;
+const ROWS_KEPT = 200;
+
+export interface LookOptions {
+  readonly encoding?: string | undefined;
+  readonly delimiter?: string | undefined;
+  readonly sampleBytes?: number | undefined;
+}
+
+/**
+ * Looks at a file (an absolute path) as an import would read it: unpacks it, decides charset and delimiter, reads the
+ * header and some rows. SourceError, CsvError or EncodingError where an import would stop. Writes nothing.
+ */
+export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
+  const folder = new SampleFolder(options.sampleBytes ?? SAMPLE_BYTES);
+  // Whoever typed the path may read what it leads to.
+  const real = await realpath(path).catch(() => path);
+  const { files } = await stageSource({ path: real }, { workspaceDir: dirname(real), folder });
+  const [first] = files;
+  if (first === undefined) throw new SourceError(`There is no file in ${path}.`);
+  const { cut } = folder.sampled(first.stored);
+  const { encoding, delimiter } = options;
+  using table = await readCsv(await folder.read(first.stored), { name: first.name, encoding, delimiter });
+  if (table.doubt !== null) throw table.doubt;
+  const rows: Row[] = [];
+  for await (const batch of table.batches()) {
+    if (rows.length < ROWS_KEPT) rows.push(...batch.slice(0, ROWS_KEPT - rows.length));
+    // The sample of a larger file may end within a row.
+    if (cut) break;
+  }
+  return {
+    files: files.map(({ name }) => name),
+    header: table.header,
+    dialect: table.dialect,
+    rows,
+    rowCount: cut ? null : table.counts.rows,
+  };
+}
+
+/** What a file of a sample holds. */
+interface SampledFile {
+  readonly bytes: Buffer;
+  /** Whether the file goes on behind it. */
+  readonly cut: boolean;
+}
+
+/** A folder in memory that keeps the beginnings of files, to look at a source before there is a run. */
+class SampleFolder implements RunFolder {
+  readonly location = 'memory';
+  readonly #files = new Map<string, SampledFile>();
+  readonly #mostBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  async write(
+    name: string,
+    content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+  ): Promise<number> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let cut = false;
+    for await (const chunk of content) {
+      if (size >= this.#mostBytes) {
+        cut = true;
+        break;
+      }
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes);
+      size += bytes.length;
+    }
+    this.#files.set(name, { bytes: Buffer.concat(chunks), cut });
+    return size;
+  }
+
+  /** What was kept of a file; StateError when nothing was. */
+  sampled(name: string): SampledFile {
+    const file = this.#files.get(name);
+    if (file === undefined) throw new StateError(`The sample has no file ${name}.`);
+    return file;
+  }
+
+  async read(name: string): Promise<Readable> {
+    return Readable.from([this.sampled(name).bytes]);
+  }
+
+  async exists(name: string): Promise<boolean> {
+    return this.#files.has(name);
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#files.keys()].sort();
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#files.delete(name);
+  }
+}

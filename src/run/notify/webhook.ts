@@ -1,0 +1,15 @@
+import { NotDelivered, type Transport } from './transport.ts';
+
+/** Posts the notification as JSON; chat tools that take only fields they know get the text alone. */
+export const webhook: Transport = {
+  name: 'webhook',
+  takes: ({ protocol }) => protocol === 'http:' || protocol === 'https:',
+  async send(post, notification) {
+    try {
+      await post(notification);
+    } catch (error) {
+      if (!(error instanceof NotDelivered) || (error.status !== 400 && error.status !== 422)) throw error;
+      await post({ text: notification.text });
+    }
+  },
+};

@@ -1,0 +1,83 @@
+import type { Readable } from 'node:stream';
+import { formatRow } from '../csv/format-row.ts';
+import { readCsv } from '../csv/read-csv.ts';
+import { LEGACY_ENCODINGS } from '../model/csv-dialect.ts';
+import { UsageError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
+import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
+import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
+import { stageContents } from '../source/snapshot.ts';
+import { digestOf } from './digest-of.ts';
+import type { Stage } from './import/stage-step.ts';
+import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
+import type { RunContext } from './run-context.ts';
+
+/** A file that may take the place of a run's rejects file. */
+export interface CorrectedFile {
+  /** What messages call it. */
+  readonly name: string;
+  readonly open: () => Promise<Readable>;
+}
+
+/**
+ * The rejects file of a run as it was corrected; by default the one in its folder. CsvError when it is broken,
+ * SourceError when it is no rejects file of this run.
+ */
+export async function readCorrections(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  rejected: Run,
+  file?: CorrectedFile,
+): Promise<CorrectedRejects> {
+  const from = artifacts.run(rejected.id);
+  const { name, open } = file ?? {
+    name: `${from.location}/${REJECTS_FILE}`,
+    open: () => from.read(REJECTS_FILE),
+  };
+  return await readCorrectedRejects({
+    name,
+    corrected: open,
+    untouched: () => from.read(UNTOUCHED_FILE),
+    index: await readRejectsIndex(from),
+    personal: rejected.resource === 'contacts',
+    csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
+  });
+}
+
+/** Stages the corrected rejects of a run, with the guard that says which of them a retry may send. */
+export function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => void): Stage {
+  return async (context, { job }, folder) => {
+    const corrected = await readCorrections(context, rejected);
+    onEdits(corrected.edits);
+    const snapshot = await stageContents(corrected.files, corrected.readAs, folder);
+    const guard = retryGuardOf(rejected, corrected, job.import);
+    await saveRetryGuard(folder, guard);
+    // The same rows with other refused cells make another plan.
+    return { ...snapshot, sha256: digestOf([snapshot.sha256, guard.refused]) };
+  };
+}
+
+/** UsageError unless this run has rejects to retry. */
+export async function refuseUnlessRejected(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  rejected: Run,
+): Promise<void> {
+  if (rejected.kind === 'plan') {
+    throw new UsageError(`${rejected.id} is a plan: nothing of it was sent, so there is nothing to retry.`, {
+      hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,
+    });
+  }
+  if (!(await artifacts.run(rejected.id).exists(REJECTS_FILE))) {
+    const { id, job, totals } = rejected;
+    throw totals !== null && totals.rejected > 0 && rejected.status === 'done-with-rejects'
+      ? new UsageError(
+          `The rejects file of the run ${id} is gone: it was in ${artifacts.run(id).location}.`,
+          {
+            hint: `Correct the source, then: storeferry run ${job}`,
+          },
+        )
+      : new UsageError(`The run ${id} has no rejects file.`, {
+          hint: `storeferry runs ${id} shows what became of it.`,
+        });
+  }
+}

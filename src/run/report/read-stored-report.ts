@@ -1,0 +1,171 @@
+import { json } from 'node:stream/consumers';
+import { z } from 'zod';
+import { readExported } from '../../export/exported-file.ts';
+import type { Plan } from '../../model/plan.ts';
+import { ReasonTally } from '../../model/reason-tally.ts';
+import type { Run } from '../../model/run.ts';
+import { readPlan } from '../../plan/plan-file.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
+import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-totals.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { storedChangedId, storedReason, storedTotals } from '../../state/stored-record.ts';
+import type { RunContext } from '../run-context.ts';
+import { readTraffic } from '../traffic/run-traffic.ts';
+
+/** The report of a run that another process is at work on or has ended: what it left in its folder, or in the state. */
+export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {
+  if (run.kind === 'export') return await readExportReport(context, run);
+  const folder = context.artifacts.run(run.id);
+  const plan = (await readPlan(folder)) ?? null;
+  const kept = run.status === 'running' ? undefined : await readKeptReport(folder, run.finishedAt);
+  if (kept === undefined) return await readRunReport(context, run, plan);
+  return {
+    ...{ run, plan, ...kept, exported: null },
+    rejectsFile: await rejectsFileOf(context, run),
+    reportFile: await reportFileIn(folder),
+  };
+}
+
+const CHANGED_IDS_SHOWN = 20;
+
+/** Collects the report of an import run that is under way or about to end. */
+export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunFacts> {
+  const { runs } = context.state;
+  const folder = context.artifacts.run(run.id);
+  const refusals = new ReasonTally('message');
+  for await (const batch of runs.refusals(run.id)) for (const refusal of batch) refusals.add(refusal);
+  const tally = await runs.tally(run.id);
+  return {
+    run,
+    plan,
+    totals: (isCountedInRun(run) ? run.totals : null) ?? runTotals(plan, tally),
+    unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
+    refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
+    leftDeletes: tally.left,
+    refusals: refusals.groups(),
+    unsentReasons: await runs.unsentReasons(run.id),
+    changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
+    changedIdCount: await runs.changedIdCount(run.id),
+    rejectsFile: await rejectsFileOf(context, run),
+    exported: null,
+    traffic: await readTraffic(folder),
+    reportFile: await reportFileIn(folder),
+  };
+}
+
+/** Whether the figures of a run stand in it, since it has no plan to count from. */
+function isCountedInRun({ kind, unchangedSince }: Run): boolean {
+  return kind === 'verify' || unchangedSince !== undefined;
+}
+
+/** The report of an export run that is under way or over. */
+export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunFacts> {
+  const folder = artifacts.run(run.id);
+  return {
+    run,
+    plan: null,
+    totals: run.totals ?? NO_TOTALS,
+    unsentDeletes: 0,
+    refusedDeletes: 0,
+    leftDeletes: 0,
+    refusals: [],
+    unsentReasons: [],
+    changedIds: [],
+    changedIdCount: 0,
+    rejectsFile: null,
+    exported: await readExported(folder),
+    traffic: await readTraffic(folder),
+    reportFile: await reportFileIn(folder),
+  };
+}
+
+/** Where the run's rejects file is; null when it has none. */
+export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promise<string | null> {
+  const folder = artifacts.run(run.id);
+  return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
+}
+
+/** The report of a run as one file to look at, print and mail, beside its other files. */
+export const REPORT_FILE = 'report.html';
+
+/** Where the report of a run is; null when it has none. */
+async function reportFileIn(folder: RunFolder): Promise<string | null> {
+  return (await folder.exists(REPORT_FILE)) ? `${folder.location}/${REPORT_FILE}` : null;
+}
+
+/** What was collected of a run when it ended, so that it is not collected again each time a page shows it. */
+const KEPT_REPORT_FILE = 'report.json';
+const VERSION = 2;
+const count = z.int().nonnegative();
+
+const keptFacts = z.object({
+  totals: storedTotals,
+  unsentDeletes: z.int(),
+  refusedDeletes: z.int(),
+  leftDeletes: z.int().default(0),
+  refusals: z.array(
+    z.object({
+      records: count,
+      rows: count,
+      code: z.string(),
+      message: z.string(),
+      field: z.string().nullable(),
+      column: z.string().nullable(),
+      lines: z.array(z.object({ file: z.int(), line: z.int() })),
+    }),
+  ),
+  unsentReasons: z.array(z.object({ reason: storedReason.schema, count })),
+  changedIds: z.array(storedChangedId.schema),
+  changedIdCount: count,
+  traffic: z
+    .object({
+      samples: z.array(
+        z.object({
+          at: z.number(),
+          ms: z.number(),
+          requests: count,
+          failed: count,
+          retries: count,
+          p50: z.number().nullable(),
+          p95: z.number().nullable(),
+          concurrency: count,
+          pausedMs: z.number(),
+        }),
+      ),
+    })
+    .nullable(),
+});
+
+/** `finishedAt` is of the end it was collected at: a run that was continued since has another. */
+const keptFile = keptFacts.extend({ version: z.literal(VERSION), finishedAt: z.number() });
+
+/** What is kept of the facts of a run; all others are small, and read where they are. */
+type KeptFacts = Pick<RunFacts, keyof z.infer<typeof keptFacts>>;
+
+/** Keeps the facts of a run that ended at that moment; false where that fails: then they are collected again. */
+export async function keepReport(folder: RunFolder, finishedAt: number, facts: KeptFacts): Promise<boolean> {
+  try {
+    // Fields that the schema does not name are dropped.
+    const kept = { ...keptFacts.parse(facts), version: VERSION, finishedAt };
+    await folder.write(KEPT_REPORT_FILE, [JSON.stringify(kept)]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What was kept when the run ended at that moment; undefined where nothing was, or another version kept it. */
+export async function readKeptReport(
+  folder: RunFolder,
+  finishedAt: number | null,
+): Promise<KeptFacts | undefined> {
+  if (finishedAt === null || !(await folder.exists(KEPT_REPORT_FILE))) return undefined;
+  try {
+    const kept = keptFile.parse(await json(await folder.read(KEPT_REPORT_FILE)));
+    const { version: _, finishedAt: keptAt, ...facts } = kept;
+    return keptAt === finishedAt ? facts : undefined;
+  } catch {
+    return undefined;
+  }
+}
