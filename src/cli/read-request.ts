@@ -1,8 +1,8 @@
 import type { ExportJob } from '../config/job/export-job.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
-import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
+import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
 
 /** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
 export async function importRequest(

@@ -1,8 +1,8 @@
 import { EXPORTED_FILE } from '../../export/exported-file.ts';
 import { READING_FILES } from '../../export/reading/reading.ts';
 import { InterruptedError } from '../../model/errors.ts';
-import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
@@ -13,7 +13,14 @@ import type { ExportRequest, RunContext } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
-import { continueOrBeginExport, exportDigest, hasKeptReading, keepsReading, MOST_KEPT_READINGS, unfinishedBefore } from './continue-or-begin-export.ts';
+import {
+  continueOrBeginExport,
+  exportDigest,
+  hasKeptReading,
+  keepsReading,
+  MOST_KEPT_READINGS,
+  unfinishedBefore,
+} from './continue-or-begin-export.ts';
 import { exportHistory } from './export-history.ts';
 import { readStep } from './read-step.ts';
 import { writeStep } from './write-step.ts';

@@ -1,6 +1,6 @@
 import type { MappingContext } from '../../mapping/compile-mapping.ts';
-import { mappingCode } from '../../mapping/map-tables.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
+import { mappingCode } from '../../mapping/map-tables.ts';
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import type { DeferredRecord, Mapped } from '../../model/record.ts';
@@ -8,11 +8,11 @@ import { COMPLETED, type Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
-import type { RunContext, ImportRequest } from '../run-context.ts';
-import { comparableKeyDigest } from '../inputs/open-mapping.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
+import { comparableKeyDigest } from '../inputs/open-mapping.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readSnapshotThroughMapping } from './read-snapshot.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 

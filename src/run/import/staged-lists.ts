@@ -4,8 +4,8 @@ import { readLists } from '../../export/reading/read-items.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
 import { StateError } from '../../model/errors.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
-import type { RunContext, ImportRequest } from '../run-context.ts';
 import type { MappingSource } from '../inputs/open-mapping.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */
 export const STORE_LISTS_FILE = 'subscriber-lists.json';
