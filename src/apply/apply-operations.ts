@@ -1,6 +1,5 @@
 import { type SafetyLimitError, UnauthorizedError } from '../model/errors.ts';
-import type { Operation } from '../model/operation.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Operation, Outcome } from '../model/operation.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
 import type { OnEnded } from '../storefront/storefront.ts';

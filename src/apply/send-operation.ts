@@ -1,5 +1,4 @@
-import type { DeleteProduct, Operation } from '../model/operation.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { DeleteProduct, Operation, Outcome } from '../model/operation.ts';
 import type { SendOptions, Storefront } from '../storefront/storefront.ts';
 
 /** The part of a storefront that writes. */

@@ -1,4 +1,4 @@
-import { hasDifferences } from '../model/verification.ts';
+import { hasDifferences } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ArtifactsPlace } from '../model/artifacts-place.ts';
+import type { ArtifactsPlace } from '../model/remote-address.ts';
 import { completeS3Place } from '../remote/s3-kind.ts';
 import type { Environment } from './environment.ts';
 

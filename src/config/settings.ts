@@ -1,8 +1,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
-import type { ArtifactsPlace } from '../model/artifacts-place.ts';
 import { ConfigurationError } from '../model/errors.ts';
-import { parseRedisUrl } from '../model/redis-address.ts';
+import { type ArtifactsPlace, parseRedisUrl } from '../model/remote-address.ts';
 import { ARTIFACTS_EXPECTED, chooseArtifacts, isArtifactsUrl } from './choose-artifacts.ts';
 import type { Environment } from './environment.ts';
 import { expectation } from './findings/expectation.ts';

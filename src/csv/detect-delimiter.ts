@@ -1,4 +1,4 @@
-import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/csv-dialect.ts';
+import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/dialect.ts';
 import { CsvError, DelimiterError } from '../model/errors.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { CR, LF, QUOTE, SPACE } from './scan-rows.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { LEGACY_ENCODINGS } from '../model/csv-dialect.ts';
+import { LEGACY_ENCODINGS } from '../model/dialect.ts';
 import type { EncodingCandidate } from '../model/errors.ts';
 import { LANGUAGES, type Language, PAIRS, type UsualPair } from './languages.ts';
 

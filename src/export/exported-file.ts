@@ -1,6 +1,6 @@
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { Exported } from '../model/exported.ts';
+import type { Exported } from '../model/run.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 
 /** The facts about an export that are kept after its run. */

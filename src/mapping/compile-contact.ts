@@ -1,4 +1,4 @@
-import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/contact.ts';
+import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/mapped-record.ts';
 import { didYouMean } from '../model/nearest.ts';
 import type { UnmatchedCode } from '../model/reason.ts';
 import type { Crosswalk } from './lookup-table.ts';

@@ -1,5 +1,5 @@
+import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { DamageCheck } from './damage-check.ts';
 import type { Clock } from './product/pricing.ts';
 import { memoOf, type RecordRows } from './record-rows.ts';

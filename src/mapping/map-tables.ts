@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
 import { MappingError } from '../model/errors.ts';
-import type { DeferredRecord, Mapped } from '../model/record.ts';
+import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';

@@ -1,5 +1,4 @@
-import { CONTACT_TEXT_FIELDS, type Contact } from '../model/contact.ts';
-import type { Product } from '../model/product.ts';
+import { CONTACT_TEXT_FIELDS, type Contact, type Product } from '../model/mapped-record.ts';
 import type { RecordMapper } from './map-record.ts';
 import type { HtmlPolicy } from './spec/mapping-spec.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';

@@ -1,6 +1,6 @@
+import type { Resource } from './mapped-record.ts';
 import type { Moves } from './move.ts';
-import type { Reason } from './reason.ts';
-import type { Resource } from './record.ts';
+import type { Count, Reason, ReasonGroup } from './reason.ts';
 import type { RowSpan } from './row.ts';
 import type { SafetyRuleName } from './safety-limits.ts';
 
@@ -26,12 +26,6 @@ export interface SafetyVerdict {
   readonly message: string;
 }
 
-/** A figure in records and in the rows they account for. */
-export interface Count {
-  readonly records: number;
-  readonly rows: number;
-}
-
 /** `records = new + changed + resent + unchanged + rejected + skipped`; the same sum holds in rows. */
 export interface PlanCounts {
   readonly rows: number;
@@ -48,17 +42,6 @@ export interface PlanCounts {
   readonly removed: number;
   /** Planned delete operations. */
   readonly deletes: number;
-}
-
-/** Rejections or skips of one cause. */
-export interface ReasonGroup extends Count {
-  readonly code: string;
-  /** The sentence of the first of them. */
-  readonly message: string;
-  readonly field: string | null;
-  readonly column: string | null;
-  /** Where the first few stand. */
-  readonly lines: readonly { readonly file: number; readonly line: number }[];
 }
 
 /** A key to look at, with the line on which its rows start (null for what the source no longer has). */

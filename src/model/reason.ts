@@ -1,3 +1,5 @@
+import type { RowSpan } from './row.ts';
+
 /** Why a record was refused, by the mapping or by the store: one code per cause, a sentence for people. */
 export interface Reason {
   /** Stable and countable, such as `price-not-a-number` or `store-422`. */
@@ -13,6 +15,7 @@ export interface Reason {
 
 /** Codes of reasons for contacts that the crosswalk does not know, or cannot look for: they may be new to the store. */
 const UNMATCHED_CODES = ['crosswalk-no-match', 'crosswalk-nothing-to-match'] as const;
+
 export type UnmatchedCode = (typeof UNMATCHED_CODES)[number];
 
 const codes: ReadonlySet<string> = new Set(UNMATCHED_CODES);
@@ -20,4 +23,104 @@ const codes: ReadonlySet<string> = new Set(UNMATCHED_CODES);
 /** Whether a reason's code says so. */
 export function isUnmatched(code: string): boolean {
   return codes.has(code);
+}
+
+/** A figure in records and in the rows they account for. */
+export interface Count {
+  readonly records: number;
+  readonly rows: number;
+}
+
+/** Rejections or skips of one cause. */
+export interface ReasonGroup extends Count {
+  readonly code: string;
+  /** The sentence of the first of them. */
+  readonly message: string;
+  readonly field: string | null;
+  readonly column: string | null;
+  /** Where the first few stand. */
+  readonly lines: readonly { readonly file: number; readonly line: number }[];
+}
+
+/** How many places a group names. */
+export const LINES_KEPT = 5;
+
+/** A store may answer a different sentence to every record: beyond this many, groups are formed by code only. */
+const GROUPS_KEPT = 200;
+
+/** What a tally counts: anything that was refused or left out, with its rows. */
+interface WithReason {
+  /** 1 when not given; 0 for a further copy of a record that was counted already. */
+  readonly records?: 0 | 1;
+  readonly rows: number;
+  readonly spans: readonly RowSpan[];
+  readonly reason: Reason;
+}
+
+interface OpenGroup {
+  code: string;
+  message: string;
+  field: string | null;
+  column: string | null;
+  records: number;
+  rows: number;
+  lines: { file: number; line: number }[];
+}
+
+/** Counts refusals by cause, in memory that does not grow with their number. */
+export class ReasonTally {
+  readonly #groups = new Map<string, OpenGroup>();
+  readonly #keyOf: (reason: Reason) => string;
+
+  /** `by` cause: code, field and column, or also the sentence, where a code alone says little (`store-422`). */
+  constructor(by: 'cause' | 'message' = 'cause') {
+    this.#keyOf =
+      by === 'cause'
+        ? (reason) => `${reason.code}\n${reason.field ?? ''}\n${reason.column ?? ''}`
+        : (reason) => `${reason.code}\n${reason.message}`;
+  }
+
+  add(refused: WithReason): void {
+    const { reason } = refused;
+    const group = this.#groupFor(reason);
+    group.records += refused.records ?? 1;
+    group.rows += refused.rows;
+    const span = refused.spans[0];
+    const line = reason.line ?? span?.from;
+    if (line !== undefined) addLine(group, { file: span?.file ?? 0, line }, reason.message);
+  }
+
+  /** Most frequent first. */
+  groups(): ReasonGroup[] {
+    return [...this.#groups.values()].sort((a, b) => b.records - a.records || b.rows - a.rows);
+  }
+
+  #groupFor(reason: Reason): OpenGroup {
+    const exact = this.#keyOf(reason);
+    const key = this.#groups.has(exact) || this.#groups.size < GROUPS_KEPT ? exact : reason.code;
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const group: OpenGroup = {
+      code: reason.code,
+      message: reason.message,
+      field: reason.field ?? null,
+      column: reason.column ?? null,
+      records: 0,
+      rows: 0,
+      lines: [],
+    };
+    this.#groups.set(key, group);
+    return group;
+  }
+}
+
+/** Keeps the first lines of the source, in its order, and the sentence of the very first, in whatever order they come. */
+function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: string): void {
+  const { lines } = group;
+  const after = lines.findIndex(
+    ({ file, line }) => file > added.file || (file === added.file && line > added.line),
+  );
+  lines.splice(after < 0 ? lines.length : after, 0, added);
+  if (lines.length > LINES_KEPT) lines.pop();
+  if (lines[0] === added) group.message = message;
 }

@@ -1,5 +1,4 @@
-import type { Resource } from './record.ts';
-import type { Verification } from './verification.ts';
+import type { Resource } from './mapped-record.ts';
 
 /** `running` is also the state of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -176,4 +175,102 @@ export interface RunTotals {
     readonly skipped: number;
     readonly unsent: number;
   };
+}
+
+/** A share in [0, 1], with the bounds of its confidence interval. */
+export interface ShareEstimate {
+  /** Null when no answer said anything about it: then the bounds are 0 and 1. */
+  readonly estimate: number | null;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * What the answers to a re-sent sample say about what the store still holds.
+ * `sampled = asKnown + recreated + altered + rejected + unsent`.
+ */
+export interface Verification {
+  /** Records of the sample. */
+  readonly sampled: number;
+  /** Records that the sample was drawn from: acknowledged for this job, and with an id to compare. */
+  readonly known: number;
+  /** Records of this job that are in doubt or have no id: no answer can be compared with the ledger. */
+  readonly notComparable: number;
+  /** Answered with the ledger's id and the fields that were sent. */
+  readonly asKnown: number;
+  /** Answered with another id: the store no longer had the record under its key, or under that id. */
+  readonly recreated: number;
+  /** Answered with the ledger's id and other fields than were sent. */
+  readonly altered: number;
+  /** Refused by the store; `missing` of these as not found. */
+  readonly rejected: number;
+  readonly missing: number;
+  readonly unsent: number;
+  /** In how many altered records each field differs, most first. */
+  readonly alteredFields: readonly { readonly field: string; readonly records: number }[];
+  /** Of the known records, those that the store no longer has under their key and id, at 95 % confidence. */
+  readonly forgottenShare: ShareEstimate;
+}
+
+/** Records of the sample that the store no longer had under their key and id. */
+export function forgotten({ recreated, missing }: Pick<Verification, 'recreated' | 'missing'>): number {
+  return recreated + missing;
+}
+
+/** Whether any answer differs from what the ledger holds. */
+export function hasDifferences({
+  recreated,
+  altered,
+  rejected,
+}: Pick<Verification, 'recreated' | 'altered' | 'rejected'>): boolean {
+  return recreated + altered + rejected > 0;
+}
+
+/** What went over the wire between all processes of a run and its store during a stretch of time. */
+export interface TrafficSample {
+  /** When the stretch began, milliseconds since the epoch. */
+  readonly at: number;
+  /** How long it was, in milliseconds. */
+  readonly ms: number;
+  /** Attempts that ended in it, retries included. */
+  readonly requests: number;
+  /** Attempts that are to be tried again, or were given up: no answer, 5xx, 408, 429. A refused record is an answer. */
+  readonly failed: number;
+  /** Attempts that were not the first of their operation. */
+  readonly retries: number;
+  /** Median and 95th percentile of the duration of the attempts, in milliseconds, at most 5 % wrong; null where none ended. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  /** How many requests at once the limiter allowed, at most; over all processes that sent. */
+  readonly concurrency: number;
+  /** How much of it nothing was sent, since the store failed (breaker) or asked to wait; to a quarter of a second. */
+  readonly pausedMs: number;
+}
+
+/**
+ * The traffic of a run over time, in order, continuations included: a second each at first, longer ones in a long run,
+ * 300 at most. Times in which no process worked on it are left out.
+ */
+export interface Traffic {
+  readonly samples: readonly TrafficSample[];
+}
+
+/** What an export run did, beyond the totals. */
+export interface Exported {
+  /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
+  readonly location: string;
+  readonly mode: 'replace' | 'append';
+  /** There was nothing to add to: the file is a new one. */
+  readonly begun?: true;
+  readonly format: 'csv' | 'excel-csv' | 'jsonl';
+  /** When the store was read, ISO 8601 in UTC. */
+  readonly readAt: string;
+  /** Lists or orders that were read, each once. */
+  readonly items: number;
+  /** Lines that this run added, header not counted. */
+  readonly lines: number;
+  /** Size of the whole file. */
+  readonly bytes: number;
+  /** What a person should know, in sentences. */
+  readonly notes: readonly string[];
 }

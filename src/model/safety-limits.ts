@@ -1,5 +1,5 @@
+import type { Resource } from './mapped-record.ts';
 import { isPriceMove, type Move, PRICE_MOVE, priceMoveText } from './move.ts';
-import type { Resource } from './record.ts';
 
 /** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
 export type Limit =

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
-import type { DeferredRecord, Mapped } from '../model/record.ts';
 import { removePlanFiles } from './files/remove-plan-files.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';

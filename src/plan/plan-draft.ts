@@ -1,6 +1,12 @@
 import { StateError } from '../model/errors.ts';
+import type {
+  DeferredRecord,
+  MappedRecord,
+  MappedRejection,
+  MappedSkip,
+  Resource,
+} from '../model/mapped-record.ts';
 import type { PlannedShard } from '../model/plan.ts';
-import type { DeferredRecord, MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';

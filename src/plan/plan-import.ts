@@ -1,7 +1,7 @@
 import type { ImportJob } from '../config/job/import-job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
+import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';
-import type { DeferredRecord, Mapped } from '../model/record.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';

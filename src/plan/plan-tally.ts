@@ -1,6 +1,6 @@
-import type { Count, KeyExample, Takeover } from '../model/plan.ts';
-import { ReasonTally } from '../model/reason-tally.ts';
-import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/record.ts';
+import type { MappedRecord, MappedRejection, MappedSkip, Resource } from '../model/mapped-record.ts';
+import type { KeyExample, Takeover } from '../model/plan.ts';
+import { type Count, ReasonTally } from '../model/reason.ts';
 import { ChangeTally } from './changes/change-tally.ts';
 import { MoveTally } from './changes/move-tally.ts';
 

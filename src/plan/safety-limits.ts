@@ -1,5 +1,5 @@
+import type { Resource } from '../model/mapped-record.ts';
 import type { SafetyVerdict } from '../model/plan.ts';
-import type { Resource } from '../model/record.ts';
 import {
   type Limit,
   limitsFor,

@@ -1,5 +1,11 @@
+import type {
+  DeferredRecord,
+  Mapped,
+  MappedRecord,
+  MappedRejection,
+  Resource,
+} from '../model/mapped-record.ts';
 import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
-import type { DeferredRecord, Mapped, MappedRecord, MappedRejection, Resource } from '../model/record.ts';
 import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint.ts';

@@ -7,7 +7,7 @@ import {
   LockedError,
   StoreferryError,
 } from '../model/errors.ts';
-import { masked } from '../model/personal-data.ts';
+import { masked } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { RunFacts } from '../report/run-facts.ts';

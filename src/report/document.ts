@@ -1,4 +1,4 @@
-import type { TrafficSample } from '../model/traffic.ts';
+import type { TrafficSample } from '../model/run.ts';
 import { printable, shortened } from './wording/printable.ts';
 
 /** Where a document is shown: an HTML page, a text on a terminal, or a message in a chat. */

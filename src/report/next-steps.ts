@@ -1,8 +1,6 @@
-import type { Exported } from '../model/exported.ts';
 import type { Plan } from '../model/plan.ts';
 import { isUnmatched } from '../model/reason.ts';
-import type { Run } from '../model/run.ts';
-import { forgotten } from '../model/verification.ts';
+import { type Exported, forgotten, type Run } from '../model/run.ts';
 import type { RunFacts } from './run-facts.ts';
 import { KEY_NOT_REJECTED } from './warning-lines.ts';
 import { counted } from './wording/words.ts';

@@ -1,9 +1,7 @@
-import type { Exported } from '../model/exported.ts';
-import type { Plan, ReasonGroup } from '../model/plan.ts';
-import type { Reason } from '../model/reason.ts';
-import type { Run, RunTotals } from '../model/run.ts';
+import type { Plan } from '../model/plan.ts';
+import type { Reason, ReasonGroup } from '../model/reason.ts';
+import type { Exported, Run, RunTotals, Traffic } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
-import type { Traffic } from '../model/traffic.ts';
 import type { ChangedId } from '../state/state.ts';
 
 /** Everything known about a run, which may still be under way. All that is shown of a run is made of this. */

@@ -1,5 +1,4 @@
-import type { Run } from '../model/run.ts';
-import type { ShareEstimate, Verification } from '../model/verification.ts';
+import type { Run, ShareEstimate, Verification } from '../model/run.ts';
 
 /** The object that `verify --json` prints as the last line. */
 export interface VerificationSummary

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../model/csv-dialect.ts';
+import { LEGACY_ENCODINGS } from '../model/dialect.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';

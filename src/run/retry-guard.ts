@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { SourceError, StateError } from '../model/errors.ts';
+import type { DeferredRecord, Mapped, Resource } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import type { DeferredRecord, Mapped, Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { refusedCellWords } from '../report/rejects/cell-words.ts';

@@ -1,5 +1,5 @@
 import { explainError, firstError, StoreferryError } from '../model/errors.ts';
-import { masked } from '../model/personal-data.ts';
+import { masked } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { RunContext } from './run-context.ts';

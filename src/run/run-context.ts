@@ -1,7 +1,7 @@
 import type { ExportJob } from '../config/job/export-job.ts';
 import type { ImportJob } from '../config/job/import-job.ts';
 import type { StoreConfig } from '../config/stores.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/operation.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';

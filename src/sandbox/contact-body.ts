@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContactTextField } from '../model/contact.ts';
+import type { ContactTextField } from '../model/mapped-record.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PRODUCT_TYPES } from '../model/product.ts';
+import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 
 const category = z.strictObject({
   id: z.int().optional(),

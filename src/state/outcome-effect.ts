@@ -1,5 +1,4 @@
-import type { Operation } from '../model/operation.ts';
-import type { Applied, Outcome, Rejected, Unsent } from '../model/outcome.ts';
+import type { Applied, Operation, Outcome, Rejected, Unsent } from '../model/operation.ts';
 import type { IdProof, LedgerMark, OperationResult } from './state.ts';
 
 /** The operation is acknowledged: its key is no longer in doubt. */

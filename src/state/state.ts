@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Operation } from '../model/operation.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Resource } from '../model/mapped-record.ts';
+import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
-import type { Resource } from '../model/record.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 

@@ -10,8 +10,8 @@ import {
   type RunTotals,
   type RunWaiting,
   type StateLoss,
+  type Verification,
 } from '../model/run.ts';
-import type { Verification } from '../model/verification.ts';
 import type { ChangedId, Refusal } from './state.ts';
 
 /** A schema for each field of a type, so that a field which is added there is missing here until it has its own. */

@@ -1,4 +1,4 @@
-import { textsIn } from '../model/personal-data.ts';
+import { textsIn } from '../model/masked.ts';
 
 /** What the store's own answer proves about the request it answers. */
 export interface Proof {

@@ -1,4 +1,4 @@
-import { withoutPeople } from '../model/personal-data.ts';
+import { withoutPeople } from '../model/masked.ts';
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
-import type { Outcome } from '../model/outcome.ts';
+import type { Outcome } from '../model/operation.ts';
 import { abortListeners } from './abortable.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { exchange, type StoreRequest } from './exchange.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sendOperation, type WritingStorefront } from '../../src/apply/send-operation.ts';
-import type { DeleteProduct } from '../../src/model/operation.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
+import type { DeleteProduct, Outcome } from '../../src/model/operation.ts';
 import { contact, deletion, product } from './setup.ts';
 
 const OPTIONS = { signal: new AbortController().signal };

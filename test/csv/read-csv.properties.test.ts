@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../../src/model/csv-dialect.ts';
+import { LEGACY_ENCODINGS } from '../../src/model/dialect.ts';
 import { StoreferryError } from '../../src/model/errors.ts';
 import { measureProperty } from '../support/measure-property.ts';
 import { allRows, inPieces } from './open-bytes.ts';

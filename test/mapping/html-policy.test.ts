@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import type { HtmlPolicy } from '../../src/mapping/spec/mapping-spec.ts';
-import type { Contact } from '../../src/model/contact.ts';
-import type { Product } from '../../src/model/product.ts';
-import type { Mapped } from '../../src/model/record.ts';
+import type { Contact, Mapped, Product } from '../../src/model/mapped-record.ts';
 import { mapAll, mappingOf, table } from './mapping-setup.ts';
 
 /** A mapping that asks for the text as it is, and decodes it once more. */

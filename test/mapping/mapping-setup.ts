@@ -7,8 +7,7 @@ import { compileMapping, type MappingContext } from '../../src/mapping/compile-m
 import { mapTables, type Table } from '../../src/mapping/map-tables.ts';
 import type { ParseCsv } from '../../src/mapping/run-mapping-tests.ts';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
-import type { Product } from '../../src/model/product.ts';
-import type { Mapped } from '../../src/model/record.ts';
+import type { Mapped, Product } from '../../src/model/mapped-record.ts';
 import type { Row } from '../../src/model/row.ts';
 
 /** A mapping written as YAML. */

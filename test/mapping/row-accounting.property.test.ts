@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Mapped } from '../../src/model/record.ts';
+import type { Mapped } from '../../src/model/mapped-record.ts';
 import { mapAll, mappingOf, table } from './mapping-setup.ts';
 
 const HEADER = ['title', 'handle', 'parent', 'children', 'size', 'price'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { textsIn, withoutPeople } from '../../src/model/personal-data.ts';
+import { textsIn, withoutPeople } from '../../src/model/masked.ts';
 
 const ANNA = {
   name: 'Anna Müller-Smith',

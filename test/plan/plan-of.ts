@@ -1,8 +1,13 @@
-import type { Contact } from '../../src/model/contact.ts';
+import type {
+  Contact,
+  Mapped,
+  MappedRecord,
+  MappedRejection,
+  MappedSkip,
+  Product,
+} from '../../src/model/mapped-record.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import type { DuplicatesPolicy, Plan, PlannedRejection } from '../../src/model/plan.ts';
-import type { Product } from '../../src/model/product.ts';
-import type { Mapped, MappedRecord, MappedRejection, MappedSkip } from '../../src/model/record.ts';
 import { readRejections } from '../../src/plan/files/read-rejections.ts';
 import { readShard } from '../../src/plan/files/read-shard.ts';
 import { type PlanOptions, planImport } from '../../src/plan/plan-import.ts';

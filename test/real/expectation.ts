@@ -1,4 +1,4 @@
-import type { Product, ProductOption, Variant } from '../../src/model/product.ts';
+import type { Product, ProductOption, Variant } from '../../src/model/mapped-record.ts';
 
 /** What an independent reading of a file says that a product must be. */
 export interface ExpectedProduct extends Pick<Product, 'title' | 'type' | 'options' | 'variants'> {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/model/plan.ts';
-import type { Run } from '../../src/model/run.ts';
-import type { Verification } from '../../src/model/verification.ts';
+import type { Run, Verification } from '../../src/model/run.ts';
 import { nextSteps as stepsOf } from '../../src/report/next-steps.ts';
 import { aPlan, aRun, COUNTS, facts } from './run-facts.ts';
 

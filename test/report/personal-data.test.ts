@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { masked } from '../../src/model/personal-data.ts';
+import { masked } from '../../src/model/masked.ts';
 import { reasonsForWebhook, withoutPersonalData } from '../../src/report/wording/personal-data.ts';
 import { facts } from './run-facts.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../../src/model/csv-dialect.ts';
+import { LEGACY_ENCODINGS } from '../../src/model/dialect.ts';
 import type { Reason } from '../../src/model/reason.ts';
 import type { RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TrafficSample } from '../../src/model/traffic.ts';
+import type { TrafficSample } from '../../src/model/run.ts';
 import { trafficWords } from '../../src/report/sections/traffic-section.ts';
 
 const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Operation, UpsertProduct } from '../../src/model/operation.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
+import type { Operation, Outcome, UpsertProduct } from '../../src/model/operation.ts';
 import type { LedgerMark, OperationResult, State } from '../../src/state/state.ts';
 import { type Opening, openAs } from './child.ts';
 import { sampleRun, TARGET, upsert } from './samples.ts';

@@ -1,5 +1,4 @@
-import type { Operation, UpdateContact, UpsertProduct } from '../../src/model/operation.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
+import type { Operation, Outcome, UpdateContact, UpsertProduct } from '../../src/model/operation.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { LedgerTarget, OperationResult } from '../../src/state/state.ts';
 

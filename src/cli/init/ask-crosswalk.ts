@@ -2,7 +2,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { matchableFields } from '../../config/job/crosswalk-field.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
-import { loosened } from '../../model/loosened.ts';
+import { loosened } from '../../model/nearest.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
 import {

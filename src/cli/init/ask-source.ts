@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
-import { delimiterName, delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
+import { delimiterName, delimiterSchema, encodingSchema } from '../../model/dialect.ts';
 import {
   CsvError,
   DelimiterError,

@@ -1,4 +1,4 @@
-import { loosened } from '../../model/loosened.ts';
+import { loosened } from '../../model/nearest.ts';
 import type { SourceLook } from '../../run/look-at-source.ts';
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/;

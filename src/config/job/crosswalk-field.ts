@@ -1,6 +1,6 @@
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
-import { loosened } from '../../model/loosened.ts';
+import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
+import { loosened } from '../../model/nearest.ts';
 import type { ImportJob } from './import-job.ts';
 
 /** The fields of a contact by which a crosswalk may find it: those that the mapping fills, and its `match`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
-import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
 import {
   exactlyOnePlace,
   type FilePlace,

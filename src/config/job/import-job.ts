@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
-import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { type Notify, notifySchema } from './notify.ts';
 import { safetySchema } from './safety-schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
-import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { delimiterSchema, encodingSchema } from '../../model/dialect.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { exactlyOnePlace, type FilePlace, remoteFields, type withoutPlace } from '../place/file-place.ts';
 
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */

@@ -1,5 +1,5 @@
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
-import type { ProductOption } from '../../model/product.ts';
+import type { ProductOption } from '../../model/mapped-record.ts';
 import { refuse } from '../values/cell.ts';
 import type { OptionTable } from './option-table.ts';
 

@@ -1,4 +1,4 @@
-import { type Category, PRODUCT_TYPES, type Product, type ProductType } from '../../model/product.ts';
+import { type Category, PRODUCT_TYPES, type Product, type ProductType } from '../../model/mapped-record.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordMapper } from '../map-record.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';

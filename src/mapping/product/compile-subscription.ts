@@ -1,4 +1,4 @@
-import type { Subscription } from '../../model/product.ts';
+import type { Subscription } from '../../model/mapped-record.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import type { ProductSpec } from '../spec/product-spec.ts';

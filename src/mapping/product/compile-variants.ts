@@ -1,4 +1,4 @@
-import type { ProductOption, Variant } from '../../model/product.ts';
+import type { ProductOption, Variant } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { delimiterSchema, encodingSchema } from '../../model/csv-dialect.ts';
 import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import { delimiterSchema, encodingSchema } from '../../model/dialect.ts';
 import type { Place } from '../../model/errors.ts';
-import { workspacePathSchema } from '../../model/workspace-path.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';

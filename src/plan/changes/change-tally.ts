@@ -1,5 +1,5 @@
+import type { Resource } from '../../model/mapped-record.ts';
 import type { ChangeSample, FieldChanges } from '../../model/plan.ts';
-import type { Resource } from '../../model/record.ts';
 import type { FieldChange } from './field-change.ts';
 import { sampleOf } from './value-samples.ts';
 

@@ -1,6 +1,5 @@
-import { CONTACT_TEXT_FIELDS } from '../../model/contact.ts';
+import { CONTACT_TEXT_FIELDS, type Resource } from '../../model/mapped-record.ts';
 import type { ChangeSample } from '../../model/plan.ts';
-import type { Resource } from '../../model/record.ts';
 import type { FieldChange } from './field-change.ts';
 
 const SAMPLE_LENGTH = 60;

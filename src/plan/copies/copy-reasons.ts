@@ -1,6 +1,6 @@
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import type { Resource } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { Resource } from '../../model/record.ts';
 import type { RowSpan } from '../../model/row.ts';
 
 /** Why a copy of a repeated key is not sent. */

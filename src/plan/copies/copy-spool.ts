@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { MappedRecord, MappedRejection } from '../../model/record.ts';
+import type { MappedRecord, MappedRejection } from '../../model/mapped-record.ts';
 
 /** A record or rejection whose key stands more than once in the source. */
 export type Copy = MappedRecord | MappedRejection;

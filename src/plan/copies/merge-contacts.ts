@@ -1,6 +1,10 @@
-import { CONTACT_TEXT_FIELDS, type Contact, type ContactTextField } from '../../model/contact.ts';
-import type { Product } from '../../model/product.ts';
-import type { MappedRecord } from '../../model/record.ts';
+import {
+  CONTACT_TEXT_FIELDS,
+  type Contact,
+  type ContactTextField,
+  type MappedRecord,
+  type Product,
+} from '../../model/mapped-record.ts';
 
 function isContact(body: Contact | Product): body is Contact {
   return !('variants' in body);

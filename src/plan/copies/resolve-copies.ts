@@ -1,7 +1,7 @@
 import { TOO_MANY_ROWS } from '../../model/input-limits.ts';
+import type { Mapped, Resource } from '../../model/mapped-record.ts';
 import type { DuplicatesPolicy } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { Mapped, Resource } from '../../model/record.ts';
 import { type CopyReasonCode, copyReason } from './copy-reasons.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
 import { mergeContacts } from './merge-contacts.ts';

@@ -1,4 +1,4 @@
-import type { TrafficSample } from '../../model/traffic.ts';
+import type { TrafficSample } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
 import { formatDuration } from '../wording/durations.ts';
 import { grouped } from '../wording/words.ts';

@@ -1,6 +1,5 @@
-import { DELIMITER_CHARACTERS } from '../../model/csv-dialect.ts';
+import { DELIMITER_CHARACTERS, type Dialect } from '../../model/dialect.ts';
 import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
-import type { Dialect } from '../../model/row.ts';
 import { quotedCell } from './cell-words.ts';
 import { type ComparedRejects, compareRejects } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';

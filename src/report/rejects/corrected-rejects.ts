@@ -1,4 +1,4 @@
-import type { Dialect } from '../../model/row.ts';
+import type { Dialect } from '../../model/dialect.ts';
 import type { ComparedRejects } from './compare-rejects.ts';
 import { type CorrectedReading, findReading } from './corrected-reading.ts';
 import { type CorrectedRejectsOptions, joinRejects, openUntouched } from './join-rejects.ts';

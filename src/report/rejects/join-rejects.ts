@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
+import type { Dialect } from '../../model/dialect.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
-import type { Dialect, Table } from '../../model/row.ts';
+import type { Table } from '../../model/row.ts';
 import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';

@@ -1,5 +1,5 @@
+import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/boolean-word.ts';
 import { isLive } from '../../model/inert-cell.ts';
-import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/spreadsheet-words.ts';
 import {
   fractionBecameNumber,
   isDate,

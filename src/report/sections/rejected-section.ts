@@ -1,6 +1,4 @@
-import type { ReasonGroup } from '../../model/plan.ts';
-import { isUnmatched } from '../../model/reason.ts';
-import { LINES_KEPT } from '../../model/reason-tally.ts';
+import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
 import { type Block, foreign, only, paragraph, type Section, type Table } from '../document.ts';
 import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-index.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';

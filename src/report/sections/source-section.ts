@@ -1,4 +1,4 @@
-import { delimiterName } from '../../model/csv-dialect.ts';
+import { delimiterName } from '../../model/dialect.ts';
 import { type Block, foreign, only, type Section } from '../document.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { counted, grouped } from '../wording/words.ts';

@@ -1,4 +1,4 @@
-import type { TrafficSample } from '../../model/traffic.ts';
+import type { TrafficSample } from '../../model/run.ts';
 import { type Block, paragraph, type Section } from '../document.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatDuration } from '../wording/durations.ts';

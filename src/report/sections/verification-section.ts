@@ -1,5 +1,4 @@
-import type { Run } from '../../model/run.ts';
-import { forgotten, type Verification } from '../../model/verification.ts';
+import { forgotten, type Run, type Verification } from '../../model/run.ts';
 import type { Section, TableRow } from '../document.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { formatShare } from '../wording/shares.ts';

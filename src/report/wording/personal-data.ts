@@ -1,6 +1,6 @@
-import { masked, withoutPeople } from '../../model/personal-data.ts';
-import type { Plan, ReasonGroup } from '../../model/plan.ts';
-import type { Reason } from '../../model/reason.ts';
+import { masked, withoutPeople } from '../../model/masked.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { Reason, ReasonGroup } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
 
 interface MayQuotePeople {

@@ -1,5 +1,4 @@
-import type { Run, RunStatus, RunTotals } from '../../model/run.ts';
-import { forgotten, type Verification } from '../../model/verification.ts';
+import { forgotten, type Run, type RunStatus, type RunTotals, type Verification } from '../../model/run.ts';
 import { printable, shortened } from './printable.ts';
 import { counted, grouped } from './words.ts';
 

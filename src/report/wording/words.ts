@@ -1,4 +1,4 @@
-import type { Resource } from '../../model/record.ts';
+import type { Resource } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
 
 /** `12,345`: thousands grouped, alike on every machine. */

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Destination } from '../../export/destination/destination.ts';
-import type { Exported } from '../../model/exported.ts';
+import type { Exported } from '../../model/run.ts';
 
 /** Where a destination is, as a person in the workspace would name it. */
 export function shownLocation(workspaceDir: string, { location }: Destination): string {

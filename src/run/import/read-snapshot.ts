@@ -1,8 +1,8 @@
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
 import { deferTables } from '../../mapping/map-tables.ts';
+import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
-import type { DeferredRecord, Mapped } from '../../model/record.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { MappingSource } from '../inputs/open-mapping.ts';

@@ -2,7 +2,7 @@ import type { ImportJob } from '../../config/job/import-job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
-import { loosened } from '../../model/loosened.ts';
+import { loosened } from '../../model/nearest.ts';
 import { blankCellsBeyond } from '../../model/row.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';

@@ -1,5 +1,5 @@
 import type { Notify } from '../../config/job/notify.ts';
-import { masked } from '../../model/personal-data.ts';
+import { masked } from '../../model/masked.ts';
 import {
   beginNotification,
   endNotification,

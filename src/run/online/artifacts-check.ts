@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { type ArtifactsPlace, artifactsLocation } from '../../model/artifacts-place.ts';
+import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { openArtifacts } from '../../state/open-state.ts';
 import type { OnlineCheck } from './finding.ts';
 

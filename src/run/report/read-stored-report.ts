@@ -2,7 +2,7 @@ import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readExported } from '../../export/exported-file.ts';
 import type { Plan } from '../../model/plan.ts';
-import { ReasonTally } from '../../model/reason-tally.ts';
+import { ReasonTally } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { Traffic } from '../../model/traffic.ts';
+import type { Traffic } from '../../model/run.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
 import { Latencies, TrafficLog, trafficOf } from './traffic-log.ts';

@@ -1,4 +1,4 @@
-import type { Traffic } from '../../model/traffic.ts';
+import type { Traffic } from '../../model/run.ts';
 
 /** How long a stretch is at first. */
 const FINEST_MS = 1_000;

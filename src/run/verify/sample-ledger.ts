@@ -1,4 +1,4 @@
-import type { Resource } from '../../model/record.ts';
+import type { Resource } from '../../model/mapped-record.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
 
 /** Keys drawn from the ledger, and what they were drawn from. */

@@ -1,6 +1,5 @@
-import type { Operation } from '../../model/operation.ts';
-import type { Outcome } from '../../model/outcome.ts';
-import { forgotten, type ShareEstimate, type Verification } from '../../model/verification.ts';
+import type { Operation, Outcome } from '../../model/operation.ts';
+import { forgotten, type ShareEstimate, type Verification } from '../../model/run.ts';
 import type { LedgerSample } from './sample-ledger.ts';
 
 /** Counts what the answers to a re-sent sample say. */

@@ -1,6 +1,5 @@
 import { InterruptedError, StateError } from '../../model/errors.ts';
-import type { Run, RunStatus, RunTotals } from '../../model/run.ts';
-import type { Verification } from '../../model/verification.ts';
+import type { Run, RunStatus, RunTotals, Verification } from '../../model/run.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { NO_TOTALS } from '../../report/run-totals.ts';
 import { importTarget } from '../../state/state.ts';

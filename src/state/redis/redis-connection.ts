@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StateError } from '../../model/errors.ts';
-import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/redis-address.ts';
+import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 
 /** A setting of Redis under which it may forget what Storeferry relies on. */
 interface RedisPolicyProblem {

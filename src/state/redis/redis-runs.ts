@@ -1,5 +1,5 @@
 import { StateError } from '../../model/errors.ts';
-import type { Outcome } from '../../model/outcome.ts';
+import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { type Runs, targetTag } from '../state.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../model/outcome.ts';
+import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { type DoubtEffect, outcomeEffect } from '../outcome-effect.ts';
 import {

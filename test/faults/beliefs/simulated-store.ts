@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../src/model/outcome.ts';
+import type { Outcome } from '../../../src/model/operation.ts';
 import { fingerprintOf } from '../../../src/plan/fingerprint.ts';
 import {
   type Expectation,

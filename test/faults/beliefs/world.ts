@@ -3,7 +3,7 @@ import type { WritingStorefront } from '../../../src/apply/send-operation.ts';
 import type { ImportJob } from '../../../src/config/job/import-job.ts';
 import { storeSchema } from '../../../src/config/stores.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
-import type { MappedRecord } from '../../../src/model/record.ts';
+import type { MappedRecord } from '../../../src/model/mapped-record.ts';
 import { type Run, UNFINISHED } from '../../../src/model/run.ts';
 import { readShard } from '../../../src/plan/files/read-shard.ts';
 import { fingerprintOf } from '../../../src/plan/fingerprint.ts';

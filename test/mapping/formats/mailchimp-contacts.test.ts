@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { storeListsTable } from '../../../src/mapping/lookup-table.ts';
-import type { Mapped, MappedRecord } from '../../../src/model/record.ts';
+import type { Mapped, MappedRecord } from '../../../src/model/mapped-record.ts';
 import { mergeContacts } from '../../../src/plan/copies/merge-contacts.ts';
 import { mapAll, shippedMapping, table } from '../mapping-setup.ts';
 

@@ -5,8 +5,7 @@ import { readCsv } from '../../../src/csv/read-csv.ts';
 import { compileMapping } from '../../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../../src/mapping/map-tables.ts';
 import { mappingSchema } from '../../../src/mapping/spec/mapping-spec.ts';
-import type { Product } from '../../../src/model/product.ts';
-import type { MappedRecord, MappedRejection, MappedSkip } from '../../../src/model/record.ts';
+import type { MappedRecord, MappedRejection, MappedSkip, Product } from '../../../src/model/mapped-record.ts';
 
 /** What a job may say beside the mapping. */
 export interface MapOptions {

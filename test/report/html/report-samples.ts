@@ -1,6 +1,6 @@
-import type { Plan, ReasonGroup } from '../../../src/model/plan.ts';
-import type { Run } from '../../../src/model/run.ts';
-import type { TrafficSample } from '../../../src/model/traffic.ts';
+import type { Plan } from '../../../src/model/plan.ts';
+import type { ReasonGroup } from '../../../src/model/reason.ts';
+import type { Run, TrafficSample } from '../../../src/model/run.ts';
 import type { RunFacts, View } from '../../../src/report/run-facts.ts';
 import { NO_TOTALS } from '../../../src/report/run-totals.ts';
 import type { OutcomeTally } from '../../../src/state/state.ts';

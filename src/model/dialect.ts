@@ -1,5 +1,28 @@
 import { z } from 'zod';
 
+/** How a CSV file is written. */
+export interface Dialect {
+  /** One character. */
+  readonly delimiter: string;
+  /** Canonical label, such as `utf-8` or `windows-1252`. */
+  readonly encoding: string;
+  /** What ends the rows of the file's beginning; `mixed` when it uses several. */
+  readonly newline: '\n' | '\r\n' | '\r' | 'mixed';
+  /** Whether the file begins with a byte order mark. */
+  readonly bom: boolean;
+}
+
+/** The delimiters that are detected, by name, most likely first. A job must name any other. */
+export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
+
+/** Their characters. */
+export const DELIMITER_CHARACTERS: readonly string[] = Object.values(DELIMITERS);
+
+/** The name of a delimiter; undefined for one without a name. */
+export function delimiterName(character: string): string | undefined {
+  return Object.entries(DELIMITERS).find(([, known]) => known === character)?.[0];
+}
+
 const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
 
 /** A charset under any label it goes by; gives its WHATWG name. */
@@ -46,14 +69,3 @@ export const LEGACY_ENCODINGS = [
   'euc-kr',
   'euc-jp',
 ] as const;
-
-/** The delimiters that are detected, by name, most likely first. A job must name any other. */
-export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
-
-/** Their characters. */
-export const DELIMITER_CHARACTERS: readonly string[] = Object.values(DELIMITERS);
-
-/** The name of a delimiter; undefined for one without a name. */
-export function delimiterName(character: string): string | undefined {
-  return Object.entries(DELIMITERS).find(([, known]) => known === character)?.[0];
-}

@@ -1,0 +1,154 @@
+import type { Reason } from './reason.ts';
+import type { RowSpan } from './row.ts';
+
+/** What an import writes. */
+export type Resource = 'products' | 'contacts';
+
+/** What the mapping makes of a group of rows. */
+export type Mapped = MappedRecord | MappedRejection | MappedSkip;
+
+/** A record that can be sent. `key` is the product `url` or the contact `id`. */
+export interface MappedRecord extends FromRows {
+  readonly kind: 'record';
+  readonly key: string;
+  readonly body: Product | Contact;
+  /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
+  readonly notes?: readonly string[];
+  /** As in a DeferredRecord: these rows give this body in every later run, without notes. */
+  readonly memo?: string;
+}
+
+/**
+ * Rows that have a key and are not skipped, before they are mapped. Where the ledger remembers `memo` with the key,
+ * they are what they were when the store acknowledged their body: they need not be mapped.
+ */
+export interface DeferredRecord extends FromRows {
+  readonly kind: 'deferred';
+  readonly key: string;
+  /** A digest of everything that the mapping reads of these rows, and of the mapping itself. */
+  readonly memo: string;
+  /** Characters that stay in memory until `map` is called. */
+  readonly chars: number;
+  /** What the rows become; gives the same whenever it is called. */
+  readonly map: () => Mapped;
+}
+
+/** Rows that cannot become a record. `key` is null when it cannot be read: then nothing may be deleted. */
+export interface MappedRejection extends FromRows {
+  readonly kind: 'rejected';
+  readonly key: string | null;
+  readonly reason: Reason;
+}
+
+/** Rows the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */
+export interface MappedSkip extends FromRows {
+  readonly kind: 'skipped';
+  readonly key: string | null;
+  readonly reason: Reason;
+}
+
+/** What the rows of one record have in common, whatever its result. */
+interface FromRows {
+  /** The rows to show for this record, whole groups, in source order; a shared row may stand under two records. */
+  readonly spans: readonly RowSpan[];
+  /** How many rows this record accounts for; a row shared by two records is counted under the first only. */
+  readonly rows: number;
+  /**
+   * Set when these rows may be only a part of their record: rows of one key that do not stand together, where the
+   * mapping wants them adjacent. When the key is met again in the same source, no copy may be sent, whatever the
+   * duplicates policy says: the record would be imported by halves. A copy equal to one already met is harmless.
+   */
+  readonly torn?: true;
+}
+
+/** The kinds of product a store sells (storefront-api.md, section 2, Product). */
+export const PRODUCT_TYPES = ['physical', 'digital', 'service', 'membership'] as const;
+
+/** One of the kinds of product. */
+export type ProductType = (typeof PRODUCT_TYPES)[number];
+
+/** A product as it is sent: the body of `POST /api/site/products` (section 4.1). `url` is its key. */
+export interface Product {
+  readonly type: ProductType;
+  readonly title: string;
+  readonly description?: string;
+  readonly url: string;
+  readonly hidden?: boolean;
+  readonly images?: readonly string[];
+  readonly categories?: readonly Category[];
+  readonly options: readonly ProductOption[];
+  readonly variants: readonly Variant[];
+  readonly subscription?: Subscription;
+  readonly file?: string;
+}
+
+/** One choice a buyer makes, such as Size, and its values in display order (section 2, Option). */
+export interface ProductOption {
+  readonly name: string;
+  readonly values: readonly string[];
+  readonly advanced: boolean;
+}
+
+/** One buyable combination (section 2, Variant). Prices carry no currency; `weight` is in the store's unit. */
+export interface Variant {
+  /** The chosen value of each option, in option order. */
+  readonly options: readonly string[];
+  readonly price: number;
+  readonly onSale: boolean;
+  readonly regularPrice: number;
+  /** Absent when the variant is not on sale: a 0 would read as free. */
+  readonly salePrice?: number;
+  /** Absent when stock is not tracked: a 0 would show as sold out. */
+  readonly quantity?: number;
+  readonly sku?: string;
+  readonly weight?: number;
+}
+
+/** A category by reference; `parentCategory` 0 is "no parent" (storefront-api.md, section 2, Category). */
+export interface Category {
+  readonly id?: number;
+  readonly name: string;
+  readonly url: string;
+  readonly parentCategory: number;
+}
+
+/** Recurring billing (section 2, Subscription). The document names no units; values pass through as mapped. */
+export interface Subscription {
+  readonly cycles?: number;
+  readonly period?: number;
+  readonly periodUnit?: string;
+}
+
+/** The writable fields of a contact that hold plain text (section 4.2). */
+export const CONTACT_TEXT_FIELDS = [
+  'email',
+  'name',
+  'phone',
+  'note',
+  'address',
+  'city',
+  'state',
+  'zip',
+  'country',
+  'companyName',
+] as const;
+
+/** One of the text fields of a contact. */
+export type ContactTextField = (typeof CONTACT_TEXT_FIELDS)[number];
+
+/**
+ * A contact as it is sent: the body of `PUT /api/site/contacts/{id}` (section 4.2). Empty fields are never
+ * present, since the store would not overwrite with them; `false` and 0 are not empty.
+ */
+export interface Contact extends Readonly<Partial<Record<ContactTextField, string>>> {
+  readonly properties?: readonly ContactProperty[];
+  readonly tags?: readonly string[];
+  readonly subscribed?: boolean;
+  readonly subscriberLists?: readonly number[];
+}
+
+/** A custom property of a contact (storefront-api.md, section 2, Contact). */
+export interface ContactProperty {
+  readonly name: string;
+  readonly value: string;
+}
