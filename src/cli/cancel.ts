@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InterruptedError, StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
-import { openQueues } from '../queue/open-queues.ts';
-import { queuedRun } from '../queue/queued-run.ts';
+import { openQueues, queuedRun } from '../queue/queues.ts';
 import { statusWords } from '../report/wording/status-words.ts';
 import { counted } from '../report/wording/words.ts';
 import { asItStands, askToInterrupt } from '../run/as-it-stands.ts';

@@ -11,7 +11,7 @@ import { QUEUES_PATH, type QueueBoard } from '../dashboard/queues/queue-routes.t
 import { startDashboard } from '../dashboard/start-dashboard.ts';
 import { UsageError } from '../model/errors.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
-import { openQueues, type Queues } from '../queue/open-queues.ts';
+import { openQueues, type Queues } from '../queue/queues.ts';
 import { actionRunner } from './dashboard/action-runner.ts';
 import { childCommand } from './dashboard/child-command.ts';
 import { commandOf } from './dashboard/command-of.ts';

@@ -1,7 +1,6 @@
 import { openWorkspace } from '../config/workspace.ts';
 import { InterruptedError, StateError, UsageError } from '../model/errors.ts';
-import { enqueueRun } from '../queue/enqueue-run.ts';
-import { openQueues } from '../queue/open-queues.ts';
+import { enqueueRun, openQueues } from '../queue/queues.ts';
 import { readStoredReport } from '../run/report/read-stored-report.ts';
 import type { RunEvent } from '../run/run-context.ts';
 import { followRun } from './follow-run.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../model/errors.ts';
-import type { Queues } from '../queue/open-queues.ts';
+import type { Queues } from '../queue/queues.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 const POLL_MS = 250;

@@ -1,7 +1,6 @@
 import { nextTick, readSchedules } from '../config/job/read-schedules.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
-import { openQueues, type Queues } from '../queue/open-queues.ts';
-import { nextTicks } from '../queue/schedules/next-ticks.ts';
+import { nextTicks, openQueues, type Queues } from '../queue/queues.ts';
 import type { ClockKeeper, JobFacts } from '../report/jobs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { redisFailure } from '../state/redis/redis-connection.ts';

@@ -1,5 +1,4 @@
-import { openQueues } from '../queue/open-queues.ts';
-import { queuedRun, waitingRuns } from '../queue/queued-run.ts';
+import { openQueues, queuedRun, waitingRuns } from '../queue/queues.ts';
 import { jobsText } from '../report/jobs-text.ts';
 import { listedRun, runsSummary } from '../report/runs-json.ts';
 import { runsText, runText } from '../report/runs-text.ts';

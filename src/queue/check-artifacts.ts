@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { StateError } from '../model/errors.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { QUEUE_PREFIX, type Queues } from './open-queues.ts';
+import { QUEUE_PREFIX, type Queues } from './queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** Kept beside the runs; the name is none a run could have. */

@@ -2,7 +2,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
-import type { Queues } from './open-queues.ts';
+import type { Queues } from './queues.ts';
 
 /** A look into the queues in a browser: bull-board, which only shows. What acts on runs has pages of its own. */
 export interface QueueBoard {

@@ -1,7 +1,7 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { InterruptedError, StoreferryError } from '../model/errors.ts';
 import { abortingWith } from '../run/aborting-with.ts';
-import { QUEUE_PREFIX, type QueueConnection } from './open-queues.ts';
+import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';
 

@@ -19,9 +19,8 @@ import { readStoredReport } from '../run/report/read-stored-report.ts';
 import { RunBug } from '../run/run-bug.ts';
 import { isExportRequest, type RunContext, type RunEvent, type RunRequest } from '../run/run-context.ts';
 import { targetLockName } from '../state/state.ts';
-import { isRunJobData, type RunJobData, type RunJobResult, UNREADABLE_JOB } from './job-types.ts';
 import { jobSignal } from './queue-workers.ts';
-import { runIdOf } from './queued-run.ts';
+import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';
 import { logRunEvents, type WorkerLog } from './worker-log.ts';
 
 /** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */

@@ -4,12 +4,11 @@ import type { Run } from '../model/run.ts';
 import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext, RunRequest } from '../run/run-context.ts';
 import type { StoreStats } from '../run/store-clients.ts';
+import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { checkArtifacts } from './check-artifacts.ts';
-import type { RunJobData } from './job-types.ts';
-import { countOutcomes } from './metrics/count-outcomes.ts';
-import { workerMetrics } from './metrics/worker-metrics.ts';
-import { connectQueues, openQueues, type Queues } from './open-queues.ts';
+import { countOutcomes, metricsReader } from './metrics.ts';
 import { queueWorkers } from './queue-workers.ts';
+import { connectQueues, openQueues, type Queues, type RunJobData } from './queues.ts';
 import { runProcessor } from './run-processor.ts';
 import { keepSchedules, type ScheduleKeeper } from './schedules/keep-schedules.ts';
 import { tickProcessor } from './schedules/tick-processor.ts';
@@ -76,8 +75,7 @@ export async function startWorker(
   const onError = errorLogger(log);
   const queues = ending.use(await openQueues({ redisUrl, patient: true, onError }));
   await checkArtifacts(context, queues, log);
-  const advice = await redisAdvice(queues);
-  if (advice !== null) log.warn({}, advice);
+  for (const advice of await redisAdvice(queues)) log.warn({}, advice);
 
   const { connection } = ending.use(await connectQueues(redisUrl, true));
   const workers = queueWorkers({ connection, lockDurationMs, log, onError });
@@ -117,25 +115,19 @@ export async function startWorker(
   const watch = ending.use(watchProgress(workers.all));
   return {
     health: workerHealth(queues, workers.all, watch),
-    metrics: workerMetrics({
-      ...settings,
-      queues,
-      runs: context.state.runs,
-      counts,
-      watched: workers.all,
+    metrics: metricsReader({
+      ...{ queues, counts, runs: context.state.runs },
+      taken: () => workers.all.map(({ queue }) => queue),
+      jobNames: files.jobNames,
+      storeStats: settings.storeStats,
     }),
     gaveUp: watch.gaveUp,
   };
 }
 
-/**
- * What about this Redis could lose runs, as a sentence for the log; null when all is well. BullMQ itself warns of an
- * eviction policy.
- */
-async function redisAdvice({ runs, ask }: Queues): Promise<string | null> {
+/** What is wrong with the settings of this Redis. BullMQ itself warns of an eviction policy. */
+async function redisAdvice({ runs, ask }: Queues): Promise<readonly string[]> {
   const client = await ask(runs.getBackend().client);
-  const info = await ask(client.info());
-  return /^aof_enabled:0/m.test(info)
-    ? 'Redis loses its last writes when it dies: set appendonly to yes.'
-    : null;
+  const problems = judgeRedisPolicy(await ask(client.info()));
+  return problems.filter(({ grave }) => !grave).map(({ message, hint }) => `${message} ${hint}`);
 }

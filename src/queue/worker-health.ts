@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queue, Worker } from 'bullmq';
-import type { Queues } from './open-queues.ts';
+import type { Queues } from './queues.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 

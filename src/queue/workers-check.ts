@@ -1,7 +1,6 @@
 import type { OnlineCheck } from '../run/online/finding.ts';
 import { lookAtRedis } from '../state/redis/redis-connection.ts';
-import { openQueues } from './open-queues.ts';
-import { waitingRuns } from './queued-run.ts';
+import { openQueues, waitingRuns } from './queues.ts';
 
 /** Whether workers are there, which schedules and `enqueue` need; `scheduled` are the jobs with a schedule. */
 export function workersCheck(redisUrl: string, scheduled: readonly string[]): OnlineCheck {

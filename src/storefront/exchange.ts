@@ -61,7 +61,7 @@ interface ExchangeOptions {
   readonly connections: number;
   /**
    * The deadline of an attempt, in milliseconds of the machine: connecting, sending, interim responses, headers and body.
-   * After the crash of a process, others rely on it (`src/state/sending.ts`).
+   * After the crash of a process, others rely on it (`src/state/open-sending.ts`).
    */
   readonly attemptMs: number;
   readonly aborts: AbortListeners;

@@ -2,18 +2,18 @@ import { expect, it } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
 import { blocksIn } from './document-blocks.ts';
 import { readConfiguration, readRules } from './prometheus-rules.ts';
-import { readDocument } from './reference.ts';
+import { METRICS_FILE, readDocument, withMetrics } from './reference.ts';
 import { Scene } from './scene.ts';
 import { SCENES } from './scenes.ts';
 
-const OPERATION = readDocument('docs/operation.md');
+const OPERATION = readDocument(METRICS_FILE);
 const block = (kind: string) => {
   const found = blocksIn(OPERATION).find(({ notes }) => notes.get('prometheus') === kind);
   if (found === undefined) throw new Error(`docs/operation.md has no block of Prometheus ${kind}`);
   return found.content;
 };
 
-/** What a worker tells Prometheus after a run: metrics, each with its labels. */
+/** What a worker shows Prometheus after a run: metrics, each with its labels. */
 async function metricsOfAWorker(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const setting = await SCENES['shared workspace']?.();
   if (setting === undefined) throw new Error('no scene');
@@ -31,6 +31,10 @@ async function metricsOfAWorker(): Promise<ReadonlyMap<string, ReadonlySet<strin
   return metrics;
 }
 
+it('docs/operation.md lists the metrics as they are defined (npm run docs)', () => {
+  expect(OPERATION).toBe(withMetrics(OPERATION));
+});
+
 describeWithRedis('what docs/operation.md says to Prometheus', () => {
   it('asks for metrics and labels that workers have, in PromQL, and every metric of its table is there', async () => {
     const metrics = await metricsOfAWorker();
@@ -44,16 +48,16 @@ describeWithRedis('what docs/operation.md says to Prometheus', () => {
           expect([...(metrics.get(metric) ?? [])], `${alert}: ${metric}`).toContain(label);
       }
     }
-    const told = [...OPERATION.matchAll(/`((?:storeferry|process|nodejs)_[a-z0-9_]+)(?:\{([a-z,]*)\})?`/g)];
-    for (const [, metric = '', labels] of told) {
+    const listed = [...OPERATION.matchAll(/`((?:storeferry|process|nodejs)_[a-z0-9_]+)(?:\{([a-z,]*)\})?`/g)];
+    for (const [, metric = '', labels] of listed) {
       expect([...metrics.keys()]).toContain(metric);
       if (labels !== undefined)
         expect([...(metrics.get(metric) ?? [])].sort()).toEqual(labels.split(',').sort());
     }
-    const unsaid = [...metrics.keys()].filter(
-      (name) => name.startsWith('storeferry_') && !told.some(([, metric]) => metric === name),
+    const unlisted = [...metrics.keys()].filter(
+      (name) => name.startsWith('storeferry_') && !listed.some(([, metric]) => metric === name),
     );
-    expect(unsaid).toEqual([]);
+    expect(unlisted).toEqual([]);
   });
 
   it('keeps the label job of Storeferry', () => {

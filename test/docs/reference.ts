@@ -5,6 +5,7 @@ import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/refer
 import { type ReferenceName, referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
+import { METRICS } from '../../src/queue/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -38,15 +39,34 @@ export const EXAMPLES_FILE = 'docs/mappings.md';
 
 /** The document with the table of examples made anew from the transforms. */
 export function withTransformExamples(document: string): string {
-  const begin = '<!-- examples: transforms -->\n';
-  const from = document.indexOf(begin);
-  const to = document.indexOf('\n\n', from);
-  if (from === -1 || to === -1) throw new Error('There is no place for the examples of the transforms.');
   const rows = TRANSFORMS.flatMap(({ examples }) => examples).map(
     (example) => `| ${code(example.cell)} | ${code(example.steps)} | ${shownResult(example.gives)} |`,
   );
-  const table = ['| the cell holds | step | gives |', '|---|---|---|', ...rows].join('\n');
-  return `${document.slice(0, from + begin.length)}${table}${document.slice(to)}`;
+  return withTable(document, 'examples: transforms', [
+    '| the cell holds | step | gives |',
+    '|---|---|---|',
+    ...rows,
+  ]);
+}
+
+/** The document that lists the metrics of a worker, between `<!-- metrics -->` and a blank line. */
+export const METRICS_FILE = 'docs/operation.md';
+
+/** The document with the table made anew from the definitions of the metrics. */
+export function withMetrics(document: string): string {
+  const rows = METRICS.map(({ name, labels, type, help }) => {
+    const shown = labels.length === 0 ? name : `${name}{${labels.join()}}`;
+    return `| ${code(shown)} | ${type} | ${help.replace(/\.$/, '')} |`;
+  });
+  return withTable(document, 'metrics', ['| metric | type | meaning |', '|---|---|---|', ...rows]);
+}
+
+function withTable(document: string, note: string, lines: readonly string[]): string {
+  const begin = `<!-- ${note} -->\n`;
+  const from = document.indexOf(begin);
+  const to = document.indexOf('\n\n', from);
+  if (from === -1 || to === -1) throw new Error(`There is no place for the ${note}.`);
+  return `${document.slice(0, from + begin.length)}${lines.join('\n')}${document.slice(to)}`;
 }
 
 function shownResult(gives: TransformExample['gives']): string {
@@ -79,4 +99,5 @@ if (import.meta.main) {
     writeFileSync(join(ROOT, file), withReference(readDocument(file), name));
   }
   writeFileSync(join(ROOT, EXAMPLES_FILE), withTransformExamples(readDocument(EXAMPLES_FILE)));
+  writeFileSync(join(ROOT, METRICS_FILE), withMetrics(readDocument(METRICS_FILE)));
 }

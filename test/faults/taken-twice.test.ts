@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openQueues } from '../../src/queue/open-queues.ts';
+import { openQueues } from '../../src/queue/queues.ts';
 import { openShop } from '../queue/workers-setup.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { QUEUE_PREFIX, RUN_QUEUE, shardQueueName, TICK_QUEUE } from '../../src/queue/open-queues.ts';
+import { QUEUE_PREFIX, RUN_QUEUE, shardQueueName, TICK_QUEUE } from '../../src/queue/queues.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { openShop } from './workers-setup.ts';

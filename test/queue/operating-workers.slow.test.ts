@@ -41,7 +41,7 @@ async function get(
   return await promise;
 }
 
-/** The value of a metric; undefined when it is not told. */
+/** The value of a metric; undefined when it is not there. */
 function figureOf(body: string, metric: string): number | undefined {
   const line = body.split('\n').find((found) => found.startsWith(`${metric} `));
   return line === undefined ? undefined : Number(line.slice(metric.length + 1));

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, it, vi } from 'vitest';
-import { openQueues, QUEUE_PREFIX, type Queues } from '../../src/queue/open-queues.ts';
+import { openQueues, QUEUE_PREFIX, type Queues } from '../../src/queue/queues.ts';
 import { shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';

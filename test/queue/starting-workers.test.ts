@@ -26,7 +26,7 @@ describeWithRedis('a worker that starts', () => {
     const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
     expect(warnings).toHaveLength(2);
     expect(warnings).toContainEqual(expect.stringContaining('should be "noeviction"'));
-    expect(warnings).toContainEqual(expect.stringContaining('appendonly to yes'));
+    expect(warnings).toContainEqual(expect.stringContaining('Set appendonly yes'));
   });
 
   it('ends when its artifacts are not those of the other workers', async () => {

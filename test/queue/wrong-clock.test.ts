@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { openQueues } from '../../src/queue/open-queues.ts';
+import { openQueues } from '../../src/queue/queues.ts';
 import { keepSchedules } from '../../src/queue/schedules/keep-schedules.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';

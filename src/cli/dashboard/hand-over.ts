@@ -1,8 +1,6 @@
 import type { Workspace } from '../../config/workspace.ts';
 import type { ActionResult, AtWork } from '../../dashboard/dashboard-actions.ts';
-import { enqueueRun } from '../../queue/enqueue-run.ts';
-import { isRunJobData } from '../../queue/job-types.ts';
-import type { Queues } from '../../queue/open-queues.ts';
+import { enqueueRun, isRunJobData, type Queues } from '../../queue/queues.ts';
 import { newRunId } from '../open-context.ts';
 import { runRequest } from '../read-request.ts';
 import type { EnqueuedRun } from './action-runner.ts';

@@ -1,9 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { JobSchedule, JobSchedules } from '../../config/job/read-schedules.ts';
 import type { Locks } from '../../state/state.ts';
-import { enqueueRun } from '../enqueue-run.ts';
-import type { TickData } from '../job-types.ts';
-import type { Queues } from '../open-queues.ts';
+import { enqueueRun, type Queues, type TickData } from '../queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
 import { type KeptSchedule, planScheduleChanges, type ScheduleChange } from './plan-schedule-changes.ts';
 

@@ -1,7 +1,5 @@
 import type { Job } from 'bullmq';
-import { enqueueRun } from '../enqueue-run.ts';
-import { isTickData, type TickData, UNREADABLE_JOB } from '../job-types.ts';
-import type { Queues } from '../open-queues.ts';
+import { enqueueRun, isTickData, type Queues, type TickData, UNREADABLE_JOB } from '../queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
 
 /** A tick that comes so much later than it was due was missed, while no worker ran or Redis was away. */

@@ -10,8 +10,7 @@ import {
   operationsIn,
 } from '../../run/import/apply-step.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import type { ShardJobData, ShardJobResult } from '../job-types.ts';
-import type { Queues } from '../open-queues.ts';
+import type { Queues, ShardJobData, ShardJobResult } from '../queues.ts';
 import { errorOf } from './shard-failure.ts';
 
 const POLL_MS = 100;

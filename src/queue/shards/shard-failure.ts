@@ -5,7 +5,7 @@ import {
   StoreUnavailableError,
   UnauthorizedError,
 } from '../../model/errors.ts';
-import type { ShardFailure, ShardJobResult } from '../job-types.ts';
+import type { ShardFailure, ShardJobResult } from '../queues.ts';
 
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 

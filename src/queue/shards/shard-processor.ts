@@ -15,8 +15,8 @@ import {
   shardLockName,
   targetLockName,
 } from '../../state/state.ts';
-import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../job-types.ts';
 import { jobSignal } from '../queue-workers.ts';
+import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../queues.ts';
 import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
 import { shardFailure } from './shard-failure.ts';
 

@@ -46,7 +46,7 @@ export async function lookAtRedis(url: string): Promise<RedisLook> {
  * Whether Redis keeps what it is given: it must neither evict keys when it is full nor lose them when it restarts. Reads
  * answers to INFO only, which managed services allow; a line that is missing shows no problem.
  */
-function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
+export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
   const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
   const found = new Map(lines.map(([name = '', value = '']) => [name, value]));
   const problems: RedisPolicyProblem[] = [];

@@ -1,0 +1,277 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Queue } from 'bullmq';
+import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
+import type { Metric, MetricSample } from '../report/prometheus-text.ts';
+import type { StoreStats } from '../run/store-clients.ts';
+import type { Runs, State } from '../state/state.ts';
+import { nextTicks, type Queues } from './queues.ts';
+
+const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();
+
+/** A metric of a worker: its definition, from which `/metrics` and the table in docs/operation.md derive. */
+export interface MetricDefinition extends Omit<Metric, 'samples'> {
+  /** The labels of each of its samples. */
+  readonly labels: readonly string[];
+  readonly read: (reading: Reading) => readonly MetricSample[];
+}
+
+/** All metrics, in the order in which they are shown. To add one, add its definition here and run `npm run docs`. */
+export const METRICS: readonly MetricDefinition[] = [
+  {
+    name: 'storeferry_operations_total',
+    help: 'Operations by outcome (applied, deleted, rejected, unsent, left); an unsent one is counted again when it is sent later.',
+    type: 'counter',
+    labels: ['store', 'resource', 'outcome'],
+    read: ({ operations }) => operations,
+  },
+  {
+    name: 'storeferry_runs_total',
+    help: 'Runs that this worker ended, by status.',
+    type: 'counter',
+    labels: ['job', 'store', 'status'],
+    read: ({ runs }) => runs,
+  },
+  storeCounter('requests', 'Requests sent to the store, retries included.', ({ requests }) => requests),
+  storeCounter('retries', 'Requests that were sent again.', ({ retries }) => retries),
+  storeCounter('push_backs', 'Answers 429: too many requests.', ({ pushBacks }) => pushBacks),
+  storeGauge('requests_in_flight', 'Requests in flight.', ({ inFlight }) => inFlight),
+  storeGauge('requests_waiting', 'Requests that wait for a slot.', ({ waiting }) => waiting),
+  storeGauge(
+    'concurrency_limit',
+    'Requests that may be in flight at once, as the limiter has found.',
+    ({ limit }) => limit,
+  ),
+  storeGauge(
+    'requests_per_second_limit',
+    'Requests a second that the store seems to allow, or the configuration does.',
+    ({ requestsPerSecond }) => requestsPerSecond,
+  ),
+  storeGauge(
+    'paused_seconds',
+    'How long the store has asked to wait.',
+    ({ pausedForMs }) => pausedForMs / 1_000,
+  ),
+  storeGauge(
+    'retry_budget',
+    'Retries that may be sent before they must wait.',
+    ({ retryBudget }) => retryBudget,
+  ),
+  storeGauge('breaker_open', '1 while the store fails and is only probed.', ({ breakerOpen }) =>
+    breakerOpen ? 1 : 0,
+  ),
+  {
+    name: 'storeferry_queue_jobs',
+    help: 'Jobs in a queue, by state; the same on all workers.',
+    type: 'gauge',
+    labels: ['queue', 'state'],
+    read: ({ queued }) => queued,
+  },
+  jobTime(
+    'last_run',
+    'When a run of the job last ended, with any status; the same on all workers.',
+    ({ last }) => last?.finishedAt,
+  ),
+  jobTime(
+    'last_success',
+    'When a run of the job last succeeded, with or without rejects; the same on all workers.',
+    ({ success }) => success?.finishedAt,
+  ),
+  jobTime('next_run', 'When the job is due next; the same on all workers.', ({ next }) => next),
+  {
+    name: 'storeferry_job_last_run_status',
+    help: '1 for the status with which the last run of the job ended; the same on all workers.',
+    type: 'gauge',
+    labels: ['job', 'status'],
+    read: ({ jobs }) =>
+      jobs.flatMap(({ job, last }) =>
+        last === undefined ? [] : [{ labels: { job, status: last.status }, value: 1 }],
+      ),
+  },
+  processGauge('process_start_time_seconds', 'When the process began.', () => STARTED_AT_SECONDS),
+  processGauge('process_resident_memory_bytes', 'Memory the process holds.', () => process.memoryUsage.rss()),
+  processGauge(
+    'nodejs_eventloop_lag_p99_seconds',
+    'How late timers are: the 99th percentile.',
+    ({ eventLoopLagMs }) => eventLoopLagMs / 1_000,
+  ),
+];
+
+/** What was read once for all metrics. */
+interface Reading {
+  readonly operations: readonly MetricSample[];
+  readonly runs: readonly MetricSample[];
+  readonly stores: readonly StoreStats[];
+  readonly queued: readonly MetricSample[];
+  readonly jobs: readonly JobReading[];
+  readonly eventLoopLagMs: number;
+}
+
+/** The latest runs of a job, and when it is due next in milliseconds since the epoch. */
+interface JobReading {
+  readonly job: string;
+  readonly last: Run | undefined;
+  readonly success: Run | undefined;
+  readonly next: number | undefined;
+}
+
+/** Where the metrics of a worker are read from. */
+export interface MetricSources {
+  readonly queues: Queues;
+  /** The queues that this worker takes from. */
+  readonly taken: () => readonly Queue[];
+  readonly runs: Pick<Runs, 'list'>;
+  readonly counts: WorkCounts;
+  readonly jobNames: () => readonly string[];
+  readonly storeStats: () => readonly StoreStats[];
+}
+
+/** Reads all metrics of a worker. */
+export function metricsReader(sources: MetricSources): () => Promise<readonly Metric[]> {
+  const { queues, taken, runs, counts, jobNames, storeStats } = sources;
+  // Measuring costs a little, so it begins with the first request.
+  let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
+  return async () => {
+    if (lag === null) {
+      lag = monitorEventLoopDelay();
+      lag.enable();
+    }
+    const reading: Reading = {
+      operations: counts.operations(),
+      runs: counts.runs(),
+      stores: storeStats(),
+      queued: await jobsIn(taken()),
+      jobs: await latestOf(jobNames(), runs, await nextTicks(queues)),
+      eventLoopLagMs: lag.percentile(99) / 1e6,
+    };
+    return METRICS.map(({ read, labels: _, ...metric }) => ({ ...metric, samples: read(reading) }));
+  };
+}
+
+/** What this process has done since it began. */
+export interface WorkCounts {
+  /** The state, counting what is recorded through it. */
+  readonly state: State;
+  runEnded(run: Run): void;
+  operations(): readonly MetricSample[];
+  runs(): readonly MetricSample[];
+}
+
+/** Counts where outcomes are recorded, so that only recorded outcomes are counted. */
+export function countOutcomes(state: State): WorkCounts {
+  const operations = labelledCounter();
+  const runs = labelledCounter();
+  const { record } = state.runs;
+  return {
+    state: {
+      ...state,
+      runs: {
+        ...state.runs,
+        async record(run, shard, results, ...rest) {
+          await record(run, shard, results, ...rest);
+          const { store, resource } = run;
+          for (const { operation, outcome } of results) {
+            const deleted = operation.kind === 'delete-product' && outcome.kind === 'applied';
+            operations.add({ store, resource, outcome: deleted ? 'deleted' : outcome.kind });
+          }
+        },
+      },
+    },
+    runEnded: ({ job, store, status }) => runs.add({ job, store, status }),
+    operations: operations.samples,
+    runs: runs.samples,
+  };
+}
+
+function labelledCounter() {
+  const counts = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>();
+  return {
+    add(labels: Readonly<Record<string, string>>): void {
+      const key = Object.values(labels).join('\0');
+      const entry = counts.get(key);
+      if (entry === undefined) counts.set(key, { labels, value: 1 });
+      else entry.value++;
+    },
+    samples: (): readonly MetricSample[] => [...counts.values()].map((entry) => ({ ...entry })),
+  };
+}
+
+type Figure = (stats: StoreStats['stats']) => number | null;
+
+/** A counter continues when the configuration of a store changes, and with it the client. */
+function storeCounter(name: string, help: string, figure: Figure): MetricDefinition {
+  return ofStore(`${name}_total`, help, 'counter', (clients) =>
+    clients.reduce((sum, stats) => sum + (figure(stats) ?? 0), 0),
+  );
+}
+
+function storeGauge(name: string, help: string, figure: Figure): MetricDefinition {
+  return ofStore(name, help, 'gauge', (clients) => clients.flatMap((stats) => figure(stats) ?? []).at(-1));
+}
+
+function ofStore(
+  name: string,
+  help: string,
+  type: Metric['type'],
+  figure: (clients: readonly StoreStats['stats'][]) => number | undefined,
+): MetricDefinition {
+  return {
+    ...{ name: `storeferry_store_${name}`, help, type, labels: ['store'] },
+    read: ({ stores }) =>
+      [...Map.groupBy(stores, ({ store }) => store)].flatMap(([store, clients]) => {
+        const value = figure(clients.map(({ stats }) => stats));
+        return value === undefined ? [] : [{ labels: { store }, value }];
+      }),
+  };
+}
+
+function jobTime(
+  name: string,
+  help: string,
+  time: (job: JobReading) => number | null | undefined,
+): MetricDefinition {
+  return {
+    ...{ name: `storeferry_job_${name}_timestamp_seconds`, help, type: 'gauge', labels: ['job'] },
+    read: ({ jobs }) =>
+      jobs.flatMap((entry) => {
+        const at = time(entry);
+        return at == null ? [] : [{ labels: { job: entry.job }, value: at / 1_000 }];
+      }),
+  };
+}
+
+function processGauge(name: string, help: string, value: (reading: Reading) => number): MetricDefinition {
+  return { name, help, type: 'gauge', labels: [], read: (reading) => [{ value: value(reading) }] };
+}
+
+const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+
+async function jobsIn(queues: readonly Queue[]): Promise<readonly MetricSample[]> {
+  const samples = await Promise.all(
+    queues.map(async (queue) => {
+      const counts = await queue.getJobCounts(...QUEUE_STATES);
+      return QUEUE_STATES.map((state) => ({
+        labels: { queue: queue.name, state },
+        value: counts[state] ?? 0,
+      }));
+    }),
+  );
+  return samples.flat();
+}
+
+async function latestOf(
+  jobs: readonly string[],
+  runs: Pick<Runs, 'list'>,
+  nextTicks: ReadonlyMap<string, number>,
+): Promise<readonly JobReading[]> {
+  const ended: readonly RunStatus[] = [...COMPLETED, 'stopped', 'failed', 'interrupted'];
+  const latest = async (job: string, statuses: readonly RunStatus[]) =>
+    (await runs.list({ job, kinds: KINDS_BUT_PLAN, statuses, limit: 1 }))[0];
+  return await Promise.all(
+    jobs.map(async (job) => ({
+      job,
+      last: await latest(job, ended),
+      success: await latest(job, COMPLETED),
+      next: nextTicks.get(job),
+    })),
+  );
+}

@@ -1,0 +1,269 @@
+import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
+import { z } from 'zod';
+import {
+  COMMAND_TIMEOUT_MS,
+  clusterClient,
+  reconnectDelayMs,
+  redisFailure,
+} from '../state/redis/redis-connection.ts';
+
+/** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
+export const QUEUE_PREFIX = '{storeferry-queue}';
+export const RUN_QUEUE = 'runs';
+/** Ticks of schedules; each becomes a run. */
+export const TICK_QUEUE = 'ticks';
+
+/**
+ * Results are kept for commands that follow a run; they look four times a second. How a run ended is in the state.
+ * Without both limits finished jobs stay for ever.
+ */
+const KEPT_SECONDS = 24 * 60 * 60;
+const MOST_KEPT = 1_000;
+const EVENTS_KEPT = 1_000;
+/**
+ * After a failover a connection may stay open and receive nothing: one that owes an answer for this long is replaced.
+ * Longer than the 10 seconds for which BullMQ lets Redis hold an answer back.
+ */
+const SILENT_MS = 15_000;
+/** There is at most one queued run of each job. */
+const MOST_LISTED = 1_000;
+
+/** The producing side of the queues. */
+export interface Queues extends AsyncDisposable {
+  readonly runs: Queue<RunJobData, RunJobResult>;
+  ticks(): Queue<TickData, null>;
+  shards(store: string): Queue<ShardJobData, ShardJobResult>;
+  /** Awaits an answer of BullMQ; a failure of Redis becomes the same StateError as in the state. */
+  ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
+}
+
+/** How to open the queues. */
+export interface QueuesOptions {
+  readonly redisUrl: string;
+  /** Commands wait for Redis without a limit, as workers do, instead of failing after 10 seconds. */
+  readonly patient: boolean;
+  readonly onError: (error: Error) => void;
+  /** How many finished jobs of each queue stay in Redis, at most. */
+  readonly mostKept?: number;
+}
+
+/** Opens the queues for adding and reading. StateError when Redis does not answer. */
+export async function openQueues({
+  redisUrl,
+  patient,
+  onError,
+  mostKept = MOST_KEPT,
+}: QueuesOptions): Promise<Queues> {
+  const kept = { age: KEPT_SECONDS, count: mostKept };
+  const connected = await connectQueues(redisUrl, patient);
+  const options: QueueOptions = {
+    connection: connected.connection,
+    prefix: QUEUE_PREFIX,
+    defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
+    streams: { events: { maxLen: EVENTS_KEPT } },
+  };
+  const opened: Queue[] = [];
+  const open = <Data, Result>(name: string): Queue<Data, Result> => {
+    const queue = new Queue<Data, Result>(name, options);
+    queue.on('error', onError);
+    opened.push(queue);
+    return queue;
+  };
+  const runs = open<RunJobData, RunJobResult>(RUN_QUEUE);
+  let ticks: Queue<TickData, null> | null = null;
+  const byStore = new Map<string, Queue<ShardJobData, ShardJobResult>>();
+  return {
+    runs,
+    async ask(answer) {
+      try {
+        return await answer;
+      } catch (error) {
+        throw redisFailure(error, redisUrl);
+      }
+    },
+    ticks() {
+      ticks ??= open<TickData, null>(TICK_QUEUE);
+      return ticks;
+    },
+    shards(store) {
+      const known = byStore.get(store);
+      if (known !== undefined) return known;
+      const queue = open<ShardJobData, ShardJobResult>(shardQueueName(store));
+      byStore.set(store, queue);
+      return queue;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(opened.map((queue) => queue.close()));
+      await connected[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The connection of BullMQ to Redis. */
+export interface QueueConnection extends AsyncDisposable {
+  readonly connection: ConnectionOptions;
+}
+
+/**
+ * Finds out whether the address is of a server or of a Cluster, which BullMQ must know. The connections survive a restart
+ * of Redis. `patient` as in QueuesOptions. StateError when nothing answers.
+ */
+export async function connectQueues(redisUrl: string, patient: boolean): Promise<QueueConnection> {
+  const options = {
+    maxRetriesPerRequest: null,
+    socketTimeout: SILENT_MS,
+    retryStrategy: reconnectDelayMs,
+    ...(patient ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
+  };
+  const cluster = await clusterClient({ url: redisUrl }, options);
+  return {
+    connection: cluster ?? { url: redisUrl, ...options },
+    async [Symbol.asyncDispose]() {
+      await cluster?.quit().catch(() => cluster.disconnect());
+    },
+  };
+}
+
+/** A queue per store, so that a slow store delays no other store's shards. */
+export function shardQueueName(store: string): string {
+  return `shards-${store}`;
+}
+
+const runJobData = z.object({
+  job: z.string(),
+  resend: z.boolean(),
+  run: z.string().exactOptional(),
+});
+const tickData = z.object({ job: z.string() });
+const shardJobData = z.object({ run: z.string(), shard: z.int().positive() });
+
+/**
+ * What a job of the run queue contains: a reference; workspace and state have the rest. `run` is the run that it became, set
+ * when that begins: a job that a worker takes a second time must not become another.
+ */
+export type RunJobData = Readonly<z.infer<typeof runJobData>>;
+
+/** What a tick of a schedule contains. */
+export type TickData = Readonly<z.infer<typeof tickData>>;
+
+/** What a job of a shard queue contains. */
+export type ShardJobData = Readonly<z.infer<typeof shardJobData>>;
+
+/** How a queued run ended. */
+export interface RunJobResult {
+  /** Null when no run could begin: then `error` says why. */
+  readonly run: string | null;
+  readonly error: string | null;
+}
+
+/** Why a run cannot continue after a shard. */
+export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
+
+/**
+ * How a shard ended. Shard jobs never fail for good: the outcomes of operations are in the state, and this says only
+ * whether the run continues. `obsolete`: the run has ended, or is about to.
+ */
+export type ShardJobResult =
+  | { readonly status: 'delivered' | 'obsolete' }
+  | { readonly status: ShardFailure; readonly message: string };
+
+/** The message for a queued job with other data. */
+export const UNREADABLE_JOB = 'the queued job cannot be read: another program or version has queued it';
+
+/** Whether the data of a queued job is that of a run: any program that can write to Redis can queue anything. */
+export function isRunJobData(data: unknown): data is RunJobData {
+  return runJobData.safeParse(data).success;
+}
+
+/** The same for a tick. */
+export function isTickData(data: unknown): data is TickData {
+  return tickData.safeParse(data).success;
+}
+
+/** The same for a shard. */
+export function isShardJobData(data: unknown): data is ShardJobData {
+  return shardJobData.safeParse(data).success;
+}
+
+/** When each job is due next, according to the queue: milliseconds since the epoch. */
+export async function nextTicks(queues: Pick<Queues, 'ticks'>): Promise<ReadonlyMap<string, number>> {
+  const schedulers = await queues.ticks().getJobSchedulers();
+  return new Map(schedulers.flatMap(({ key, next }) => (next === undefined ? [] : [[key, next] as const])));
+}
+
+/** A run that was queued for the workers. */
+export interface Enqueued {
+  /** Of the run that a worker begins, unless it continues an earlier one. */
+  readonly id: string;
+  /** The name in the queue. */
+  readonly queued: string;
+  /** False when the same job was waiting or running already: then this is that run. */
+  readonly added: boolean;
+  /** Whether any worker is running. */
+  readonly workers: boolean;
+}
+
+/** Queues a run of a job, at most one of each job at a time. StateError when Redis does not take it. */
+export async function enqueueRun(
+  { runs, ask }: Queues,
+  data: RunJobData,
+  newId: () => string,
+): Promise<Enqueued> {
+  const jobId = queuedId(newId());
+  const added = await ask(runs.add(data.job, data, { jobId, deduplication: { id: data.job } }));
+  const queued = added.id ?? jobId;
+  return {
+    id: runIdOf(queued) ?? queued,
+    queued,
+    added: queued === jobId,
+    workers: (await ask(runs.getWorkersCount())) > 0,
+  };
+}
+
+/** The runs that no worker has begun, oldest first. StateError when Redis does not answer. */
+export async function waitingRuns({
+  runs,
+  ask,
+}: Queues): Promise<{ readonly run: string; readonly job: string }[]> {
+  const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MOST_LISTED - 1, true));
+  return queued.flatMap(({ id, data }) => {
+    const run = runIdOf(id);
+    return run !== undefined && isRunJobData(data) && data.run === undefined ? [{ run, job: data.job }] : [];
+  });
+}
+
+/** A queued run, found by the id that `enqueue` printed. */
+export interface QueuedRun {
+  readonly job: string;
+  /** The run that it became: itself, or an earlier one that it continues. Null until a worker has begun it. */
+  readonly run: string | null;
+  /** Why it could not begin; null while it may. */
+  readonly error: string | null;
+  /** Takes it out of the queue; false when a worker has it already. */
+  takeOut(): Promise<boolean>;
+}
+
+/** What the queue knows of a run; undefined where it knows nothing. StateError when Redis does not answer. */
+export async function queuedRun({ runs, ask }: Queues, id: string): Promise<QueuedRun | undefined> {
+  const queued = await ask(runs.getJob(queuedId(id)));
+  if (queued === undefined) return undefined;
+  const { data, returnvalue: ended, failedReason = null } = queued;
+  return {
+    job: data.job,
+    run: data.run ?? ended?.run ?? null,
+    error: ended?.error ?? failedReason,
+    async takeOut() {
+      // A job that a worker holds is locked, and cannot be removed.
+      return (await ask(runs.remove(queuedId(id)))) === 1;
+    },
+  };
+}
+
+function queuedId(run: string): string {
+  return `run-${run}`;
+}
+
+/** The id of the run that a queued job may begin; undefined where another version has queued it. */
+export function runIdOf(queued: string | undefined): string | undefined {
+  return /^run-([a-z0-9]+)$/.exec(queued ?? '')?.[1];
+}
