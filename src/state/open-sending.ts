@@ -1,6 +1,6 @@
 import { LockedError, StateError } from '../model/errors.ts';
-import { elapsedMs, type Moment, presentMoment } from './moment.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
+import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';
 
 /** A group of operations that is about to be sent, as the state takes it. */

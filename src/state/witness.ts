@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { StateLoss } from '../model/run.ts';
 import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
-import { presentStoredMoment, remainingMs, type StoredMoment } from './moment.ts';
 import { type LedgerTarget, targetTag } from './state.ts';
+import { presentStoredMoment, remainingMs, type StoredMoment } from './stored-moment.ts';
 
 /** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
 export interface Serial {

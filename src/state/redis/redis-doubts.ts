@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateLoss } from '../../model/run.ts';
-import { presentStoredMoment, remainingMs } from '../moment.ts';
 import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
+import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lockLost, StoreferryError } from '../../model/errors.ts';
-import { elapsedMs, type Moment, presentMoment } from '../moment.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Lock, Locks } from '../state.ts';
+import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StateLoss } from '../../model/run.ts';
-import { presentStoredMoment, remainingMs } from '../moment.ts';
 import type { OperationGroup } from '../open-sending.ts';
 import {
   type DoubtEffect,
@@ -11,6 +10,7 @@ import {
   RESTORE_PREVIOUS,
 } from '../outcome-effect.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
+import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import { HEARTBEAT_VALID_MS, lossOf, type Serial, type Witness } from '../witness.ts';
 import type { Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';

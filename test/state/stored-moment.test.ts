@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { presentStoredMoment, remainingMs } from '../../src/state/moment.ts';
+import { presentStoredMoment, remainingMs } from '../../src/state/stored-moment.ts';
 
 const MOMENT = { wallMs: 1_000_000, bootMs: 50_000 };
 const DURATION_MS = 42_000;
