@@ -10,10 +10,10 @@ export async function approve(
 ): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
     const { executeRun } = await import('../run/execute-run.ts');
-    const { importRequest } = await import('./read-request.ts');
+    const { readImportRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) => {
       const planned = await knownRun(context, id);
-      const request = await importRequest(workspace, planned.job, planned.resend);
+      const request = await readImportRequest(workspace, planned.job, planned.resend);
       return await executeRun(context, { kind: 'approve', request, planned });
     };
   });

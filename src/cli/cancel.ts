@@ -6,7 +6,7 @@ import { statusWords } from '../report/wording/status-words.ts';
 import { counted } from '../report/wording/words.ts';
 import { asItStands, askToInterrupt } from '../run/as-it-stands.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
 import { findRun, openContext, refuseUnknown } from './open-context.ts';
 

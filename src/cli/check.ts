@@ -12,13 +12,12 @@ import { checkMappings } from '../run/inputs/check-mappings.ts';
 import type { Finding } from '../run/online/finding.ts';
 import { runChecks } from '../run/online/run-checks.ts';
 import { lastChecks, workspaceChecks } from '../run/online/workspace-checks.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
-import { withJsonError } from './json-result.ts';
 import { newRunId } from './open-context.ts';
-import { placeFromHere } from './shown-path.ts';
-import { withProgram } from './typed-program.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from './package-version.ts';
+import { placeFromHere, withProgram } from './typed-program.ts';
+import { withJsonError } from './with-json-result.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;

@@ -24,7 +24,7 @@ export async function debugLog(
     import('../model/secret-redactor.ts'),
     import('../queue/worker-log.ts'),
     import('./worker/worker-logger.ts'),
-    import('./worker/log-store-traffic.ts'),
+    import('./worker/worker-logger.ts'),
   ]);
   const secrets = secretRedactor();
   let opened: OpenContext | null = null;

@@ -4,8 +4,8 @@ import pc from 'picocolors';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import { bringSecondNight, latestRejects, makeDemoWorkspace, removeEarlierDemos } from './demo/workspace.ts';
 import type { Invocation } from './invocation.ts';
-import { TYPED_IN_VARIABLE } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
+import { TYPED_IN_VARIABLE } from './typed-program.ts';
 
 const MAIN = process.argv[1] ?? '';
 const API_KEY = 'demo-key';

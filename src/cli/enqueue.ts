@@ -4,13 +4,13 @@ import { enqueueRun, openQueues } from '../queue/queues.ts';
 import { readStoredReport } from '../run/report/read-stored-report.ts';
 import type { RunEvent } from '../run/run-context.ts';
 import { followRun } from './follow-run.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
-import { type Attempt, withJsonResult } from './json-result.ts';
 import { newRunId, openContext } from './open-context.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
-import { runRequest } from './read-request.ts';
+import { readRequest } from './read-request.ts';
 import { watchRun } from './watch-run.ts';
+import { type Attempt, withJsonResult } from './with-json-result.ts';
 
 interface EnqueueOptions {
   readonly follow?: true;
@@ -53,7 +53,7 @@ async function handOver(
   const signal = interruptSignal(() => watch.clear());
   const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   await using open = await openContext(directory, onEvent, signal);
-  await runRequest(open.workspace, job, resend === true);
+  await readRequest(open.workspace, job, resend === true);
   await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
   const enqueued = await enqueueRun(queues, { job, resend: resend === true }, newRunId);
   terminal.err(

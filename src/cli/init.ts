@@ -1,19 +1,20 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import pc from 'picocolors';
 import { loadEnvironment } from '../config/environment.ts';
-import { writeTogether } from '../config/new-workspace/write-together.ts';
-import { isWorkspace } from '../config/workspace-files.ts';
-import { UsageError } from '../model/errors.ts';
+import {
+  composeFiles,
+  leftToDo,
+  type NewFile,
+  type NewWorkspace,
+} from '../config/new-workspace/new-workspace.ts';
+import { isWorkspace } from '../config/workspace.ts';
+import { InterruptedError, UsageError } from '../model/errors.ts';
 import { printable } from '../report/wording/printable.ts';
-import { askAll } from './init/ask-all.ts';
-import { composeFiles, type WorkspaceToBe } from './init/compose-files.ts';
-import { confirmAdding, confirmWriting } from './init/confirm.ts';
-import type { Asking, InitOptions } from './init/init-options.ts';
-import { leftToDo, overridden } from './init/left-to-do.ts';
-import { refuseMissingFlags } from './init/missing-flags.ts';
-import { terminalPrompter } from './init/prompter.ts';
-import { interruptSignal } from './interrupt.ts';
+import { askAll, refuseMissingFlags } from './init/ask-all.ts';
+import { type Asking, type InitOptions, terminalPrompter } from './init/asking.ts';
+import { writeTogether } from './init/write-together.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
 import { plan } from './plan.ts';
 import { typedProgram } from './typed-program.ts';
@@ -61,7 +62,7 @@ function whatIsThere(dir: string): { readonly workspace: boolean; readonly store
 }
 
 /** Plans the new job and says what comes before its first run, or says what is left to do before it can be planned. */
-async function planIfReady(invocation: Invocation, toBe: WorkspaceToBe): Promise<number> {
+async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<number> {
   const { terminal, program } = invocation;
   const { bold } = pc.createColors(terminal.colors);
   const heading = (text: string) => terminal.out(`\n${bold(text)}\n`);
@@ -85,4 +86,37 @@ async function planIfReady(invocation: Invocation, toBe: WorkspaceToBe): Promise
     step('To see whether the store answers and takes the key:', `${program} check --online`);
   }
   return code;
+}
+
+/** Warnings about variables of the process, which win over `.env`: the answers would have no effect. */
+function overridden(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(variables)
+    .filter(([name, value]) => process.env[name] !== undefined && process.env[name] !== value)
+    .map(
+      ([name]) =>
+        `${name} is set in the environment, which wins over .env: unset it, or its value is used instead.`,
+    );
+}
+
+/** Says what is about to happen; where there is a workspace already, a person must want a job in it. */
+async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
+  if (!workspace) {
+    say(`This makes a workspace in ${dir}. Nothing is written before the end; Ctrl-C leaves nothing behind.`);
+    return;
+  }
+  say(`${dir} is a workspace already: it gets a further job, and nothing in it is overwritten.`);
+  if (prompter === null || options.yes === true || (await prompter.confirm('Add a job to it?', true))) return;
+  throw new InterruptedError('Given up; nothing has been written.');
+}
+
+/** Shows what would be written; a person must want it. */
+async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]): Promise<void> {
+  if (prompter === null || options.yes === true) return;
+  say('');
+  say('To be written:');
+  for (const { name, path, existing, what } of files)
+    say(`  ${name}${existing === 'add' && existsSync(path) ? ' (added to)' : ''}: ${what}`);
+  if (!(await prompter.confirm('Write these files?', true))) {
+    throw new InterruptedError('Given up; nothing has been written.');
+  }
 }

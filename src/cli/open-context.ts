@@ -8,7 +8,7 @@ import { listed } from '../report/wording/words.ts';
 import { type RunContext, type RunEvent, redactedState } from '../run/run-context.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from './package-version.ts';
 
 /** Letters of a run id: none that could be taken for another when it is typed. */
 const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';

@@ -6,9 +6,9 @@ import { runCommand } from './run-command.ts';
 export async function plan(invocation: Invocation, job: string, options: RunCommandOptions): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job }, async () => {
     const { executeRun } = await import('../run/execute-run.ts');
-    const { importRequest } = await import('./read-request.ts');
+    const { readImportRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) => {
-      const request = await importRequest(workspace, job, options.resend === true);
+      const request = await readImportRequest(workspace, job, options.resend === true);
       return await executeRun(context, { kind: 'plan', request });
     };
   });

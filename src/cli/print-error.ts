@@ -7,9 +7,8 @@ import {
 } from '../model/errors.ts';
 import { printableLines } from '../report/wording/printable.ts';
 import type { Invocation } from './invocation.ts';
-import { placeFromHere } from './shown-path.ts';
 import type { Terminal } from './terminal.ts';
-import { withProgram } from './typed-program.ts';
+import { placeFromHere, withProgram } from './typed-program.ts';
 
 /**
  * Prints what went wrong and what to do; gives the exit code. An error that is not ours is a bug: it shows its stack.

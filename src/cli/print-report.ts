@@ -6,10 +6,9 @@ import { runSummary } from '../report/run-summary.ts';
 import { verificationSummary } from '../report/verification-summary.ts';
 import { printableLines } from '../report/wording/printable.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
-import { currentFolder } from './shown-path.ts';
+import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
-import { withProgram } from './typed-program.ts';
-import { packageVersion } from './version.ts';
+import { currentFolder, withProgram } from './typed-program.ts';
 
 /** The exit code a run's end calls for, as design.md lists them. */
 export function exitCodeOf({ run, totals }: RunFacts): number {

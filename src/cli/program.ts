@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { nearest } from '../model/nearest.ts';
 import { listed } from '../report/wording/words.ts';
 import type { Invocation } from './invocation.ts';
+import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
 import type { Calling } from './program/calling.ts';
 import { examples } from './program/options.ts';
@@ -11,7 +12,6 @@ import { addServiceCommands } from './program/service-commands.ts';
 import { addWorkspaceCommands } from './program/workspace-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { typedProgram } from './typed-program.ts';
-import { packageVersion } from './version.ts';
 
 const EXIT_USAGE = 2;
 

@@ -1,11 +1,11 @@
-import type { ExportJob } from '../config/job/export-job.ts';
+import type { ExportJob } from '../config/job/job.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
 
 /** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
-export async function importRequest(
+export async function readImportRequest(
   workspace: Workspace,
   name: string,
   resend: boolean,
@@ -30,9 +30,9 @@ function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
 }
 
 /** What a job of either kind needs, read from the workspace; UsageError for an unknown job, or an export to resend. */
-export async function runRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
+export async function readRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
   const job = workspace.job(name);
-  if (job.kind === 'import') return await importRequest(workspace, name, resend);
+  if (job.kind === 'import') return await readImportRequest(workspace, name, resend);
   if (!resend) return exportRequest(workspace, job);
   throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
     hint: `Leave it out: storeferry run ${name}`,

@@ -17,10 +17,10 @@ export async function retry(
 ): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: null }, async () => {
     const { executeRun } = await import('../run/execute-run.ts');
-    const { importRequest } = await import('./read-request.ts');
+    const { readImportRequest } = await import('./read-request.ts');
     return async ({ context, workspace }) => {
       const rejected = await knownRun(context, id);
-      const request = await importRequest(workspace, rejected.job, false);
+      const request = await readImportRequest(workspace, rejected.job, false);
       const personal = request.job.import === 'contacts';
       const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
       return await executeRun(context, { kind: 'retry', request, rejected, onEdits });

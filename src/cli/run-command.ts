@@ -6,14 +6,14 @@ import { notifyEnd } from '../run/notify/notify-end.ts';
 import { RunBug } from '../run/run-bug.ts';
 import type { RunEvent } from '../run/run-context.ts';
 import { debugLog } from './debug-log.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
-import { type Attempt, type JsonResultOptions, withJsonResult } from './json-result.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
+import { type Attempt, type JsonResultOptions, withJsonResult } from './with-json-result.ts';
 
 /** What a command does in its workspace. */
 export type Work = (open: OpenContext) => Promise<RunFacts>;

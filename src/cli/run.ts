@@ -9,9 +9,9 @@ export interface RunCommandOptions {
 /** Runs a job in this process: an import is planned and applied, an export read and written. */
 export async function run(invocation: Invocation, name: string, options: RunCommandOptions): Promise<number> {
   return await runCommand(invocation, { json: options.json === true, job: name }, async () => {
-    const { runRequest } = await import('./read-request.ts');
+    const { readRequest } = await import('./read-request.ts');
     const { executeRun, jobTask } = await import('../run/execute-run.ts');
     return async ({ context, workspace }) =>
-      executeRun(context, jobTask(await runRequest(workspace, name, options.resend === true)));
+      executeRun(context, jobTask(await readRequest(workspace, name, options.resend === true)));
   });
 }

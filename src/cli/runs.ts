@@ -6,13 +6,13 @@ import { printable } from '../report/wording/printable.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/report/read-stored-report.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
-import { withJsonError } from './json-result.ts';
 import { listJobs } from './list-jobs.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
 import { withTypedCommands } from './print-report.ts';
-import { currentFolder } from './shown-path.ts';
+import { currentFolder } from './typed-program.ts';
+import { withJsonError } from './with-json-result.ts';
 
 interface RunsOptions {
   readonly limit: number;

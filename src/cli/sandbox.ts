@@ -1,5 +1,5 @@
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import { aborted, interruptSignal } from './interrupt.ts';
+import { aborted, interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
 import { SANDBOX_DEFAULTS } from './sandbox-defaults.ts';
 

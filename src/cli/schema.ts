@@ -1,4 +1,4 @@
-import { SCHEMA_NAMES, schemaFor } from '../config/reference/json-schema.ts';
+import { SCHEMA_NAMES, schemaFor } from '../config/json-schema.ts';
 import { UsageError } from '../model/errors.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -2,7 +2,7 @@ import { openWorkspace } from '../config/workspace.ts';
 import { UsageError } from '../model/errors.ts';
 import { statsText } from '../report/stats-text.ts';
 import { exportHistory } from '../run/export/export-history.ts';
-import { interruptSignal } from './interrupt.ts';
+import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Draws the history that an export job has collected. */

@@ -3,15 +3,14 @@ import { openWorkspace } from '../config/workspace.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import { type RunningWorker, startWorker } from '../queue/start-worker.ts';
 import { requireRedis } from './enqueue.ts';
-import { aborted, interruptSignal } from './interrupt.ts';
+import { aborted, interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';
 import { openContext } from './open-context.ts';
 import { isLoopback, parseListenAddress } from './worker/listen-address.ts';
-import { logStoreTraffic } from './worker/log-store-traffic.ts';
 import { serveWorker } from './worker/serve-worker.ts';
 import { startWithin } from './worker/start-within.ts';
 import { workerFiles } from './worker/worker-files.ts';
-import { logWarningsOfLibraries, workerLogger } from './worker/worker-logger.ts';
+import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from './worker/worker-logger.ts';
 
 /** Far longer than a command line waits: after it the leases of every run have long expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;

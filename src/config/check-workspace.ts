@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
-import type { Interpretation } from './interpret.ts';
+import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job } from './job/job.ts';
-import type { StoreConfig } from './stores.ts';
-import { type Workspace, whyUnset } from './workspace.ts';
+import type { StoreConfig } from './store-config.ts';
+import type { Workspace } from './workspace.ts';
 
 /** Everything that is wrong in a workspace, and what is right in it. */
 export interface WorkspaceCheck {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigurationError } from '../model/errors.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
+import type { Path } from './value-at.ts';
 
 /** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
 export interface Environment {
@@ -48,4 +49,12 @@ export function loadEnvironment(dir: string, variables: Variables): Environment 
         looksSecret(name) && value.length >= SHORTEST_SECRET ? [value] : [],
       ),
   };
+}
+
+/** A field whose value is a secret; `refused`: it may come from the environment only. */
+export interface SecretField {
+  readonly path: Path;
+  readonly literal: 'refused' | 'allowed';
+  /** A fitting name for the variable, to be proposed. */
+  readonly variable?: string;
 }

@@ -1,25 +1,16 @@
 import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
-import type { Environment } from './environment.ts';
-import { pathKey } from './fill-values.ts';
+import type { Environment, SecretField } from './environment.ts';
+import { completePlace, placeSecrets } from './file-place.ts';
 import { type Interpretation, interpret } from './interpret.ts';
-import { exportJobSchema } from './job/export-job.ts';
-import { importJobSchema } from './job/import-job.ts';
+import { exportJobSchema } from './job/export-job-schema.ts';
+import { importJobSchema } from './job/import-job-schema.ts';
 import { type Job, toExportJob, toImportJob } from './job/job.ts';
-import {
-  checkMappingUse,
-  checkNames,
-  type Named,
-  type Quote,
-  type RelationProblem,
-} from './job/job-relations.ts';
-import { once } from './once.ts';
-import { completePlace, placeSecrets } from './place/file-place.ts';
-import type { SecretField } from './secret-field.ts';
-import { isName, type StoreConfig, storeSchema } from './stores.ts';
-import { valueAt } from './value-at.ts';
-import type { WorkspaceFiles } from './workspace-files.ts';
-import type { YamlFile } from './yaml/yaml-file.ts';
+import { jobRelations, type Named, type Quote, type RelationProblem } from './job/job-relations.ts';
+import { isName, type StoreConfig, storeSchema } from './store-config.ts';
+import { pathKey, valueAt } from './value-at.ts';
+import { once, type WorkspaceFiles } from './workspace-files.ts';
+import type { YamlFile } from './yaml-file.ts';
 
 /** The content of the workspace files with all their problems; undefined where there is no such file or entry. */
 export interface Inspection {
@@ -102,11 +93,9 @@ export function inspectFiles(
     const read = readJob(name, yaml);
     const known = { stores: stores().names, mappings: files.mappingNames };
     const quote: Quote = (path, value) => read.placeholders.get(pathKey(path)) ?? `'${value}'`;
-    const relations = checkNames(read.value ?? literalNames(yaml.content), known, quote);
     const spec = read.value?.kind === 'import' ? mapping(read.value.mapping)?.value?.spec : undefined;
-    if (read.value?.kind === 'import' && spec !== undefined) {
-      relations.push(...checkMappingUse(read.value, spec, quote));
-    }
+    const named = read.value ?? literalNames(yaml.content);
+    const relations = jobRelations(named, known, quote, read.value, spec);
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };
   }

@@ -1,16 +1,12 @@
 import type { z } from 'zod';
 import type { ConfigurationProblem, Place } from '../model/errors.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
-import type { Environment } from './environment.ts';
-import { type FilledValues, fillValues, pathKey } from './fill-values.ts';
-import type { Finding } from './findings/explain-issues.ts';
-import { wordFinding } from './findings/word-finding.ts';
-import { parseFilled } from './parse-filled.ts';
-import { placeholder } from './placeholder.ts';
-import type { SecretField } from './secret-field.ts';
-import { valueAt } from './value-at.ts';
-import type { YamlFile } from './yaml/yaml-file.ts';
-import type { Path } from './yaml/yaml-place.ts';
+import type { Environment, SecretField } from './environment.ts';
+import { expectation } from './expectation.ts';
+import { explainIssues, type Finding, wordFinding } from './explain-issues.ts';
+import { type FilledValues, fillValues, placeholder } from './placeholder.ts';
+import { type Path, pathKey, setValueAt, valueAt } from './value-at.ts';
+import type { YamlFile } from './yaml-file.ts';
 
 /** A variable without value and without default, and the place that needs it. */
 export interface UnsetVariable {
@@ -113,4 +109,44 @@ function reportSecrets<T>(values: FilledValues, { secretFields, environment, onS
       if (value !== undefined) onSecret(value);
     }
   }
+}
+
+/** Either the value, or the findings. */
+type Parsed<T> = { readonly value: T } | { readonly findings: readonly Finding[] };
+
+/**
+ * Applies a schema. A text from the environment has no type: where the schema refuses a value that is one placeholder
+ * and nothing else, it is read as a number, true or false; when it is empty or unset, as if the key were not there.
+ */
+function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
+  // A process reads a file or two: compiling a schema takes longer than it saves.
+  const result = schema.safeParse(values.value, { error: expectation, jitless: true });
+  if (result.success) return { value: result.data };
+  const findings = explainIssues(result.error.issues, values.value);
+  const adapted = findings.filter((finding) => adapt(values, finding));
+  return adapted.length > 0 ? parseFilled(schema, values) : { findings };
+}
+
+/** Whether the refused value could be changed into something else: a text into what is none, once. */
+function adapt(values: FilledValues, { path, wrongKind }: Finding): boolean {
+  const filled = values.filled.get(pathKey(path));
+  const value = valueAt(values.value, path);
+  if (!filled?.whole || typeof value !== 'string') return false;
+  if (value === '' || filled.unset.length > 0) {
+    setValueAt(values.value, path, undefined);
+    return valueAt(values.value, path) === undefined;
+  }
+  const typed = wrongKind ? typedValue(value) : undefined;
+  if (typed !== undefined) setValueAt(values.value, path, typed);
+  return typed !== undefined;
+}
+
+function typedValue(text: string): number | boolean | undefined {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** An unset variable as a problem: in a run an error, in a check a warning. */
+export function whyUnset({ name, place }: UnsetVariable) {
+  return { place, message: `the variable ${name} is not set; set it in the environment or in .env` };
 }

@@ -1,3 +1,5 @@
+import { type Path, pathKey } from './value-at.ts';
+
 /** A place in a value that the environment fills. */
 export interface Placeholder {
   /** As written, such as `${PORT:8080}`. */
@@ -70,4 +72,34 @@ export function fillTemplate(parts: Template, lookUp: (name: string) => string |
     unset,
     whole: parts.length === 1 && placeholders.length === 1,
   };
+}
+
+/** Values with their placeholders filled in, and which of them had any. */
+export interface FilledValues {
+  readonly value: unknown;
+  readonly filled: ReadonlyMap<string, FilledText & { readonly path: Path }>;
+  /** `${` that begins no placeholder, by where it stands. */
+  readonly malformed: readonly Path[];
+}
+
+/** Fills in every text within a value; keys stay as they are. The result shares nothing with what was given. */
+export function fillValues(value: unknown, lookUp: (name: string) => string | undefined): FilledValues {
+  const filled = new Map<string, FilledText & { readonly path: Path }>();
+  const malformed: Path[] = [];
+  const fill = (part: unknown, path: Path): unknown => {
+    if (Array.isArray(part)) return part.map((item, index) => fill(item, [...path, index]));
+    if (part !== null && typeof part === 'object') {
+      return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, fill(item, [...path, key])]));
+    }
+    if (typeof part !== 'string' || !part.includes('${')) return part;
+    const template = parseTemplate(part);
+    if (template === undefined) {
+      malformed.push(path);
+      return part;
+    }
+    const result = fillTemplate(template, lookUp);
+    if (result.placeholders.length > 0) filled.set(pathKey(path), { ...result, path });
+    return result.text;
+  };
+  return { value: fill(value, []), filled, malformed };
 }

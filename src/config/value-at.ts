@@ -1,4 +1,5 @@
-import type { Path } from './yaml/yaml-place.ts';
+/** The way from the root of a file to a value in it. */
+export type Path = readonly PropertyKey[];
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object';
@@ -21,4 +22,9 @@ export function setValueAt(root: unknown, path: Path, value: unknown): void {
   if (path.length === 0 || !isObject(parent)) return;
   if (value !== undefined) parent[key] = value;
   else if (!Array.isArray(parent)) delete parent[key];
+}
+
+/** A path as one text, for maps. */
+export function pathKey(path: Path): string {
+  return JSON.stringify(path.map(String));
 }

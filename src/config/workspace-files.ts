@@ -1,11 +1,9 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError, UsageError } from '../model/errors.ts';
-import { once } from './once.ts';
-import { isName } from './stores.ts';
-import { readYaml } from './yaml/read-yaml.ts';
-import type { YamlFile } from './yaml/yaml-file.ts';
+import { ConfigurationError } from '../model/errors.ts';
+import { isName } from './store-config.ts';
+import { readYaml, type YamlFile } from './yaml-file.ts';
 
 /** The mappings that come with Storeferry; the same from the sources and from `dist/`. */
 export const SHIPPED_MAPPINGS = fileURLToPath(new URL('../../mappings', import.meta.url));
@@ -28,6 +26,30 @@ export interface WorkspaceFiles {
   readonly mappingNames: readonly string[];
   /** Files in `jobs/` and `mappings/` that look like YAML and are not read, with the reason. */
   readonly ignored: readonly { readonly file: string; readonly why: string }[];
+}
+
+/** The files of a folder that is, or may become, a workspace. */
+export function filesOf(dir: string, shippedDir: string): WorkspaceFiles {
+  const file = once((path: string) => readYaml(join(dir, path), path));
+  const shipped = once((name: string) =>
+    readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`),
+  );
+  const ownMappingNames = yamlNames(join(dir, 'mappings'));
+  return {
+    stores: () => file('stores.yaml'),
+    job: (name) => (isName(name) ? file(`jobs/${name}.yaml`) : undefined),
+    mapping(name) {
+      if (!isName(name)) return undefined;
+      const own = file(`mappings/${name}.yaml`);
+      if (own !== undefined) return { yaml: own, dir, shipped: false };
+      const yaml = shipped(name);
+      return yaml === undefined ? undefined : { yaml, dir: shippedDir, shipped: true };
+    },
+    jobNames: yamlNames(join(dir, 'jobs')),
+    ownMappingNames,
+    mappingNames: [...new Set([...ownMappingNames, ...yamlNames(shippedDir)])].sort(),
+    ignored: [...ignoredIn(dir, 'jobs'), ...ignoredIn(dir, 'mappings')],
+  };
 }
 
 /** The names in a folder; none where there is no folder. */
@@ -60,42 +82,12 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
   });
 }
 
-/** Whether a folder is a workspace. */
-export function isWorkspace(dir: string): boolean {
-  const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
-  return exists('stores.yaml') || exists('jobs');
-}
-
-/** UsageError when the folder is no workspace. */
-export function openFiles(dir: string, shippedDir: string): WorkspaceFiles {
-  if (!isWorkspace(dir)) {
-    throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
-      hint: 'Name the workspace with -C DIR, or make one: storeferry init DIR',
-    });
-  }
-  return filesOf(dir, shippedDir);
-}
-
-/** The files of a folder that is, or may become, a workspace. */
-export function filesOf(dir: string, shippedDir: string): WorkspaceFiles {
-  const file = once((path: string) => readYaml(join(dir, path), path));
-  const shipped = once((name: string) =>
-    readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`),
-  );
-  const ownMappingNames = yamlNames(join(dir, 'mappings'));
-  return {
-    stores: () => file('stores.yaml'),
-    job: (name) => (isName(name) ? file(`jobs/${name}.yaml`) : undefined),
-    mapping(name) {
-      if (!isName(name)) return undefined;
-      const own = file(`mappings/${name}.yaml`);
-      if (own !== undefined) return { yaml: own, dir, shipped: false };
-      const yaml = shipped(name);
-      return yaml === undefined ? undefined : { yaml, dir: shippedDir, shipped: true };
-    },
-    jobNames: yamlNames(join(dir, 'jobs')),
-    ownMappingNames,
-    mappingNames: [...new Set([...ownMappingNames, ...yamlNames(shippedDir)])].sort(),
-    ignored: [...ignoredIn(dir, 'jobs'), ...ignoredIn(dir, 'mappings')],
+/** Remembers what was made for each name, so that a file is read once and all see the same. */
+export function once<T>(make: (name: string) => T): (name: string) => T {
+  const known = new Map<string, { readonly value: T }>();
+  return (name) => {
+    const entry = known.get(name) ?? { value: make(name) };
+    known.set(name, entry);
+    return entry.value;
   };
 }

@@ -1,14 +1,15 @@
-import { resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
-import { ConfigurationError, UsageError } from '../model/errors.ts';
+import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/errors.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
-import type { Interpretation, UnsetVariable } from './interpret.ts';
+import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job } from './job/job.ts';
 import { readSettings, type Settings } from './settings.ts';
-import type { StoreConfig } from './stores.ts';
-import { openFiles, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
+import type { StoreConfig } from './store-config.ts';
+import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
 
 /**
  * A folder with `stores.yaml`, `jobs/`, `mappings/` and `.env`. Files are read when something in them is asked for, so
@@ -25,6 +26,11 @@ export interface Workspace {
   store(name: string): StoreConfig;
   job(name: string): Job;
   mapping(name: string): MappingFile;
+  /** The job, or undefined and everything that is wrong with its file; for checks and lists. */
+  inspectJob(name: string): {
+    readonly job: Job | undefined;
+    readonly problems: readonly ConfigurationProblem[];
+  };
   settings(): Settings;
   /** Where the files that jobs name may be. */
   fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
@@ -44,7 +50,12 @@ export function openWorkspace(
   shippedMappings: string = SHIPPED_MAPPINGS,
 ): Workspace {
   const dir = resolve(folder);
-  const files = openFiles(dir, shippedMappings);
+  if (!isWorkspace(dir)) {
+    throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
+      hint: 'Name the workspace with -C DIR, or make one: storeferry init DIR',
+    });
+  }
+  const files = filesOf(dir, shippedMappings);
   const environment = loadEnvironment(dir, variables);
   const secrets = new Set<string>();
   const inspection = inspectFiles(files, environment, (secret) => secrets.add(secret));
@@ -69,11 +80,22 @@ export function openWorkspace(
     job: (name) => usable(inspection.job(name) ?? unknown('job', 'jobs/', name, files.jobNames)),
     mapping: (name) =>
       usable(inspection.mapping(name) ?? unknown('mapping', 'mappings/', name, files.mappingNames)),
+    inspectJob(name) {
+      const found = inspection.job(name);
+      const problems = found === undefined ? [] : allProblems(found);
+      return { job: problems.length === 0 ? found?.value : undefined, problems };
+    },
     settings,
     fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
     path: (written) => resolve(dir, written),
     secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],
   };
+}
+
+/** Whether a folder is a workspace. */
+export function isWorkspace(dir: string): boolean {
+  const exists = (path: string) => statSync(join(dir, path), { throwIfNoEntry: false }) !== undefined;
+  return exists('stores.yaml') || exists('jobs');
 }
 
 function unknown(kind: string, where: string, name: string, names: readonly string[]): never {
@@ -82,14 +104,22 @@ function unknown(kind: string, where: string, name: string, names: readonly stri
   });
 }
 
-function usable<T>({ value, problems, unset }: Interpretation<T>): T {
-  if (value === undefined || problems.length > 0 || unset.length > 0) {
-    throw new ConfigurationError([...problems, ...unset.map(whyUnset)]);
-  }
-  return value;
+function usable<T>(found: Interpretation<T>): T {
+  const problems = allProblems(found);
+  if (found.value === undefined || problems.length > 0) throw new ConfigurationError(problems);
+  return found.value;
 }
 
-/** An unset variable as a problem: in a run an error, in a check a warning. */
-export function whyUnset({ name, place }: UnsetVariable) {
-  return { place, message: `the variable ${name} is not set; set it in the environment or in .env` };
+function allProblems({ problems, unset }: Interpretation<unknown>): ConfigurationProblem[] {
+  return [...problems, ...unset.map(whyUnset)];
+}
+
+/** The mappings that a job in this folder could name: its own and the shipped ones, those that can be read as they are. */
+export function availableMappings(
+  dir: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): readonly MappingFile[] {
+  const files = filesOf(dir, SHIPPED_MAPPINGS);
+  const inspection = inspectFiles(files, loadEnvironment(dir, variables), () => {});
+  return files.mappingNames.flatMap((name) => inspection.mapping(name)?.value ?? []);
 }

@@ -98,3 +98,8 @@ function decoded(part: string): string | undefined {
     return undefined;
   }
 }
+
+/** Where a file is: at a path, as written (relative to the workspace unless absolute), or on another machine. */
+export type FilePlace =
+  | { readonly path: string; readonly remote?: undefined }
+  | { readonly path?: undefined; readonly remote: RemoteAddress };

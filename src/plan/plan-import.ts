@@ -1,4 +1,4 @@
-import type { ImportJob } from '../config/job/import-job.ts';
+import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Plan, PlanSource } from '../model/plan.ts';

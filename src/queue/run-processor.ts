@@ -1,5 +1,5 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { Notify } from '../config/job/notify.ts';
+import type { Notify } from '../config/job/job.ts';
 import {
   explainError,
   InterruptedError,

@@ -1,4 +1,4 @@
-import type { Notify } from '../config/job/notify.ts';
+import type { Notify } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { Run } from '../model/run.ts';
 import type { Metric } from '../report/prometheus-text.ts';

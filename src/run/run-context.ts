@@ -1,6 +1,5 @@
-import type { ExportJob } from '../config/job/export-job.ts';
-import type { ImportJob } from '../config/job/import-job.ts';
-import type { StoreConfig } from '../config/stores.ts';
+import type { ExportJob, ImportJob } from '../config/job/job.ts';
+import type { StoreConfig } from '../config/store-config.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { Artifacts } from '../state/artifacts.ts';

@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../config/stores.ts';
+import type { StoreConfig } from '../config/store-config.ts';
 import { explainError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';

@@ -4,7 +4,7 @@ import {
   applyOperations,
   type WritingStorefront,
 } from '../apply/apply-operations.ts';
-import type { StoreConfig } from '../config/stores.ts';
+import type { StoreConfig } from '../config/store-config.ts';
 import { lockLost } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';

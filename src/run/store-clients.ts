@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../config/stores.ts';
+import type { StoreConfig } from '../config/store-config.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { SharedStore } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';

@@ -1,3 +1,5 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -7,9 +9,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
-import { answerBrokenRequest } from './answer-broken-request.ts';
-import { authenticator } from './authenticator.ts';
-import type { Fault } from './faults.ts';
+import type { Fault } from './create-faults.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { type Answer, type Route, refuse } from './route.ts';
 
@@ -159,4 +159,38 @@ function explain(status: number, { message }: Error): string {
 
 function routeName(request: FastifyRequest): string {
   return `${request.method} ${request.routeOptions.url ?? 'elsewhere'}`;
+}
+
+/** Answers bytes that are no HTTP request at all with the error body of storefront-api.md, section 2, and hangs up. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const body = JSON.stringify({ success: false, message: 'The request is not valid HTTP' });
+  socket.end(
+    [
+      `HTTP/1.1 ${status}`,
+      `Content-Type: application/json; charset=utf-8`,
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
+/**
+ * Whether an `Authorization` header carries the key as a bearer token (storefront-api.md, section 5). Compares
+ * digests, so that the time taken reveals nothing of the key, not even its length.
+ */
+function authenticator(apiKey: string): (header: string | undefined) => boolean {
+  const expected = digest(apiKey);
+  return (header) => {
+    const token = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+    return token !== undefined && timingSafeEqual(digest(token), expected);
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

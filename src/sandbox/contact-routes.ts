@@ -1,7 +1,56 @@
-import { check } from './check.ts';
-import { contactBody } from './contact-body.ts';
-import type { ContactTable } from './contact-table.ts';
-import { type Call, idOf, jsonContent, type Route, refuse } from './route.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import type { ContactTextField } from '../model/mapped-record.ts';
+import { textColumn } from './open-database.ts';
+import { type Call, check, idOf, jsonContent, type Route, refuse } from './route.ts';
+
+const property = z.strictObject({ name: z.string(), value: z.string() });
+
+/**
+ * The body of `PUT /api/site/contacts/{id}` (storefront-api.md, section 4.2). `null` is taken as empty; the fields
+ * that are "response only" in section 2 are ignored; fields the document does not name are refused.
+ */
+export const contactBody = z.strictObject({
+  id: z.int().optional().meta({ readOnly: true }),
+  createdOn: z.int().optional().meta({ readOnly: true }),
+  memberId: z.int().nullable().optional().meta({ readOnly: true }),
+  ...textFields(z.string().nullable().optional()),
+  properties: z.array(property).nullable().optional(),
+  tags: z.array(z.string()).nullable().optional(),
+  subscribed: z.boolean().nullable().optional(),
+  subscriberLists: z.array(z.int()).nullable().optional(),
+});
+
+type ContactBody = z.infer<typeof contactBody>;
+
+/** A contact as it is answered: every field but `memberId`, which only members have. */
+export const contactAnswer = z.strictObject({
+  id: z.int(),
+  ...textFields(z.string()),
+  createdOn: z.int().meta({ description: 'Unix timestamp in seconds.' }),
+  properties: z.array(property),
+  tags: z.array(z.string()),
+  memberId: z.int().optional(),
+  subscribed: z.boolean(),
+  subscriberLists: z.array(z.int()),
+});
+
+export type ContactAnswer = z.infer<typeof contactAnswer>;
+
+function textFields<Schema extends z.ZodType>(schema: Schema) {
+  return {
+    email: schema,
+    name: schema,
+    phone: schema,
+    note: schema,
+    address: schema,
+    city: schema,
+    state: schema,
+    zip: schema,
+    country: schema,
+    companyName: schema,
+  } satisfies Record<ContactTextField, Schema>;
+}
 
 /** storefront-api.md, section 4.2. */
 export function contactRoutes(contacts: ContactTable): Route[] {
@@ -31,4 +80,63 @@ export function contactRoutes(contacts: ContactTable): Route[] {
       },
     },
   ];
+}
+
+/** The contacts of the sandbox: seeded, then only updated. */
+export interface ContactTable {
+  /** The updated contact as JSON text; undefined when there is no such contact. */
+  update(id: number, body: ContactBody): string | undefined;
+  /** JSON texts of all contacts, by id, in batches. */
+  batches(): Iterable<readonly string[]>;
+}
+
+const BATCH_SIZE = 500;
+
+/** Statements over the contacts of an open database. */
+export function openContactTable(database: DatabaseSync): ContactTable {
+  const byId = database.prepare('SELECT body FROM contacts WHERE id = ?');
+  const update = database.prepare('UPDATE contacts SET body = ? WHERE id = ?');
+  const page = database.prepare('SELECT body FROM contacts ORDER BY id LIMIT ? OFFSET ?');
+
+  return {
+    update(id, body) {
+      const row = byId.get(id);
+      if (row === undefined) return undefined;
+      const stored = contactAnswer.parse(JSON.parse(textColumn(row, 'body')));
+      const json = JSON.stringify(fillContact(stored, body));
+      update.run(json, id);
+      return json;
+    },
+    *batches() {
+      for (let skip = 0; ; skip += BATCH_SIZE) {
+        const rows = page.all(BATCH_SIZE, skip);
+        if (rows.length === 0) return;
+        yield rows.map((row) => textColumn(row, 'body'));
+      }
+    },
+  };
+}
+
+/**
+ * The rule of storefront-api.md, section 4.2: only non-empty fields of the body are set; empty ones (`''`, `[]`,
+ * `null`, absent) do not overwrite. `false` is not empty, and neither is a list that holds only the id 0.
+ */
+export function fillContact(stored: ContactAnswer, sent: ContactBody): ContactAnswer {
+  return {
+    ...stored,
+    email: sent.email || stored.email,
+    name: sent.name || stored.name,
+    phone: sent.phone || stored.phone,
+    note: sent.note || stored.note,
+    address: sent.address || stored.address,
+    city: sent.city || stored.city,
+    state: sent.state || stored.state,
+    zip: sent.zip || stored.zip,
+    country: sent.country || stored.country,
+    companyName: sent.companyName || stored.companyName,
+    properties: sent.properties?.length ? sent.properties : stored.properties,
+    tags: sent.tags?.length ? sent.tags : stored.tags,
+    subscribed: sent.subscribed ?? stored.subscribed,
+    subscriberLists: sent.subscriberLists?.length ? sent.subscriberLists : stored.subscriberLists,
+  };
 }

@@ -1,5 +1,5 @@
-import type { ContactTable } from './contact-table.ts';
-import type { ProductTable } from './product-table.ts';
+import type { ContactTable } from './contact-routes.ts';
+import type { ProductTable } from './product-routes.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { answer, jsonContent, type Route } from './route.ts';
 

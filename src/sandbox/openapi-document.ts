@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { contactAnswer, contactBody } from './contact-body.ts';
-import { listAnswer } from './list-table.ts';
-import { productAnswer, productBody } from './product-body.ts';
+import { contactAnswer, contactBody } from './contact-routes.ts';
+import { listAnswer } from './list-routes.ts';
+import { productAnswer, productBody } from './product-routes.ts';
 import type { Route } from './route.ts';
 
 const errorBody = z.strictObject({ success: z.literal(false), message: z.string() });

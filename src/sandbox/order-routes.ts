@@ -1,7 +1,7 @@
+import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { check } from './check.ts';
-import type { OrderTable } from './order-table.ts';
-import { type Call, jsonContent, type Route, refuse } from './route.ts';
+import { numberColumn, textColumn } from './open-database.ts';
+import { type Call, check, jsonContent, type Route, refuse } from './route.ts';
 
 const LIMIT_RANGE = 'expected a whole number from 1 to 50';
 const wholeNumber = z.string().regex(/^[0-9]{1,15}$/, 'expected a whole number, not below 0');
@@ -13,8 +13,9 @@ const pageQuery = z.object({
   skip: wholeNumber.default('0').transform(Number),
 });
 
-/** storefront-api.md, sections 4.5 and 8. */
-export function orderRoutes(orders: OrderTable): Route[] {
+/** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
+export function orderRoutes(database: DatabaseSync): Route[] {
+  const readPage = openPages(database);
   return [
     {
       method: 'GET',
@@ -33,8 +34,19 @@ export function orderRoutes(orders: OrderTable): Route[] {
       handle(call: Call) {
         const page = check(pageQuery, call.query, 'query');
         if ('message' in page) return refuse(422, page.message);
-        return { status: 200, json: orders.page(page.value.limit, page.value.skip) };
+        return { status: 200, json: readPage(page.value.limit, page.value.skip) };
       },
     },
   ];
+}
+
+/** Reads a page as the JSON text of the pagination envelope (storefront-api.md, section 2), newest order first. */
+function openPages(database: DatabaseSync): (limit: number, skip: number) => string {
+  const page = database.prepare('SELECT body FROM orders ORDER BY id DESC LIMIT ? OFFSET ?');
+  const count = database.prepare('SELECT count(*) AS total FROM orders');
+  return (limit, skip) => {
+    const items = page.all(limit, skip).map((row) => textColumn(row, 'body'));
+    const totalCount = numberColumn(count.get() ?? {}, 'total');
+    return `{"items":[${items.join(',')}],"totalCount":${totalCount},"limit":${limit},"skip":${skip}}`;
+  };
 }

@@ -1,8 +1,76 @@
+import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { check } from './check.ts';
-import { productBody } from './product-body.ts';
-import type { ProductTable } from './product-table.ts';
-import { answer, type Call, idOf, jsonContent, type Route, refuse } from './route.ts';
+import { PRODUCT_TYPES } from '../model/mapped-record.ts';
+import { numberColumn, textColumn } from './open-database.ts';
+import { answer, type Call, check, idOf, jsonContent, type Route, refuse } from './route.ts';
+
+const category = z.strictObject({
+  id: z.int().optional(),
+  name: z.string().optional(),
+  url: z.string().optional(),
+  parentCategory: z.int().optional().meta({ description: '0: no parent.' }),
+});
+
+const option = z.strictObject({
+  name: z.string(),
+  values: z.array(z.string()).optional(),
+  advanced: z.boolean().optional(),
+});
+
+const variant = z.strictObject({
+  options: z.array(z.string()).optional().meta({ description: 'One value per option, in option order.' }),
+  price: z.number().optional(),
+  onSale: z.boolean().optional(),
+  regularPrice: z.number().optional(),
+  salePrice: z.number().optional(),
+  quantity: z.number().optional(),
+  sku: z.string().optional(),
+  weight: z.number().optional(),
+});
+
+const subscription = z.strictObject({
+  cycles: z.int().optional(),
+  period: z.int().optional(),
+  periodUnit: z.string().optional().meta({ description: 'Any word; answered in upper case.' }),
+});
+
+/**
+ * The body of `POST /api/site/products`: the types of storefront-api.md, section 2, Product. Fields the document
+ * does not name are refused; `id` is the service's own and ignored.
+ */
+export const productBody = z.strictObject({
+  id: z.int().optional().meta({ readOnly: true }),
+  type: z.enum(PRODUCT_TYPES).optional(),
+  title: z.string().regex(/\S/, 'expected a title that is not blank'),
+  description: z.string().optional(),
+  url: z
+    .string()
+    .regex(/\S/, 'expected a url that is not blank')
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'expected a url without control characters')
+    .optional(),
+  hidden: z.boolean().optional(),
+  images: z.array(z.string()).optional(),
+  categories: z.array(category).optional(),
+  options: z.array(option).optional(),
+  variants: z.array(variant).optional(),
+  subscription: subscription.optional(),
+  file: z.string().optional(),
+});
+
+type ProductBody = z.infer<typeof productBody>;
+
+/** A product as it is answered: every field but `subscription` and `file`, which only some products have. */
+export const productAnswer = productBody.required({
+  id: true,
+  type: true,
+  description: true,
+  url: true,
+  hidden: true,
+  images: true,
+  categories: true,
+  options: true,
+  variants: true,
+});
 
 const createQuery = z.object({
   update_existing_product_by_url: z.enum(['true', 'false']).default('false'),
@@ -60,4 +128,107 @@ export function productRoutes(products: ProductTable): Route[] {
       },
     },
   ];
+}
+
+/** Everything the service holds on a product but its id, as one JSON object. */
+type StoredProduct = Readonly<Record<string, unknown>>;
+
+/** A product as JSON text, and whether it is new. */
+interface SavedProduct {
+  readonly created: boolean;
+  readonly json: string;
+}
+
+/** The products of the sandbox. `url` is unique; a product is saved whole or not at all. */
+export interface ProductTable {
+  /** Updates the product that has the body's url, or creates one. */
+  upsert(body: ProductBody): SavedProduct;
+  /** Creates a product; its url gets a number appended when it is taken, and is made of the title when absent. */
+  create(body: ProductBody): SavedProduct;
+  /** False when there is no such product. */
+  remove(id: number): boolean;
+  /** JSON texts of all products, by id, in batches. */
+  batches(): Iterable<readonly string[]>;
+}
+
+const BATCH_SIZE = 500;
+
+/** Answers always carry a period unit (storefront-api.md, section 2); requests may leave it out. */
+const DEFAULT_PERIOD_UNIT = 'MONTHLY';
+
+/** Products as answered carry these when nothing was sent for them. */
+const DEFAULTS = {
+  type: 'physical',
+  title: '',
+  description: '',
+  url: '',
+  hidden: false,
+  images: [],
+  categories: [],
+  options: [],
+  variants: [],
+} as const;
+
+/** Statements over the products of an open database. */
+export function openProductTable(database: DatabaseSync): ProductTable {
+  const byUrl = database.prepare('SELECT id, body FROM products WHERE url = ?');
+  const insert = database.prepare('INSERT INTO products (url, body) VALUES (?, ?)');
+  const update = database.prepare('UPDATE products SET body = ? WHERE id = ?');
+  const remove = database.prepare('DELETE FROM products WHERE id = ?');
+  const after = database.prepare(
+    `SELECT id, body FROM products WHERE id > ? ORDER BY id LIMIT ${BATCH_SIZE}`,
+  );
+
+  function add(body: ProductBody, url: string): SavedProduct {
+    const json = JSON.stringify({ ...DEFAULTS, ...storable(body), url });
+    const { lastInsertRowid } = insert.run(url, json);
+    return { created: true, json: withId(Number(lastInsertRowid), json) };
+  }
+
+  function freeUrl(wanted: string): string {
+    let url = wanted;
+    for (let number = 2; byUrl.get(url) !== undefined; number += 1) url = `${wanted}-${number}`;
+    return url;
+  }
+
+  return {
+    // The look-up and the write are one step because nothing awaits between them and the database is ours alone
+    // (exclusive lock); the unique index would refuse a second product of the url even so.
+    upsert(body) {
+      const row = body.url === undefined ? undefined : byUrl.get(body.url);
+      if (row === undefined) return add(body, freeUrl(body.url ?? urlFromTitle(body.title)));
+      const id = numberColumn(row, 'id');
+      const stored: StoredProduct = JSON.parse(textColumn(row, 'body'));
+      const json = JSON.stringify({ ...stored, ...storable(body) });
+      update.run(json, id);
+      return { created: false, json: withId(id, json) };
+    },
+    create: (body) => add(body, freeUrl(body.url ?? urlFromTitle(body.title))),
+    remove: (id) => remove.run(id).changes > 0,
+    *batches() {
+      let last = 0;
+      for (;;) {
+        const rows = after.all(last);
+        const lastRow = rows.at(-1);
+        if (lastRow === undefined) return;
+        last = numberColumn(lastRow, 'id');
+        yield rows.map((row) => withId(numberColumn(row, 'id'), textColumn(row, 'body')));
+      }
+    },
+  };
+}
+
+function storable({ id: _ignored, subscription, ...body }: ProductBody): StoredProduct {
+  if (subscription === undefined) return body;
+  const periodUnit = subscription.periodUnit?.toUpperCase() ?? DEFAULT_PERIOD_UNIT;
+  return { ...body, subscription: { ...subscription, periodUnit } };
+}
+
+function withId(id: number, json: string): string {
+  return `{"id":${id},${json.slice(1)}`;
+}
+
+function urlFromTitle(title: string): string {
+  const words = title.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu);
+  return words?.join('-') ?? 'product';
 }

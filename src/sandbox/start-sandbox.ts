@@ -1,19 +1,15 @@
 import { UsageError } from '../model/errors.ts';
 import { buildServer } from './build-server.ts';
-import { contactRoutes } from './contact-routes.ts';
-import { openContactTable } from './contact-table.ts';
-import { createFaults } from './faults.ts';
+import { contactRoutes, openContactTable } from './contact-routes.ts';
+import { createFaults } from './create-faults.ts';
 import { inspectionRoutes } from './inspection-routes.ts';
 import { listRoutes } from './list-routes.ts';
-import { openListTable } from './list-table.ts';
 import { openDatabase } from './open-database.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { orderRoutes } from './order-routes.ts';
-import { openOrderTable } from './order-table.ts';
-import { productRoutes } from './product-routes.ts';
-import { openProductTable } from './product-table.ts';
+import { openProductTable, productRoutes } from './product-routes.ts';
 import { createRequestCounts } from './request-counts.ts';
-import { type SeedSize, seedDatabase } from './seed/seed-database.ts';
+import { type SeedSize, seedDatabase } from './seed-database.ts';
 import { seededRandom } from './seeded-random.ts';
 
 export interface SandboxOptions {
@@ -65,8 +61,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const routes = [
     ...productRoutes(products),
     ...contactRoutes(contacts),
-    ...listRoutes(openListTable(database)),
-    ...orderRoutes(openOrderTable(database)),
+    ...listRoutes(database),
+    ...orderRoutes(database),
     ...inspectionRoutes(products, contacts, counts),
   ];
   const { requestsPerSecond } = options;

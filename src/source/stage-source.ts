@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { SourceSpec } from '../config/job/source-spec.ts';
+import type { SourceSpec } from '../config/job/job.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { bytesOf } from '../remote/fetch-file.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { importRequest } from '../../src/cli/read-request.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -17,7 +17,7 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
       async ({ context, workspace }) =>
         importRun(context, {
           kind: 'run',
-          request: await importRequest(workspace, 'nightly', false),
+          request: await readImportRequest(workspace, 'nightly', false),
           workers: async () => {
             throw new TypeError('of no use to anybody');
           },

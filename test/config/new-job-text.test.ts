@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importJobSchema } from '../../src/config/job/import-job.ts';
-import { safetySchema } from '../../src/config/job/safety-schema.ts';
+import { NEEDED_FIELDS } from '../../src/cli/init/ask-mapping.ts';
+import { importJobSchema, safetySchema } from '../../src/config/job/import-job-schema.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
 import { mappingText, toBeChosen } from '../../src/config/new-workspace/mapping-text.ts';
-import { storesText } from '../../src/config/new-workspace/stores-text.ts';
+import { storesText } from '../../src/config/new-workspace/new-workspace.ts';
 import { placeholder } from '../../src/config/placeholder.ts';
-import { storesSchema } from '../../src/config/stores.ts';
+import { storesSchema } from '../../src/config/store-config.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 
@@ -108,7 +108,14 @@ describe('a mapping to begin with', () => {
       ],
     ],
   ] as const)('for %s is right as it stands, and lists every column once', (imports, suggested) => {
-    const starter = { name: 'my', imports, file: 'list.csv', header, suggested };
+    const starter = {
+      name: 'my',
+      imports,
+      file: 'list.csv',
+      header,
+      required: NEEDED_FIELDS[imports],
+      suggested,
+    };
     const text = mappingText(starter);
     expect(checkMapping(mappingSchema.parse(parse(text)))).toEqual([]);
     expect(toBeChosen(starter)).toEqual([]);
@@ -128,7 +135,10 @@ describe('a mapping to begin with', () => {
     (imports, columns, offers) => {
       const fields = imports === 'products' ? ['title', 'price'] : ['email'];
       const suggested = fields.map((field, index) => ({ field, header: columns[index] }));
-      const text = mappingText({ name: 'my', imports, file: 'list.csv', header: columns, suggested });
+      const text = mappingText({
+        ...{ name: 'my', imports, file: 'list.csv', header: columns, suggested },
+        required: NEEDED_FIELDS[imports],
+      });
       const body = text.slice(text.indexOf(`\n${imports === 'products' ? 'product' : 'contact'}:`));
       const offered = [...body.slice(0, body.indexOf('# tests:')).matchAll(/^ {2}# (\w+: .*)$/gm)];
       expect(offered.length).toBe(offers);
@@ -146,7 +156,10 @@ describe('a mapping to begin with', () => {
       { field: 'title', header: undefined },
       { field: 'price', header: 'Preis' },
     ];
-    const starter = { name: 'my', imports: 'products', file: 'list.csv', header, suggested } as const;
+    const starter = {
+      ...({ name: 'my', imports: 'products', file: 'list.csv', header, suggested } as const),
+      required: NEEDED_FIELDS.products,
+    };
     expect(toBeChosen(starter)).toEqual(['title']);
     const spec = mappingSchema.parse(parse(mappingText(starter)));
     expect(header).not.toContain(spec.columns['title']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SCHEMA_NAMES } from '../../src/config/reference/json-schema.ts';
-import { referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
+import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { referenceMarkdown } from '../docs/reference-markdown.ts';
 
 function rows(markdown: string): string[][] {
   return markdown

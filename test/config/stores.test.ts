@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { baseUrlSchema } from '../../src/config/base-url-schema.ts';
+import { baseUrlSchema } from '../../src/config/store-config.ts';
 import { problemsOf, VARIABLES, workspace } from './support.ts';
 
 const stores = (text: string) => workspace({ 'stores.yaml': text });

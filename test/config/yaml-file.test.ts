@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { readYaml } from '../../src/config/yaml/read-yaml.ts';
-import { parseYaml } from '../../src/config/yaml/yaml-file.ts';
+import { parseYaml, readYaml } from '../../src/config/yaml-file.ts';
 import { folder } from './support.ts';
 
 function problems(text: string): string[] {

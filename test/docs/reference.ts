@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/reference/json-schema.ts';
-import { type ReferenceName, referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
+import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { METRICS } from '../../src/queue/metrics.ts';
+import { type ReferenceName, referenceMarkdown } from './reference-markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { jobText } from '../../src/config/new-workspace/job-text.ts';
-import { referenceMarkdown } from '../../src/config/reference/reference-markdown.ts';
 import { limitsFor, SAFETY_LIMIT_NAMES, safetyLimit } from '../../src/model/safety-limits.ts';
+import { referenceMarkdown } from '../docs/reference-markdown.ts';
 
 const TROUBLES = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'troubles.md'), 'utf8');
 

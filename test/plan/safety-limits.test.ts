@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { safetySchema } from '../../src/config/job/safety-schema.ts';
+import { safetySchema } from '../../src/config/job/import-job-schema.ts';
 import type { SafetyFigures } from '../../src/model/safety-limits.ts';
 import { judgeRejectsWhileApplying, judgeSafety } from '../../src/plan/safety-limits.ts';
 import { MemoryLedger } from './memory-ledger.ts';

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { availableMappings } from '../../src/config/available-mappings.ts';
+import { availableMappings } from '../../src/config/workspace.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import { guessMapping } from '../../src/mapping/guess-mapping.ts';
 import { DATA_FOLDER } from './catalog-rows.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importJobSchema } from '../../src/config/job/import-job.ts';
+import { importJobSchema } from '../../src/config/job/import-job-schema.ts';
 import { comparableKeyDigest, openMapping } from '../../src/run/inputs/open-mapping.ts';
 import { mappingOf } from '../mapping/mapping-setup.ts';
 

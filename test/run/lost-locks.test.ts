@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
-import { importRequest } from '../../src/cli/read-request.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
 import { InterruptedError, LockedError } from '../../src/model/errors.ts';
 import { storeIdentity } from '../../src/model/store-identity.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
@@ -38,7 +38,7 @@ it.each(['job', 'store'])(
     };
     await using open = await openContext(workspace.dir, onEvent, new AbortController().signal);
     const { context } = open;
-    const request = await importRequest(open.workspace, 'nightly', false);
+    const request = await readImportRequest(open.workspace, 'nightly', false);
     const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
     const name = which === 'job' ? jobLockName('nightly') : targetLockName(target);
     const own = { ...context, state: losing(context.state, name, lost.signal) };
@@ -66,7 +66,7 @@ it('a run that another process has taken over is not ended by the one that was t
   };
   await using open = await openContext(workspace.dir, onEvent, stop.signal);
   const { context } = open;
-  const request = await importRequest(open.workspace, 'nightly', false);
+  const request = await readImportRequest(open.workspace, 'nightly', false);
   const own = { ...context, state: losing(context.state, jobLockName('nightly'), lost.signal) };
   await expect(importRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
     'taken over',
@@ -87,7 +87,7 @@ it('a run sends nothing when the state loses something while it waits for the st
   };
   await using open = await openContext(workspace.dir, onEvent, new AbortController().signal);
   const { state, artifacts } = open.context;
-  const request = await importRequest(open.workspace, 'nightly', true);
+  const request = await readImportRequest(open.workspace, 'nightly', true);
   const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
   const other = await state.locks.tryAcquire(targetLockName(target), { job: 'weekly', run: 'other' });
   const ended = importRun(open.context, { kind: 'run', request, workers: async () => {} });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoreConfig } from '../../src/config/stores.ts';
+import type { StoreConfig } from '../../src/config/store-config.ts';
 import { judgeDisk } from '../../src/run/online/disk-check.ts';
 import { judgeRedis } from '../../src/run/online/redis-check.ts';
 import { runChecks } from '../../src/run/online/run-checks.ts';

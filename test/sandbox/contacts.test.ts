@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contactAnswer } from '../../src/sandbox/contact-body.ts';
-import { fillContact } from '../../src/sandbox/fill-contact.ts';
+import { contactAnswer, fillContact } from '../../src/sandbox/contact-routes.ts';
 import { setup } from './setup.ts';
 
 const texts = ['email', 'name', 'phone', 'note', 'address', 'city', 'state', 'zip', 'country', 'companyName'];

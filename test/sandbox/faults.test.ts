@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFaults } from '../../src/sandbox/faults.ts';
+import { createFaults } from '../../src/sandbox/create-faults.ts';
 import { seededRandom } from '../../src/sandbox/seeded-random.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';

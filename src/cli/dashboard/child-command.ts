@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Action } from '../../dashboard/dashboard-actions.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
 /** The same from the sources and from `dist/`. */
@@ -63,4 +64,11 @@ function isChildMessage(message: unknown): message is ChildMessage {
   return (
     typeof message === 'object' && message !== null && 'run' in message && typeof message.run === 'string'
   );
+}
+
+/** The arguments of the command that carries an action out in the workspace of a folder. */
+export function commandOf(action: Action, directory: string): string[] {
+  const workspace = directory === '.' ? [] : ['-C', directory];
+  // Whatever it is called, it is no option.
+  return [...workspace, action.command, '--json', '--', 'run' in action ? action.run : action.job];
 }

@@ -2,7 +2,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { ActionResult, AtWork } from '../../dashboard/dashboard-actions.ts';
 import { enqueueRun, isRunJobData, type Queues } from '../../queue/queues.ts';
 import { newRunId } from '../open-context.ts';
-import { runRequest } from '../read-request.ts';
+import { readRequest } from '../read-request.ts';
 import type { EnqueuedRun } from './action-runner.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function handOver(
   job: string,
 ): Promise<EnqueuedRun | null> {
   if (!(await hasWorkers(queues))) return null;
-  await runRequest(openWorkspace(), job, false);
+  await readRequest(openWorkspace(), job, false);
   const { queued } = await enqueueRun(queues, { job, resend: false }, newRunId);
   return { look: () => lookAfter(queues, queued) };
 }

@@ -1,18 +1,16 @@
 import { basename, resolve } from 'node:path';
-import { NEW_STORE } from '../../config/new-workspace/stores-text.ts';
+import { NEW_STORE, type NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
+import { UsageError } from '../../model/errors.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
 import { askJobName, askParams, askSchedule, localTimezone } from './ask-job.ts';
-import { askMapping } from './ask-mapping.ts';
+import { askMapping, NEEDED_FIELDS } from './ask-mapping.ts';
 import { askSource } from './ask-source.ts';
-import { askStore } from './ask-store.ts';
-import { askVariables } from './ask-variables.ts';
-import { askWeightUnit } from './ask-weight-unit.ts';
-import type { WorkspaceToBe } from './compose-files.ts';
+import { askStore, askVariables, askWeightUnit } from './ask-store.ts';
+import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
-import type { Asking } from './init-options.ts';
 
 /** All questions, one after the other. Nothing is written. `hasStores`: stores.yaml is there, and stays as it is. */
-export async function askAll(asking: Asking, hasStores: boolean): Promise<WorkspaceToBe> {
+export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {
   const { dir } = asking;
   const store = await askStore(asking, hasStores);
   const source = await askSource(asking);
@@ -57,6 +55,7 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<Worksp
             imports,
             file: basename(source.path),
             header: source.look.header,
+            required: NEEDED_FIELDS[imports],
             suggested: mapping.suggested,
           },
   };
@@ -65,4 +64,27 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<Worksp
 /** Beside the mapping that a workspace has, never in its place. */
 function newMappingName(dir: string, job: string): string {
   return freeName(resolve(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
+}
+
+/** Without a terminal nobody can be asked: UsageError that names every flag whose answer is missing. */
+export function refuseMissingFlags({ options, prompter, environment }: Asking, existing: boolean): void {
+  if (prompter !== null) return;
+  const missing: string[] = [];
+  if (!existing && options.sandbox !== true) {
+    if (options.storeUrl === undefined && environment.get('STORE_URL') === undefined) {
+      missing.push('--store-url URL (or --sandbox to rehearse)');
+    }
+    if (environment.get('STORE_API_KEY') === undefined) {
+      missing.push('STORE_API_KEY in the environment (there is no flag for it: others could read it)');
+    }
+  }
+  if (options.source === undefined) missing.push('--source FILE');
+  if (options.yes !== true) {
+    if (options.mapping === undefined) missing.push('--mapping NAME (or --yes to take the one guessed)');
+    if (options.job === undefined) missing.push('--job NAME (or --yes for the usual one)');
+  }
+  if (missing.length === 0) return;
+  throw new UsageError(
+    `There is no terminal to ask at. Missing:\n${missing.map((flag) => `  ${flag}`).join('\n')}`,
+  );
 }

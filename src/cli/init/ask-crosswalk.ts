@@ -1,10 +1,11 @@
 import { isAbsolute, relative, sep } from 'node:path';
-import { matchableFields } from '../../config/job/crosswalk-field.ts';
+import { matchableFields } from '../../config/job/job.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
 import { loosened } from '../../model/nearest.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
+import type { Asking } from './asking.ts';
 import {
   type CrosswalkColumn,
   columnCalled,
@@ -13,7 +14,6 @@ import {
   idColumn,
   isEmailColumn,
 } from './crosswalk-columns.ts';
-import type { Asking } from './init-options.ts';
 
 /** The file that joins the ids of the store with what the source knows; undefined when there is none yet. */
 export interface CrosswalkAnswer {

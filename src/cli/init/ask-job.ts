@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { scheduleSchema } from '../../config/job/schedule-schema.ts';
-import { isName } from '../../config/stores.ts';
+import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import { isName } from '../../config/store-config.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/errors.ts';
+import { isTimezone } from '../../model/is-timezone.ts';
+import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
-import type { Asking } from './init-options.ts';
 
 /** Asks for the name of the job: that of its file in jobs/, so one that is not there. */
 export async function askJobName(asking: Asking, usual: string): Promise<string> {
@@ -62,10 +63,6 @@ export async function askSchedule({ options, prompter }: Asking): Promise<Schedu
   return schedule(cron, timezone);
 }
 
-function whyNoSchedule(cron: string, timezone: string): string | undefined {
-  return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
-}
-
 function schedule(cron: string, timezone: string): Schedule {
   const wrong = whyNoSchedule(cron, timezone);
   if (wrong !== undefined) throw new UsageError(`The schedule '${cron}' in ${timezone}: ${wrong}.`);
@@ -75,7 +72,7 @@ function schedule(cron: string, timezone: string): Schedule {
 /** The time zone of this machine, by its name. */
 export function localTimezone(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  return scheduleSchema.shape.timezone.safeParse(timeZone).success ? timeZone : 'UTC';
+  return isTimezone(timeZone) ? timeZone : 'UTC';
 }
 
 /** Asks for the values that a mapping wants from its job, and has no default for. */

@@ -1,5 +1,4 @@
-import { availableMappings } from '../../config/available-mappings.ts';
-import { NEEDED_FIELDS } from '../../config/new-workspace/mapping-text.ts';
+import { availableMappings } from '../../config/workspace.ts';
 import {
   fitHeader,
   guessMapping,
@@ -12,7 +11,13 @@ import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.t
 import { UsageError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { listed } from '../../report/wording/words.ts';
-import type { Asking } from './init-options.ts';
+import type { Asking } from './asking.ts';
+
+/** The fields without which nothing can be planned. */
+export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
+  products: ['title', 'price'],
+  contacts: ['email'],
+};
 
 /** How the rows are to be read. */
 export type MappingAnswer =

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, relative, sep } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { delimiterName, delimiterSchema, encodingSchema } from '../../model/dialect.ts';
 import {
   CsvError,
@@ -13,9 +14,8 @@ import {
 import { didYouMean } from '../../model/nearest.ts';
 import { counted } from '../../report/wording/words.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
-import type { Asking } from './init-options.ts';
-import { typedPath } from './typed-path.ts';
 
 /** The file that the job reads. */
 export interface SourceAnswer {
@@ -165,4 +165,19 @@ async function askPlace({ options, prompter, dir }: Asking, file: string) {
   return copy
     ? { path: freeName(dir, basename(file)), copyOf: file }
     : { path: file.split(sep).join('/'), copyOf: undefined };
+}
+
+/**
+ * A path as people type it, or drop it onto a terminal: quotes and backslashes before blanks are the shell's and no
+ * part of it, `~` is the home folder, and it is relative to the folder they are in.
+ */
+export function typedPath(
+  text: string,
+  { cwd = process.cwd(), home = homedir(), windows = process.platform === 'win32' } = {},
+): string {
+  const trimmed = text.trim();
+  const quoted = /^(['"])(.+)\1$/s.exec(trimmed)?.[2];
+  const plain = quoted ?? (windows ? trimmed : trimmed.replaceAll(/\\([^\w/])/g, '$1'));
+  const whole = /^~(?=$|[/\\])/.test(plain) && quoted === undefined ? home + plain.slice(1) : plain;
+  return resolve(cwd, whole);
 }

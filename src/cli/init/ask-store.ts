@@ -1,10 +1,10 @@
-import { baseUrlSchema } from '../../config/base-url-schema.ts';
-import { STORE_VARIABLES } from '../../config/new-workspace/stores-text.ts';
-import { storeSchema } from '../../config/stores.ts';
+import { type NewWorkspace, STORE_VARIABLES } from '../../config/new-workspace/new-workspace.ts';
+import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store-config.ts';
 import { openWorkspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
+import { looksSecret } from '../../model/secret-redactor.ts';
 import { SANDBOX_DEFAULTS } from '../sandbox-defaults.ts';
-import type { Asking } from './init-options.ts';
+import type { Asking } from './asking.ts';
 
 /** Where the sandbox listens unless it is told otherwise, and the key it takes. */
 export const SANDBOX = {
@@ -102,4 +102,43 @@ function whyNoUrl(text: string): string | undefined {
 function whyNoKey(text: string): string | undefined {
   if (text.trim() === '') return 'expected the API key of the store';
   return storeSchema.shape.apiKey.safeParse(text.trim()).error?.issues[0]?.message;
+}
+
+/** Asks for what goes into `.env`: of a new store all, of one that is there what it still waits for. */
+export async function askVariables(
+  { prompter }: Asking,
+  store: StoreAnswer,
+): Promise<Record<string, string>> {
+  if (store.kind === 'new') {
+    return { [STORE_VARIABLES.url]: store.url, [STORE_VARIABLES.apiKey]: store.apiKey };
+  }
+  const values: Record<string, string> = {};
+  for (const name of prompter === null ? [] : store.unset) {
+    const check = (text: string) => (text.trim() === '' ? 'expected a value' : undefined);
+    const question = `The store ${store.name} waits for ${name} (it goes into .env):`;
+    const value = looksSecret(name)
+      ? await prompter?.secret(question, check)
+      : await prompter?.text(question, { check });
+    if (value !== undefined) values[name] = value.trim();
+  }
+  return values;
+}
+
+/** Asks for the unit in which a new store shows weights; contacts have none. */
+export async function askWeightUnit(
+  { options, prompter }: Asking,
+  imports: NewWorkspace['job']['imports'],
+): Promise<StoreConfig['weightUnit']> {
+  const units = storeSchema.shape.weightUnit;
+  if (options.weightUnit !== undefined) {
+    const read = units.safeParse(options.weightUnit);
+    if (read.success) return read.data;
+    throw new UsageError(`--weight-unit ${options.weightUnit}: expected kg, g, lb or oz.`);
+  }
+  if (imports === 'contacts' || options.yes === true || prompter === null) return units.parse(undefined);
+  return await prompter.choose(
+    'In which unit does the store show weights?',
+    (['kg', 'g', 'lb', 'oz'] as const).map((value) => ({ value, name: value })),
+    'kg',
+  );
 }

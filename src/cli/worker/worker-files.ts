@@ -2,7 +2,7 @@ import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/r
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { WorkerFiles } from '../../queue/start-worker.ts';
-import { runRequest } from '../read-request.ts';
+import { readRequest } from '../read-request.ts';
 
 /**
  * The workspace as it is whenever it is asked for: who edits a job need not restart the workers. `onSecret` is told
@@ -27,7 +27,7 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
     schedulesVersion: () => schedulesVersion(directory),
     requestFor: ({ job, resend }) =>
-      reading((workspace) => runRequest(workspace, job, resend).finally(() => remember(workspace))),
+      reading((workspace) => readRequest(workspace, job, resend).finally(() => remember(workspace))),
     notifyOf: (job) => reading(({ inspection }) => inspection.job(job)?.value?.notify),
     configurationOf: (run) =>
       reading((workspace) => {

@@ -1,8 +1,7 @@
 import type { ContactMappingSpec, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import type { Path } from '../yaml/yaml-place.ts';
-import { crosswalkField, matchableFields } from './crosswalk-field.ts';
-import type { ImportJob } from './import-job.ts';
+import type { Path } from '../value-at.ts';
+import { crosswalkField, type ImportJob, type Job, matchableFields } from './job.ts';
 
 /** A mismatch between a job and a store or mapping that it names. */
 export interface RelationProblem {
@@ -27,8 +26,25 @@ export interface Known {
 /** A value as a message names it: what came from the environment by its placeholder, since it may be a secret. */
 export type Quote = (path: Path, value: string) => string;
 
+/**
+ * All mismatches of a job: with the stores and mappings there are, and with the content of its mapping, where both can
+ * be read.
+ */
+export function jobRelations(
+  named: Named,
+  known: Known,
+  quote: Quote,
+  job: Job | undefined,
+  mapping: MappingSpec | undefined,
+): RelationProblem[] {
+  const problems = checkNames(named, known, quote);
+  return job?.kind === 'import' && mapping !== undefined
+    ? [...problems, ...checkMappingUse(job, mapping, quote)]
+    : problems;
+}
+
 /** Checks that the store and the mapping exist. */
-export function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
+function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {
     const message = `stores.yaml has no store ${quote(['store'], store)}${unlisted(store, known.stores)}`;
@@ -46,7 +62,7 @@ function unlisted(name: string, names: readonly string[]): string {
 }
 
 /** Checks that a job and its mapping fit together. */
-export function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
+function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
   if (mapping.import !== job.import) {
     const message = `the mapping '${job.mapping}' makes ${mapping.import}, and the job imports ${job.import}`;
     return [{ path: ['mapping'], part: 'value', message }];

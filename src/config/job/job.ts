@@ -1,23 +1,50 @@
-import { z } from 'zod';
-import { type FilePlace, withoutPlace } from '../place/file-place.ts';
-import { type ExportJob, exportJobSchema } from './export-job.ts';
-import { type ImportJob, importJobSchema } from './import-job.ts';
-import type { Notify } from './notify.ts';
+import type { z } from 'zod';
+import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { DeepReadonly } from '../../model/deep-readonly.ts';
+import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
+import { loosened } from '../../model/nearest.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
+import { withoutPlace } from '../file-place.ts';
+import type { exportJobSchema } from './export-job-schema.ts';
+import type { importJobSchema } from './import-job-schema.ts';
+import type { jobFields } from './job-fields.ts';
 
-/** What a file in `jobs/` says: what to move, when, within which safety limits. */
+/** A file in `jobs/`: what to move, when, and within which safety limits. */
 export type Job = ImportJob | ExportJob;
 
-/** Either kind of job, for editors; a file is read with the schema of its own kind, since that explains better. */
-export const jobSchema = z.union([importJobSchema, exportJobSchema]);
+type ImportFields = z.infer<typeof importJobSchema>;
+type ExportFields = z.infer<typeof exportJobSchema>;
 
-function notification(notify: Notify | undefined): { notify?: Notify } {
-  return notify === undefined || notify.url === '' ? {} : { notify };
-}
+/** An import job with its defaults filled in. `notify` is absent when its address is empty. */
+export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'notify'>> & {
+  readonly kind: 'import';
+  readonly name: string;
+  readonly source: SourceSpec;
+  readonly notify?: Notify;
+};
+
+/** An export job with its defaults filled in. `notify` is absent when its address is empty. */
+export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'>> & {
+  readonly kind: 'export';
+  readonly name: string;
+  readonly destination: DestinationSpec;
+  readonly notify?: Notify;
+};
+
+/** A source with its address completed. `encoding` is the WHATWG name. */
+export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportFields['source']>>> & FilePlace;
+
+/** A destination with its address completed. */
+export type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> &
+  FilePlace;
+
+/** The webhook that is notified when a run ends. */
+export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;
 
 /** An import job by the name of its file, reading from this place. */
 export function toImportJob(
   name: string,
-  { notify, source, ...fields }: z.infer<typeof importJobSchema>,
+  { notify, source, ...fields }: ImportFields,
   place: FilePlace,
 ): ImportJob {
   return {
@@ -32,7 +59,7 @@ export function toImportJob(
 /** An export job by the name of its file, writing to this place. */
 export function toExportJob(
   name: string,
-  { notify, destination, ...fields }: z.infer<typeof exportJobSchema>,
+  { notify, destination, ...fields }: ExportFields,
   place: FilePlace,
 ): ExportJob {
   return {
@@ -42,4 +69,23 @@ export function toExportJob(
     destination: { ...withoutPlace(destination), ...place },
     ...notification(notify),
   };
+}
+
+function notification(notify: Notify | undefined): { notify?: Notify } {
+  return notify === undefined || notify.url === '' ? {} : { notify };
+}
+
+/** The fields of a contact by which a crosswalk may find it: those that the mapping fills, and its `match`. */
+export function matchableFields(contact: ContactMappingSpec['contact']): readonly string[] {
+  const filled = CONTACT_TEXT_FIELDS.filter((field) => contact[field] !== undefined);
+  return [...filled, ...Object.keys(contact.match ?? {})];
+}
+
+/** The field that a crosswalk's column is compared with: the one that `field` names, or the one of the same name; undefined: none. */
+export function crosswalkField(
+  { match, field = match }: NonNullable<ImportJob['crosswalk']>,
+  contact: ContactMappingSpec['contact'],
+): string | undefined {
+  const fields = matchableFields(contact);
+  return fields.find((name) => name === field) ?? fields.find((name) => loosened(name) === loosened(field));
 }

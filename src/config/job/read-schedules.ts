@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
+import type { z } from 'zod';
 import { ConfigurationError } from '../../model/errors.ts';
-import { type Workspace, whyUnset } from '../workspace.ts';
+import type { Workspace } from '../workspace.ts';
+import { scheduleSchema } from './job-fields.ts';
 
-/** When workers run a job. */
-export interface JobSchedule {
-  readonly job: string;
-  readonly cron: string;
-  readonly timezone: string;
-}
+/** The schedule of a job. */
+export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
 
 /** What the job files say about when to run. */
 export interface JobSchedules {
@@ -22,26 +20,15 @@ export interface JobSchedules {
 }
 
 /** Reads the schedules of all jobs. A workspace reads each file once: open it again to see changes. */
-export function readSchedules({ jobNames, inspection }: Workspace): JobSchedules {
+export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules {
   const scheduled: JobSchedule[] = [];
   const unscheduled: string[] = [];
   const broken: { job: string; problem: string }[] = [];
   for (const name of jobNames()) {
-    const {
-      value: job,
-      problems,
-      unset,
-    } = inspection.job(name) ?? { value: undefined, problems: [], unset: [] };
-    if (job === undefined || problems.length + unset.length > 0) {
-      broken.push({
-        job: name,
-        problem: new ConfigurationError([...problems, ...unset.map(whyUnset)]).message,
-      });
-    } else if (job.schedule === undefined) {
-      unscheduled.push(name);
-    } else {
-      scheduled.push({ job: name, ...job.schedule });
-    }
+    const { job, problems } = inspectJob(name);
+    if (job === undefined) broken.push({ job: name, problem: new ConfigurationError(problems).message });
+    else if (job.schedule === undefined) unscheduled.push(name);
+    else scheduled.push({ job: name, ...job.schedule });
   }
   return { scheduled, unscheduled, broken };
 }
@@ -74,4 +61,9 @@ export async function schedulesVersion(dir: string): Promise<string> {
     hash.update(`${name}\0${found?.mtimeMs}\0${found?.size}\0${found?.ino}\0`);
   }
   return hash.digest('base64url');
+}
+
+/** What is wrong with a schedule; undefined when nothing is. */
+export function whyNoSchedule(cron: string, timezone: string): string | undefined {
+  return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
 }

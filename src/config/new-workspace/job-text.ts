@@ -1,6 +1,6 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
-import type { ImportJob } from '../job/import-job.ts';
+import type { ImportJob } from '../job/job.ts';
 import { placeholder } from '../placeholder.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 

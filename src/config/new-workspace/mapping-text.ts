@@ -8,6 +8,8 @@ export interface StarterMapping {
   /** The name of the file, for people. */
   readonly file: string;
   readonly header: readonly string[];
+  /** The fields without which nothing can be planned. */
+  readonly required: readonly string[];
   /** Fields, with the columns that likely hold them. */
   readonly suggested: readonly { readonly field: string; readonly header: string | undefined }[];
 }
@@ -15,15 +17,8 @@ export interface StarterMapping {
 /** Stands for a header that is yet to be chosen: no file has it, so nothing is imported by mistake. */
 const TO_BE_CHOSEN = 'TO BE CHOSEN';
 
-/** The fields without which nothing can be planned. */
-export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
-  products: ['title', 'price'],
-  contacts: ['email'],
-};
-
 /** The needed fields for which no column was found. */
-export function toBeChosen({ imports, suggested }: StarterMapping): readonly string[] {
-  const required = NEEDED_FIELDS[imports];
+export function toBeChosen({ required, suggested }: StarterMapping): readonly string[] {
   return suggested
     .filter(({ field, header }) => required.includes(field) && header === undefined)
     .map(({ field }) => field);
@@ -31,8 +26,7 @@ export function toBeChosen({ imports, suggested }: StarterMapping): readonly str
 
 /** A commented mapping of one's own to begin with: what was found is in use, all other columns are listed. */
 export function mappingText(starter: StarterMapping): string {
-  const { imports, file, header, suggested } = starter;
-  const required = NEEDED_FIELDS[imports];
+  const { imports, file, header, required, suggested } = starter;
   const used = suggested.filter((one) => one.header !== undefined || required.includes(one.field));
   const taken = new Set(used.map((one) => one.header));
   const fields = used.map(({ field }) => field);

@@ -1,6 +1,5 @@
-import type { ImportJob } from '../../config/job/import-job.ts';
-import type { Job } from '../../config/job/job.ts';
-import type { StoreConfig } from '../../config/stores.ts';
+import type { ImportJob, Job } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { totalsWords } from '../../report/wording/totals-words.ts';

@@ -1,7 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
-import type { ImportJob } from '../../config/job/import-job.ts';
-import type { Job } from '../../config/job/job.ts';
-import type { Notify } from '../../config/job/notify.ts';
+import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts';
 import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/wording/words.ts';

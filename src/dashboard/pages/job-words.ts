@@ -1,6 +1,5 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
-import type { Job } from '../../config/job/job.ts';
-import type { FilePlace } from '../../config/place/file-place.ts';
+import type { ExportJob, Job } from '../../config/job/job.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 
 /** What a job moves, from where and to where. */

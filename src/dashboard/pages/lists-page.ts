@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { html } from '../../report/html/markup.ts';
 import type { Frame } from './frame.ts';
 import { whatItMoves } from './job-words.ts';

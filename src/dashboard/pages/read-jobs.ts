@@ -6,7 +6,6 @@ import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import type { AtWork } from '../dashboard-actions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { inspectJob } from './inspect-job.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
 import { activityOf, needOf } from './job-state.ts';
@@ -58,7 +57,7 @@ interface CardSources {
 
 async function readCard({ workspace, facts, runs, atWork, now }: CardSources): Promise<JobCardFacts> {
   const past = pastRuns(runs, now);
-  const { job, problems } = inspectJob(workspace, facts.job);
+  const { job, problems } = workspace.inspectJob(facts.job);
   const timezone = facts.schedule?.timezone ?? serverTimezone();
   return {
     ...{ facts, job, problems, timezone },

@@ -1,10 +1,9 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { HistoryPoint } from '../../model/subscriber-list.ts';
 import { trendPlot } from '../../report/plots/trend-plot.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { inspectJob } from './inspect-job.ts';
 import { keepsHistory } from './job-words.ts';
 import type { ListDrawing, ListPageFacts } from './list-page.ts';
 import { type ListTrend, listTrends } from './list-trends.ts';
@@ -18,7 +17,7 @@ const READ_WITHIN_MS = 10_000;
 /** The jobs that collect a history of lists. */
 export function historyJobs(workspace: Workspace): ExportJob[] {
   return workspace.jobNames().flatMap((name) => {
-    const { job } = inspectJob(workspace, name);
+    const { job } = workspace.inspectJob(name);
     return keepsHistory(job) ? [job] : [];
   });
 }

@@ -6,7 +6,6 @@ import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Frame, frameOf } from './frame.ts';
-import { inspectJob } from './inspect-job.ts';
 import { jobHref } from './job-card.ts';
 import { jobPage } from './job-page.ts';
 import { keepsHistory } from './job-words.ts';
@@ -70,7 +69,7 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
   app.get<{ Params: { job: string }; Querystring: Query }>('/lists/:job', async (request, reply) => {
     const workspace = dashboard.openWorkspace();
     const name = request.params.job;
-    const { job } = inspectJob(workspace, name);
+    const { job } = workspace.inspectJob(name);
     if (!keepsHistory(job)) {
       if (!workspace.jobNames().includes(name))
         return missing(request, reply, noJob(name, workspace.jobNames()));

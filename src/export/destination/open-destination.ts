@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { fetchFile, openSpool } from '../../remote/fetch-file.ts';

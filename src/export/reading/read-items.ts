@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { StoreRefusedError } from '../../model/errors.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
 import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';

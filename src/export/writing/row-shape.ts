@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { exactJson } from '../exact-json.ts';
 import { readKeptList } from '../reading/read-items.ts';

@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import type { Destination } from '../destination/destination.ts';
 import { appendLines } from './append-lines.ts';
 import { appendTable, type OpenTable } from './append-table.ts';

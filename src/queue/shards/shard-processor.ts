@@ -1,6 +1,6 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { ImportJob } from '../../config/job/import-job.ts';
-import type { StoreConfig } from '../../config/stores.ts';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { InterruptedError, LockedError, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';

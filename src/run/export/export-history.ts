@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { readHistory } from '../../export/read-history.ts';

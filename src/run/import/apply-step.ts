@@ -1,5 +1,5 @@
-import type { ImportJob } from '../../config/job/import-job.ts';
-import type { StoreConfig } from '../../config/stores.ts';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { DeleteProduct } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';

@@ -1,5 +1,4 @@
-import { crosswalkField } from '../../config/job/crosswalk-field.ts';
-import type { ImportJob } from '../../config/job/import-job.ts';
+import { crosswalkField, type ImportJob } from '../../config/job/job.ts';
 import { keyNames, lookupsOfStoreLists } from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';

@@ -1,4 +1,4 @@
-import type { ImportJob } from '../../config/job/import-job.ts';
+import type { ImportJob } from '../../config/job/job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
 import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';

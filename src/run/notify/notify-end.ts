@@ -1,4 +1,4 @@
-import type { Notify } from '../../config/job/notify.ts';
+import type { Notify } from '../../config/job/job.ts';
 import { masked } from '../../model/masked.ts';
 import {
   beginNotification,

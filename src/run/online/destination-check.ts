@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ExportJob } from '../../config/job/export-job.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { localDestination } from '../../export/destination/local-destination.ts';
 import { probeRemote } from '../../source/find-files.ts';
 import type { FileAccess } from '../../state/file-access.ts';

@@ -1,4 +1,4 @@
-import type { ImportJob } from '../../config/job/import-job.ts';
+import type { ImportJob } from '../../config/job/job.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';

@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../../config/stores.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
 import type { Finding, OnlineCheck } from './finding.ts';

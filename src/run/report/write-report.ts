@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../../config/stores.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { PROGRAM } from '../../report/next-steps.ts';
 import { runDocument } from '../../report/run-document.ts';

@@ -1,5 +1,5 @@
-import type { ImportJob } from '../../config/job/import-job.ts';
-import type { StoreConfig } from '../../config/stores.ts';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { isJsonObject, type JsonObject, member } from '../../plan/json-value.ts';

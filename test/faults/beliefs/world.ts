@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WritingStorefront } from '../../../src/apply/send-operation.ts';
-import type { ImportJob } from '../../../src/config/job/import-job.ts';
-import { storeSchema } from '../../../src/config/stores.ts';
+import type { ImportJob } from '../../../src/config/job/job.ts';
+import { storeSchema } from '../../../src/config/store-config.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
 import type { MappedRecord } from '../../../src/model/mapped-record.ts';
 import { type Run, UNFINISHED } from '../../../src/model/run.ts';

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { NewFile } from '../../config/new-workspace/new-workspace.ts';
+import { UsageError } from '../../model/errors.ts';
+
+/** A file that is written whole, or not at all. */
+type FileToWrite = Omit<NewFile, 'name' | 'what'>;
+
+/**
+ * Writes files together: all of them, or none. Existing files are never overwritten; UsageError when one has
+ * appeared meanwhile. It is synchronous, so only the death of the process can interrupt it.
+ */
+export function writeTogether(files: readonly FileToWrite[]): void {
+  const undo: (() => void)[] = [];
+  try {
+    const prepared = files.map((file) => prepare(file, undo));
+    for (const commit of prepared) commit();
+  } catch (error) {
+    for (const step of undo.reverse()) attempt(step);
+    throw error;
+  }
+  // All files are in place; their temporary files are no longer needed.
+  for (const file of files) rmSync(temporaryOf(file.path), { force: true });
+}
+
+/** A failed undo step must not prevent the others, nor hide the first error. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // The first error is the one to report.
+  }
+}
+
+const MARK = randomUUID();
+
+function temporaryOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${MARK}.tmp`);
+}
+
+/** Prepares a file beside its place, and gives what puts it there. */
+function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => void)[]): () => void {
+  if (existsSync(path)) {
+    if (existing === 'refuse' || 'copyOf' in content) throw appeared(path);
+    return () => append(path, content.text, mode, undo);
+  }
+  makeFolder(dirname(path), undo);
+  const temporary = temporaryOf(path);
+  undo.push(() => rmSync(temporary, { force: true }));
+  if ('copyOf' in content) {
+    copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
+    // The copy is the user's own, though the file may have been closed to them.
+    chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
+  } else {
+    writeFileSync(temporary, content.text, { flag: 'wx', ...(mode === undefined ? {} : { mode }) });
+  }
+  sync(temporary);
+  return () => {
+    putNew(temporary, path);
+    undo.push(() => rmSync(path, { force: true }));
+  };
+}
+
+const OWNER_WRITES = 0o200;
+
+/** Adds to the file that is there, whatever it is a link to; rights that `mode` does not give are taken away. */
+function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]): void {
+  const before = statSync(path);
+  undo.push(() => {
+    truncateSync(path, before.size);
+    chmodSync(path, before.mode);
+  });
+  if (mode !== undefined) chmodSync(path, before.mode & mode);
+  appendFileSync(path, text);
+}
+
+function makeFolder(path: string, undo: (() => void)[]): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return;
+  undo.push(() => {
+    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) rmdirSync(folder);
+  });
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A link refuses to replace anything, which a rename does not; file systems without links take a copy. */
+function putNew(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') throw appeared(path);
+    copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+  }
+}
+
+function appeared(path: string): UsageError {
+  return new UsageError(`${path} is there already, and nothing is overwritten.`, {
+    hint: 'Choose another name, or move the file away.',
+  });
+}

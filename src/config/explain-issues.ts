@@ -1,0 +1,196 @@
+import type { z } from 'zod';
+import { didYouMean } from '../model/nearest.ts';
+import { choicesOf, oneOf } from './expectation.ts';
+import { type Path, pathKey, valueAt } from './value-at.ts';
+
+/** What is wrong at a path, in words. */
+export interface Finding {
+  readonly path: Path;
+  readonly part: 'key' | 'value';
+  /** Begins with `expected` when what was found is yet to be added. */
+  readonly message: string;
+  /** What to do, to stand behind the message; may be empty. */
+  readonly hint: string;
+  /** Another type or word altogether was expected, so that the value might be read in another way. */
+  readonly wrongKind: boolean;
+}
+
+/** Turns zod's issues, whose messages are from `expectation`, into findings; `root` is the value that was parsed. */
+export function explainIssues(
+  issues: readonly z.core.$ZodIssue[],
+  root: unknown,
+  base: Path = [],
+): Finding[] {
+  return issues
+    .filter((issue) => !isBesideUnknownKey(issue, issues))
+    .flatMap((issue) => explainIssue(issue, root, [...base, ...issue.path]));
+}
+
+/** A relation between fields cannot be judged while one of the fields has a wrong name. */
+function isBesideUnknownKey({ code, path }: z.core.$ZodIssue, issues: readonly z.core.$ZodIssue[]): boolean {
+  const here = JSON.stringify(path);
+  return (
+    code === 'custom' &&
+    issues.some((other) => other.code === 'unrecognized_keys' && JSON.stringify(other.path) === here)
+  );
+}
+
+function explainIssue(issue: z.core.$ZodIssue, root: unknown, path: Path): Finding[] {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownKey([...path, key], key, issue.message.split(' ')));
+    case 'invalid_union':
+      return explainUnion(issue, root, path);
+    case 'invalid_key': {
+      const why = issue.issues[0]?.message ?? 'it is not valid';
+      const message = `'${String(path.at(-1))}' cannot be a name: ${why}`;
+      return [{ path, part: 'key', message, hint: '', wrongKind: false }];
+    }
+    default: {
+      const wrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+      return [refusal(issue.message, choicesOf(issue), root, path, wrongKind)];
+    }
+  }
+}
+
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, root: unknown, path: Path): Finding[] {
+  if (issue.errors.length === 0) return [refusal(issue.message, choicesOf(issue), root, path, true)];
+  const choice = chooseBranch(issue.errors);
+  switch (choice.kind) {
+    case 'branch':
+      return explainIssues(choice.issues, root, path);
+    case 'unknown-keys':
+      return choice.keys.map((key) => unknownKey([...path, key], key, choice.known));
+    case 'wrong-kind':
+      return [refusal(`expected ${oneOf(choice.phrases)}`, choice.words, root, path, true)];
+    default:
+      return choice satisfies never;
+  }
+}
+
+function refusal(
+  message: string,
+  words: readonly string[],
+  root: unknown,
+  path: Path,
+  wrongKind: boolean,
+): Finding {
+  const found = valueAt(root, path);
+  const hint = typeof found === 'string' ? didYouMean(found, words) : '';
+  return { path, part: 'value', message, hint, wrongKind };
+}
+
+/** `known` are the keys of the map, and as `outer.inner` those of the maps within it. */
+function unknownKey(path: Path, key: string, known: readonly string[]): Finding {
+  const here = known.filter((name) => name !== '' && !name.includes('.'));
+  const elsewhere = known.find((name) => name.endsWith(`.${key}`));
+  const meant =
+    elsewhere === undefined ? didYouMean(key, here) : `; it belongs under '${elsewhere.split('.')[0]}'`;
+  const list = here.length === 0 ? '' : ` (known: ${here.join(', ')})`;
+  return { path, part: 'key', message: `unknown key '${key}'`, hint: meant + list, wrongKind: false };
+}
+
+type Issue = z.core.$ZodIssue;
+
+type Branch = readonly Issue[];
+
+/** The finding for a value that fits no branch of a union. */
+type BranchChoice =
+  | { readonly kind: 'branch'; readonly issues: Branch }
+  | { readonly kind: 'unknown-keys'; readonly keys: readonly string[]; readonly known: readonly string[] }
+  | { readonly kind: 'wrong-kind'; readonly phrases: readonly string[]; readonly words: readonly string[] };
+
+/** Finds the branch that a value was most probably meant for; or says that no branch knows such values, or its keys. */
+function chooseBranch(branches: readonly Branch[]): BranchChoice {
+  const flat = branches.flatMap(withoutNesting);
+  const near = flat.filter((branch) => !branch.some(isWrongKind));
+  if (near.length === 0) {
+    const issues = flat.flatMap((branch) => branch.filter(isWrongKind));
+    const phrases = new Set(issues.map(({ message }) => message.replace(/^expected /, '')));
+    return { kind: 'wrong-kind', phrases: [...phrases], words: issues.flatMap(choicesOf) };
+  }
+  const keys = keysUnknownToAll(near);
+  if (keys.length > 0) {
+    const lists = near.flatMap((branch) => branch.filter(isUnknownKeys).map(({ message }) => message));
+    return { kind: 'unknown-keys', keys, known: [...new Set(lists.flatMap((list) => list.split(' ')))] };
+  }
+  const [best = []] = near.toSorted((a, b) => strangeness(a) - strangeness(b));
+  return { kind: 'branch', issues: best };
+}
+
+/** A union that is a branch of another one adds its branches to it. */
+function withoutNesting(branch: Branch): readonly Branch[] {
+  const [first] = branch;
+  const nested =
+    branch.length === 1 && first?.code === 'invalid_union' && first.path.length === 0 ? first.errors : [];
+  return nested.length === 0 ? [branch] : nested.flatMap(withoutNesting);
+}
+
+function isWrongKind({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
+function isUnknownKeys(issue: Issue): issue is z.core.$ZodIssueUnrecognizedKeys {
+  return issue.code === 'unrecognized_keys' && issue.path.length === 0;
+}
+
+function keysUnknownToAll(branches: readonly Branch[]): string[] {
+  const unknown = branches.map((branch) => branch.filter(isUnknownKeys).flatMap(({ keys }) => keys));
+  const [first = [], ...others] = unknown;
+  return first.filter((key) => others.every((keys) => keys.includes(key)));
+}
+
+/** How little a branch knows the value: unknown keys count most, then keys that are missing or of another type. */
+function strangeness(branch: Branch): number {
+  return branch.reduce((sum, issue) => {
+    if (isUnknownKeys(issue)) return sum + 10 * issue.keys.length;
+    return sum + (issue.path.length === 1 && issue.code === 'invalid_type' ? 2 : 1);
+  }, 0);
+}
+
+/** What a finding is about. */
+interface Subject {
+  /** The value that was parsed, and where in its file it stands. */
+  readonly root: unknown;
+  readonly at: Path;
+  /** What the environment filled in, and what must not be quoted; both by the keys of the paths. */
+  readonly placeholders: ReadonlyMap<string, string>;
+  readonly secret: ReadonlySet<string>;
+}
+
+/**
+ * The message for people: where, what was expected, what was found, what to do. It quotes nothing that came from the
+ * environment and nothing of a secret field.
+ */
+export function wordFinding({ path, part, message, hint }: Finding, subject: Subject): string {
+  const name = [...subject.at, ...path].map(String).join('.');
+  const label = part === 'key' || name === '' ? '' : `${name}: `;
+  if (!message.startsWith('expected ')) return label + message + hint;
+  const found = valueAt(subject.root, path);
+  const key = pathKey(path);
+  const placeholders = subject.placeholders.get(key);
+  if (placeholders !== undefined) {
+    return `${label}${message}, found ${found === undefined ? 'no value in' : 'the value of'} ${placeholders}`;
+  }
+  if (name === '' && found === null) return `the file is empty; ${message}`;
+  if (found === undefined) return `'${name}' is missing; ${message}`;
+  const isText = typeof found === 'string' && /^expected a (map|list)/.test(message);
+  return isText || (found !== null && subject.secret.has(key))
+    ? `${label}${message}, found something else`
+    : `${label}${message}, found ${describeValue(found)}${hint}`;
+}
+
+const MOST_CHARACTERS = 60;
+
+/** A value as a message quotes it: short, on one line, without a password in an address. */
+function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'object') {
+    const keys = Object.keys(value);
+    return keys.length === 0 ? 'an empty map' : `a map (${keys.slice(0, 3).join(', ')})`;
+  }
+  if (typeof value !== 'string') return String(value);
+  const harmless = value.replaceAll(/\/\/[^/\s]*@/g, '//…@').replaceAll(/\s+/g, ' ');
+  return `'${harmless.length > MOST_CHARACTERS ? `${harmless.slice(0, MOST_CHARACTERS)}…` : harmless}'`;
+}

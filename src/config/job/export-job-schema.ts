@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { didYouMean } from '../../model/nearest.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
+import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
+import { exactlyOnePlace, oneFile, remoteFields } from '../file-place.ts';
+import { jobFields } from './job-fields.ts';
+
+/** Where an export goes: exactly one of `path`, `url`, `s3` and `sftp`. */
+const destinationSchema = z
+  .strictObject({
+    path: workspacePathSchema.exactOptional().describe('The file to write.'),
+    ...remoteFields('destination'),
+    mode: z
+      .enum(['replace', 'append'])
+      .default('replace')
+      .describe(
+        '`replace` writes the whole file again. `append` adds to it: a line per list and run, or the orders that the file does not have yet.',
+      ),
+    format: z
+      .enum(['csv', 'excel-csv', 'jsonl'])
+      .default('csv')
+      .describe(
+        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. `jsonl` keeps orders whole, one a line.',
+      ),
+  })
+  .superRefine(exactlyOnePlace)
+  .superRefine(oneFile);
+
+/** A job that reads a store into a file. */
+export const exportJobSchema = z
+  .strictObject({
+    export: z.enum(['subscriber-lists', 'orders']).describe('What to read from the store.'),
+    store: jobFields.store,
+    destination: destinationSchema.describe('Where it goes.'),
+    columns: z
+      .array(z.string().min(1))
+      .min(1)
+      .exactOptional()
+      .describe(
+        'The columns of a table and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all of them. Left out: all of a list, or what is found in the orders.',
+      ),
+    schedule: jobFields.schedule,
+    notify: jobFields.notify,
+  })
+  .superRefine(({ export: what, destination, columns }, context) => {
+    for (const { at, message } of columnProblems(what, destination, columns ?? [])) {
+      context.addIssue({ code: 'custom', path: at === null ? ['columns'] : ['columns', at], message });
+    }
+  });
+
+interface ColumnProblem {
+  /** Which of the columns; null for all of them. */
+  readonly at: number | null;
+  readonly message: string;
+}
+
+/** What is wrong with the columns that a job names. */
+function columnProblems(
+  what: 'subscriber-lists' | 'orders',
+  { mode, format }: { readonly mode: string; readonly format: string },
+  columns: readonly string[],
+): ColumnProblem[] {
+  if (columns.length === 0) return [];
+  if (format === 'jsonl') {
+    return [
+      { at: null, message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' },
+    ];
+  }
+  const known: readonly string[] = LIST_COLUMNS;
+  const problems: ColumnProblem[] = [];
+  for (const [at, name] of columns.entries()) {
+    if (columns.indexOf(name) < at) problems.push({ at, message: `the column '${name}' is named twice` });
+    if (what === 'subscriber-lists' && !known.includes(name)) {
+      const message = `a list has no column '${name}'${didYouMean(name, known)} (there is ${known.join(', ')})`;
+      problems.push({ at, message });
+    }
+  }
+  const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
+  const lacking = keys.filter((name) => !columns.includes(name));
+  if (mode === 'append' && lacking.length > 0) {
+    const message = `mode: append needs ${lacking.join(' and ')} among the columns, to add no line twice`;
+    problems.push({ at: null, message });
+  }
+  return problems;
+}

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
+import { delimiterSchema, encodingSchema } from '../../model/dialect.ts';
+import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
+import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
+import { workspacePathSchema } from '../../model/stays-inside.ts';
+import { exactlyOnePlace, remoteFields } from '../file-place.ts';
+import { jobFields } from './job-fields.ts';
+
+/** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
+const sourceSchema = z
+  .strictObject({
+    path: workspacePathSchema
+      .exactOptional()
+      .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
+    ...remoteFields('source'),
+    files: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('How many files the glob must find; any other number stops the run.'),
+    encoding: encodingSchema
+      .exactOptional()
+      .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
+    delimiter: delimiterSchema
+      .exactOptional()
+      .describe('What separates the columns: the character or its name. Detected when left out.'),
+    quotes: z
+      .enum(['standard', 'none'])
+      .default('standard')
+      .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+  })
+  .superRefine(exactlyOnePlace);
+
+const crosswalkSchema = z.strictObject({
+  path: workspacePathSchema.describe("The CSV file with the store's ids."),
+  match: z
+    .string()
+    .min(1)
+    .meta({
+      description:
+        "The crosswalk's column to match, by its header; case, spaces, hyphens and underscores do not matter. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
+      examples: ['email', 'E-mail'],
+    }),
+  field: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .meta({
+      description: 'The field to compare with, where its name is not that of the column.',
+      examples: ['email'],
+    }),
+  id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
+});
+
+const EXPECTED = 'expected a whole number, a percentage such as 5%, or off';
+const PATTERN = /^(off|\d+|(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%)$/;
+
+function parseLimit(written: number | string): Limit {
+  if (written === 'off') return { kind: 'off' };
+  if (typeof written === 'string' && written.endsWith('%')) {
+    return { kind: 'percent', percent: Number(written.slice(0, -1)) };
+  }
+  return { kind: 'count', count: Number(written) };
+}
+
+/** A limit as people write it: `500`, `5%` or `off`. */
+const limitSchema = z
+  .union([
+    z.int(EXPECTED).min(0, EXPECTED),
+    z.string(EXPECTED).regex(PATTERN, EXPECTED).meta({ title: 'percentage, or `off`' }),
+  ])
+  .transform(parseLimit);
+
+/** What stops a run before its first write; naming one limit keeps the defaults of the others. */
+export const safetySchema = z.strictObject(
+  forEachLimit((name) => {
+    const { default: usual, description } = safetyLimit(name);
+    return limitSchema.prefault(usual).describe(description);
+  }),
+);
+
+function most(name: LimitName) {
+  return z.int().min(1).default(DEFAULT_LIMITS[name]).describe(LIMIT_WORDS[name].counts);
+}
+
+/** The limits on what an import takes in, each with its default. */
+export const limitsSchema = z.strictObject({
+  rowBytes: most('rowBytes'),
+  cellBytes: most('cellBytes'),
+  rows: most('rows'),
+  columns: most('columns'),
+  headerBytes: most('headerBytes'),
+  bytes: most('bytes'),
+  ratio: most('ratio'),
+  fileCount: most('fileCount'),
+  pathBytes: most('pathBytes'),
+  crosswalkRows: most('crosswalkRows'),
+  lookupRows: most('lookupRows'),
+  patternLength: most('patternLength'),
+  recordRows: most('recordRows'),
+  combinations: most('combinations'),
+  mergedCopies: most('mergedCopies'),
+});
+
+/** The fields of an import job; the relations between them are judged in `importJobSchema`. */
+const fields = z.strictObject({
+  import: z.enum(['products', 'contacts']).describe('What to write into the store.'),
+  store: jobFields.store,
+  source: sourceSchema.describe('Where the rows come from.'),
+  mapping: z
+    .string('expected the name of a mapping')
+    .min(1, 'expected the name of a mapping')
+    .describe('How rows become records: a file in `mappings/`, or one shipped with Storeferry.'),
+  params: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Values for the parameters that the mapping names.'),
+  mode: z
+    .enum(['upsert', 'mirror'])
+    .default('upsert')
+    .describe(
+      '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has.',
+    ),
+  duplicates: z
+    .enum(['reject', 'first', 'last', 'merge'])
+    .default('reject')
+    .describe(
+      'The same key again in one source: reject every copy, keep the `first` or the `last`, or `merge` (contacts only). Identical copies are skipped.',
+    ),
+  crosswalk: crosswalkSchema
+    .exactOptional()
+    .describe(
+      'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
+    ),
+  safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
+  html: z
+    .enum(HTML_POLICIES)
+    .default('keep')
+    .describe(
+      'HTML in the values that the mapping gives. `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions and no HTML in other fields; `strip` removes all HTML.',
+    ),
+  limits: limitsSchema
+    .prefault({})
+    .describe(
+      'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
+    ),
+  schedule: jobFields.schedule,
+  notify: jobFields.notify,
+});
+
+/** A job that moves rows into a store. */
+export const importJobSchema = fields.superRefine((job, context) => {
+  if (job.mode === 'mirror' && job.import !== 'products') {
+    context.addIssue({
+      code: 'custom',
+      path: ['mode'],
+      message: 'mirror is for products only: the API deletes no contacts; use upsert',
+    });
+  }
+  if (job.duplicates === 'merge' && job.import !== 'contacts') {
+    context.addIssue({
+      code: 'custom',
+      path: ['duplicates'],
+      message: 'merge is for contacts only; use reject, first or last',
+    });
+  }
+  if (job.crosswalk !== undefined && job.import !== 'contacts') {
+    context.addIssue({
+      code: 'custom',
+      path: ['crosswalk'],
+      message: 'a crosswalk is for contacts only: a product is known by its url; remove it',
+    });
+  }
+});

@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module';
+import { z } from 'zod';
+import { isHttpUrl } from '../../model/is-http-url.ts';
+import { isTimezone } from '../../model/is-timezone.ts';
+import { placeholder } from '../placeholder.ts';
+
+/** Any moment will do: an expression that matches no time at all has no next one. */
+const SOME_MOMENT = new Date(0);
+
+const require = createRequire(import.meta.url);
+
+/** Loaded with the first schedule, since it loads a calendar and most commands need no schedule. */
+function cronParser(): typeof import('cron-parser').CronExpressionParser {
+  const parser: typeof import('cron-parser') = require('cron-parser');
+  return parser.CronExpressionParser;
+}
+
+function whyNotCron(expression: string): string | undefined {
+  const fields = expression.trim().split(/\s+/);
+  if (!expression.trim().startsWith('@') && fields.length !== 5 && fields.length !== 6) {
+    return `it has ${fields.length === 1 && fields[0] === '' ? 0 : fields.length} fields`;
+  }
+  try {
+    cronParser().parse(expression, { currentDate: SOME_MOMENT, tz: 'UTC' }).next();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const cronSchema = z.string().superRefine((expression, context) => {
+  const why = whyNotCron(expression);
+  if (why !== undefined) {
+    context.addIssue({
+      code: 'custom',
+      message: `expected five cron fields (minute hour day month weekday), or six with seconds first (${why})`,
+    });
+  }
+});
+
+const timezoneSchema = z.string().superRefine((name, context) => {
+  if (isTimezone(name)) return;
+  context.addIssue({
+    code: 'custom',
+    message: 'expected the name of a time zone, such as Europe/London or UTC',
+    params: { choices: Intl.supportedValuesOf('timeZone') },
+  });
+});
+
+/** When workers run a job. */
+export const scheduleSchema = z.strictObject({
+  cron: cronSchema.meta({
+    description: 'Cron expression: minute, hour, day, month, weekday; six fields begin with seconds.',
+    examples: ['15 2 * * *'],
+  }),
+  timezone: timezoneSchema.default('UTC').meta({
+    description: 'The name of the time zone that the expression is in.',
+    examples: ['Europe/London'],
+  }),
+});
+
+const STORE_EXPECTED = 'expected the name of a store in stores.yaml';
+
+const notifySchema = z.strictObject({
+  url: z
+    .string()
+    .refine((url) => url === '' || isHttpUrl(url), 'expected an http or https address, or nothing')
+    .meta({
+      description: 'The webhook that gets a short text and the summary as JSON. Empty: no notification.',
+      examples: [placeholder('OPS_WEBHOOK', '')],
+    }),
+  on: z
+    .array(z.enum(['failed', 'stopped', 'rejects', 'done']))
+    .default(['failed', 'stopped', 'rejects'])
+    .describe(
+      'Which outcomes of a run send a notification: failed, stopped by a safety limit, done with rejects, done.',
+    ),
+});
+
+/** The keys that jobs of either kind have. */
+export const jobFields = {
+  store: z.string(STORE_EXPECTED).min(1, STORE_EXPECTED).describe('The store, by its name in `stores.yaml`.'),
+  schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
+  notify: notifySchema.exactOptional().describe('Where to send a notification when a run ends.'),
+};

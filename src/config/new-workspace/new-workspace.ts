@@ -1,0 +1,162 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { UsageError } from '../../model/errors.ts';
+import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
+import { placeholder } from '../placeholder.ts';
+import type { StoreConfig } from '../store-config.ts';
+import { jobText, type NewJob } from './job-text.ts';
+import { mappingText, type StarterMapping, toBeChosen } from './mapping-text.ts';
+import { SCHEMA_FOLDER, schemaLine } from './yaml-text.ts';
+
+/** The name of the store in a new workspace. */
+export const NEW_STORE = 'main';
+
+/** The variables that a new workspace keeps in `.env`. */
+export const STORE_VARIABLES = { url: 'STORE_URL', apiKey: 'STORE_API_KEY' } as const;
+
+/** A workspace to be made, or a job to be added to one: the answers to all questions of `init`. */
+export interface NewWorkspace {
+  readonly dir: string;
+  /** Undefined where stores.yaml is there already. */
+  readonly weightUnit: StoreConfig['weightUnit'] | undefined;
+  /** For `.env`. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Variables that the store needs and that have no value yet. */
+  readonly unset: readonly string[];
+  /** Whether the store is the sandbox. */
+  readonly sandbox: boolean;
+  readonly job: NewJob;
+  /** Whether the crosswalk of the job is yet to be made. */
+  readonly crosswalkToCome: boolean;
+  readonly starter: StarterMapping | undefined;
+  /** The source, where it is to be copied to the path that the job names. */
+  readonly copyOf: string | undefined;
+}
+
+/** A file to be written, and what it is for. */
+export interface NewFile {
+  /** Relative to the workspace. */
+  readonly name: string;
+  readonly what: string;
+  /** An absolute path. */
+  readonly path: string;
+  readonly content: { readonly text: string } | { readonly copyOf: string };
+  /** Permissions; those of the user's other files when left out. */
+  readonly mode?: number | undefined;
+  /** `add` appends the text to a file that is there; `refuse` makes such a file an error. */
+  readonly existing: 'refuse' | 'add';
+}
+
+const ONLY_ITS_OWNER = 0o600;
+
+/** The files to write; those that are there and need nothing are left out. */
+export function composeFiles(workspace: NewWorkspace): NewFile[] {
+  const { dir, weightUnit, variables, job, starter, copyOf } = workspace;
+  const files: NewFile[] = [];
+  const add = (name: string, what: string, file: Omit<NewFile, 'name' | 'what' | 'path'>) =>
+    files.push({ name, what, path: join(dir, name), ...file });
+  const addText = (name: string, what: string, text: string) =>
+    add(name, what, { content: { text }, existing: 'refuse' });
+
+  if (weightUnit !== undefined) addText('stores.yaml', 'the store, without its key', storesText(weightUnit));
+  const dotEnv = dotEnvAddition(readIfThere(join(dir, '.env')), variables);
+  if (dotEnv !== '') {
+    add('.env', `${Object.keys(variables).join(' and ')}, readable by you only`, {
+      content: { text: dotEnv },
+      mode: ONLY_ITS_OWNER,
+      existing: 'add',
+    });
+  }
+  const ignored = gitignoreAddition(readIfThere(join(dir, '.gitignore')));
+  if (ignored !== '') {
+    const content = { text: ignored };
+    add('.gitignore', 'keeps .env and .storeferry/ out of git', { content, existing: 'add' });
+  }
+  for (const schema of SCHEMA_NAMES) {
+    const name = `${SCHEMA_FOLDER}/${schema}.schema.json`;
+    if (existsSync(join(dir, name))) continue;
+    const text = `${JSON.stringify(schemaFor(schema), null, 2)}\n`;
+    addText(name, 'lets an editor check and complete what you type', text);
+  }
+  if (starter !== undefined)
+    addText(`mappings/${starter.name}.yaml`, 'the mapping, for you to complete', mappingText(starter));
+  if (copyOf !== undefined)
+    add(job.source.path, `a copy of ${copyOf}`, { content: { copyOf }, existing: 'refuse' });
+  addText(`jobs/${job.name}.yaml`, 'the job', jobText(job));
+  return files;
+}
+
+/** What must be done before the job can be planned; empty when it can be planned at once. */
+export function leftToDo({ starter, crosswalkToCome, job, unset }: NewWorkspace): string[] {
+  const fields = starter === undefined ? [] : toBeChosen(starter);
+  const { crosswalk } = job;
+  return [
+    ...(fields.length === 0
+      ? []
+      : [`Write into mappings/${job.mapping}.yaml which column holds ${fields.join(' and ')}.`]),
+    ...(crosswalk === undefined || !crosswalkToCome
+      ? []
+      : [
+          `Put the ids of the store into ${crosswalk.path}: a CSV file with the columns ${crosswalk.id} and ${crosswalk.match}.`,
+        ]),
+    ...unset.map((variable) => `Set ${variable} in .env or in the environment.`),
+  ];
+}
+
+/** `stores.yaml` of a new workspace: one store, whose address and key come from the environment. */
+export function storesText(weightUnit: StoreConfig['weightUnit']): string {
+  return `${schemaLine('stores', '')}
+# The stores that jobs write to and read from, by name. Values in \${…} come from the environment, or from the
+# file .env beside this one: keys belong there and nowhere else.
+${NEW_STORE}:
+  baseUrl: ${placeholder(STORE_VARIABLES.url)}
+  apiKey: ${placeholder(STORE_VARIABLES.apiKey)}
+  weightUnit: ${weightUnit} # kg, g, lb or oz: the unit the store shows; the source's weights are converted into it
+  # Ceilings on what is sent. Storeferry starts slowly by itself, and slows down when the store struggles.
+  # limits: { concurrency: 16, requestsPerSecond: 20 }
+`;
+}
+
+function readIfThere(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+}
+
+/** The lines that `.env` lacks; later lines of it win over earlier ones. */
+function dotEnvAddition(existing: string | null, variables: Readonly<Record<string, string>>): string {
+  const known = parseEnv(existing ?? '');
+  const added = dotEnvText(
+    Object.fromEntries(Object.entries(variables).filter(([name, value]) => known[name] !== value)),
+  );
+  return added === '' ? '' : lineBreakAfter(existing) + added;
+}
+
+/** The lines that set variables in `.env`. UsageError for a value that no quotes of such a file can hold. */
+export function dotEnvText(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `${assignment(name, value)}\n`)
+    .join('');
+}
+
+function assignment(name: string, value: string): string {
+  const ways = [value, `'${value}'`, `"${value}"`, `\`${value}\``];
+  const line = ways.map((way) => `${name}=${way}`).find((text) => parseEnv(text)[name] === value);
+  if (line !== undefined) return line;
+  throw new UsageError(`The value of ${name} cannot be written into .env: it mixes all kinds of quotes.`, {
+    hint: `Set ${name} in the environment instead.`,
+  });
+}
+
+const IGNORED = ['.env', '.storeferry/'] as const;
+
+/** What is to be added to a `.gitignore` (null: there is none), so that keys and state stay out of git; '' for nothing. */
+export function gitignoreAddition(existing: string | null): string {
+  const lines = new Set((existing ?? '').split(/\r?\n/).map((line) => line.trim()));
+  const missing = IGNORED.filter((entry) => !lines.has(entry) && !lines.has(`/${entry}`));
+  return missing.length === 0 ? '' : `${lineBreakAfter(existing)}${missing.join('\n')}\n`;
+}
+
+/** Ends the last line of a file, where it is not ended. */
+function lineBreakAfter(existing: string | null): string {
+  return existing === null || existing === '' || existing.endsWith('\n') ? '' : '\n';
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { DeepReadonly } from '../model/deep-readonly.ts';
+import { isHttpUrl } from '../model/is-http-url.ts';
+import { placeholder } from './placeholder.ts';
+
+const API_PREFIX = '/api/site';
+
+function whyNotBaseUrl(text: string): string | undefined {
+  if (!isHttpUrl(text)) return 'expected an http or https address such as https://shop.example';
+  const { username, password, search, hash, pathname } = new URL(text);
+  if (username !== '' || password !== '') {
+    return 'the address must not contain a user name or password; put the key into apiKey';
+  }
+  if (search !== '' || hash !== '') return 'the address must not contain a query (?) or a fragment (#)';
+  if (pathname.replace(/\/+$/, '').endsWith(API_PREFIX)) {
+    return `the address must not end in ${API_PREFIX}, which Storeferry adds itself`;
+  }
+  return undefined;
+}
+
+/** The address of a store without trailing slash, so that every way of writing it names one ledger. */
+export const baseUrlSchema = z.string().transform((text, context) => {
+  const why = whyNotBaseUrl(text.trim());
+  if (why !== undefined) {
+    context.addIssue({ code: 'custom', message: why });
+    return z.NEVER;
+  }
+  const { origin, pathname } = new URL(text.trim());
+  return origin + pathname.replace(/\/+$/, '');
+});
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** One store of stores.yaml. */
+export const storeSchema = z.strictObject({
+  baseUrl: baseUrlSchema.meta({
+    description:
+      'The address of the site, http or https; a path prefix is kept, a slash at the end makes no difference.',
+    examples: [placeholder('STORE_URL')],
+  }),
+  apiKey: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'contains a space or another character that no key has')
+    .meta({
+      description: 'The API key of the site. Comes from the environment only.',
+      examples: [placeholder('STORE_API_KEY')],
+    }),
+  weightUnit: z
+    .enum(['kg', 'g', 'lb', 'oz'])
+    .default('kg')
+    .describe("The unit the site shows weights in; the source's units are converted into it."),
+  limits: z
+    .strictObject({
+      concurrency: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(16)
+        .describe('Most requests in flight at once, in each process.'),
+      requestsPerSecond: z
+        .number()
+        .positive('expected a number above 0')
+        .exactOptional()
+        .describe(
+          'Most requests a second, over all processes that share a Redis; without one, of each process. No ceiling when left out.',
+        ),
+      timeoutSeconds: z
+        .number()
+        .min(1)
+        .max(600)
+        .default(40)
+        .describe(
+          'How long one request may take, until its answer is complete. After a crash, requests in flight are sent again only after this time.',
+        ),
+    })
+    .prefault({})
+    .describe('Ceilings on what is sent to the site.'),
+  id: z
+    .string()
+    .regex(NAME, 'expected letters, digits, dots, - and _, beginning with one of the first two')
+    .exactOptional()
+    .describe(
+      'Identifies the site where its address does not: entries with the same id are one store, with one ledger; different ids at one address are different stores. Default: the normalised address. A new id begins with an empty ledger.',
+    ),
+});
+
+/** `stores.yaml`: the stores by name. */
+export const storesSchema = z
+  .record(z.string().regex(NAME), storeSchema)
+  .describe('The sites that jobs read from and write to, by name.');
+
+/** Whether a text can name a store, a job or a mapping: it becomes part of file names and of keys in the state. */
+export function isName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** A store that can be talked to: secrets filled in, `baseUrl` without trailing slash. */
+export type StoreConfig = DeepReadonly<z.infer<typeof storeSchema>> & { readonly name: string };

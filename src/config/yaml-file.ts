@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml';
+import type { ConfigurationProblem, Place } from '../model/errors.ts';
+import type { Path } from './value-at.ts';
+
+/** A YAML file as plain values that remember where they stand. */
+export interface YamlFile {
+  /** For messages: relative to the workspace. */
+  readonly file: string;
+  /** Null when the file is empty or not valid. Keys are always text, `01` and `yes` included. */
+  readonly content: unknown;
+  readonly problems: readonly ConfigurationProblem[];
+  /** Where the value stands, or its key; of what is absent, the nearest thing around it that is there. */
+  placeOf(path: Path, part: 'key' | 'value'): Place;
+}
+
+/** The bytes of a file as YAML; undefined when there is no such file. What is wrong with it is in its problems. */
+export function readYaml(path: string, file: string): YamlFile | undefined {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return code === 'ENOENT' ? undefined : unreadable(file, `the file cannot be read (${code})`);
+  }
+  try {
+    return parseYaml(new TextDecoder('utf-8', { fatal: true }).decode(bytes), file);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return unreadable(file, 'the file is not in UTF-8; save it as UTF-8');
+  }
+}
+
+/** Parses YAML and collects everything that is wrong with it; never throws. */
+export function parseYaml(text: string, file: string): YamlFile {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true });
+  const place = (offset: number): Place => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const placeOf = (path: Path, part: 'key' | 'value') => place(offsetOf(document, path, part));
+  const lines = text.split('\n');
+  const errors = withoutAftershocks([...document.errors, ...document.warnings]).map(({ code, pos }) => {
+    const at = place(pos[0]);
+    return { place: at, message: explainYaml(code, lines[(at.line ?? 1) - 1] ?? '') };
+  });
+  const problems = [...firstOfLine(errors), ...forbidden(document, place)].toSorted(byPlace);
+  if (problems.length > 0) return { file, content: null, problems, placeOf };
+  try {
+    return { file, content: document.toJS(), problems, placeOf };
+  } catch {
+    const message = 'aliases (*name) repeat too much; write the values out';
+    return { file, content: null, problems: [{ place: place(0), message }], placeOf };
+  }
+}
+
+function unreadable(file: string, message: string): YamlFile {
+  return { file, content: null, problems: [{ place: { file }, message }], placeOf: () => ({ file }) };
+}
+
+/** After one syntax error the parser reports unexpected tokens to the end of the file; only the first one helps. */
+function withoutAftershocks<T extends { readonly code: ErrorCode }>(errors: readonly T[]): T[] {
+  const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN');
+  return errors.filter(({ code }, index) => code !== 'UNEXPECTED_TOKEN' || index === first);
+}
+
+/** The same for the rest of a line. */
+function firstOfLine(problems: readonly ConfigurationProblem[]): ConfigurationProblem[] {
+  const seen = new Set<number | undefined>();
+  return problems.filter(({ place }) => {
+    const isFirst = !seen.has(place.line);
+    seen.add(place.line);
+    return isFirst;
+  });
+}
+
+function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
+  return (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0);
+}
+
+/** Problems of valid YAML that no configuration may use. */
+function forbidden(document: Document, place: (offset: number) => Place): ConfigurationProblem[] {
+  const problems: ConfigurationProblem[] = [];
+  const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });
+  visit(document, {
+    Alias(_, alias, ancestors) {
+      const anchored = alias.resolve(document);
+      if (anchored === undefined) add(alias, explainYaml('BAD_ALIAS', ''));
+      else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) within the value it stands for');
+    },
+    Pair(_, { key }) {
+      if (isScalar(key) && key.value === '__proto__') add(key, "'__proto__' cannot be a key");
+    },
+  });
+  return problems;
+}
+
+/** A sentence for an error of the YAML parser; `line` is the text of its line. */
+function explainYaml(code: ErrorCode, line: string): string {
+  const message = MESSAGES[code] ?? `this is not valid YAML (${code})`;
+  return line.includes('${') && code !== 'DUPLICATE_KEY' && code !== 'TAB_AS_INDENT'
+    ? `${message}. Within { } and [ ], and when it holds ': ', a value with \${...} must stand in quotes`
+    : message;
+}
+
+/** Where a node begins, counted from the start of the file. */
+function startOf(node: Node): number {
+  return node.range?.[0] ?? 0;
+}
+
+interface Entry {
+  readonly key: Node | undefined;
+  readonly value: Node | undefined;
+}
+
+const nodeOf = (part: unknown): Node | undefined => (isNode(part) ? part : undefined);
+
+function entryOf(node: Node, step: PropertyKey): Entry | undefined {
+  if (isSeq(node)) {
+    const item = nodeOf(node.items[Number(step)]);
+    return item === undefined ? undefined : { key: item, value: item };
+  }
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+  return pair === undefined ? undefined : { key: nodeOf(pair.key), value: nodeOf(pair.value) };
+}
+
+/** Where a value or its key begins; of what is absent, the nearest thing around it that is there. */
+function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
+  let node = nodeOf(document.contents);
+  let offset = node === undefined ? 0 : startOf(node);
+  for (const [depth, step] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document);
+    const entry = node === undefined ? undefined : entryOf(node, step);
+    if (entry === undefined) break;
+    const last = depth === path.length - 1;
+    const found = part === 'key' && last ? (entry.key ?? entry.value) : (entry.value ?? entry.key);
+    if (found !== undefined) offset = startOf(found);
+    node = entry.value;
+  }
+  return offset;
+}
+
+/** Messages that quote nothing of the file, since it may contain secrets. */
+const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BAD_ALIAS: 'an alias (*name) that no anchor (&name) stands before; quote the text if a plain * is meant',
+  BAD_DQ_ESCAPE: 'an unknown escape in double quotes; write \\\\ for a backslash, or use single quotes',
+  BAD_INDENT: 'the indentation does not fit the lines above, or a bracket is not closed',
+  BAD_SCALAR_START: 'a value that starts with @, ` or % must stand in quotes',
+  BLOCK_AS_IMPLICIT_KEY: "a value that holds ': ' must stand in quotes; a list or map begins on its own line",
+  BLOCK_IN_FLOW: 'within { } or [ ] every entry is written in the same style; a bracket may be missing',
+  DUPLICATE_KEY: 'this key is given a second time; keep one',
+  MISSING_CHAR: 'something is missing here: a closing quote, a comma, or a space after a colon',
+  MULTILINE_IMPLICIT_KEY: "expected 'key: value'; the colon needs a space after it",
+  MULTIPLE_DOCS: 'a second document (---) begins; a file holds one',
+  NON_STRING_KEY: 'expected a plain name as the key',
+  RESOURCE_EXHAUSTION: 'lists and maps are nested too deeply',
+  TAB_AS_INDENT: 'a tab is used for indentation; YAML takes spaces only',
+  TAG_RESOLVE_FAILED: 'tags (!name) are not used here; quote the text if a plain ! is meant',
+  UNEXPECTED_TOKEN: 'unexpected text; a quote, comma or bracket may be missing, or there is one too many',
+};

@@ -1,0 +1,194 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { ContactAnswer } from './contact-routes.ts';
+import { between, pick, type Random, seededRandom } from './seeded-random.ts';
+
+/** How much a new sandbox holds before anything is sent to it. */
+export interface SeedSize {
+  readonly contacts: number;
+  readonly orders: number;
+}
+
+/** Fills a new database with contacts, lists and orders; the store starts without products. */
+export function seedDatabase(database: DatabaseSync, size: SeedSize): void {
+  const insertContact = database.prepare('INSERT INTO contacts (id, body) VALUES (?, ?)');
+  const insertList = database.prepare(
+    'INSERT INTO lists (id, name, created, opens, clicks) VALUES (?, ?, ?, ?, ?)',
+  );
+  const insertOrder = database.prepare('INSERT INTO orders (body) VALUES (?)');
+
+  const contacts = makeContacts(size.contacts);
+  for (const contact of contacts) insertContact.run(contact.id, JSON.stringify(contact));
+  for (const { id, name, created, opens, clicks } of SEED_LISTS)
+    insertList.run(id, name, created, opens, clicks);
+  for (const order of makeOrders(size.orders, contacts)) insertOrder.run(JSON.stringify(order));
+}
+
+/** The subscriber lists of a new sandbox. The id 0 is the first: section 2 (Contact) has it in its sample. */
+const SEED_LISTS = [
+  { id: 0, name: 'Newsletter', created: 1_672_617_600, opens: 0.412, clicks: 0.058 },
+  { id: 1, name: 'Wholesale customers', created: 1_680_307_200, opens: 0.633, clicks: 0.171 },
+  { id: 2, name: 'Back in stock, “Tell me”', created: 1_704_067_200, opens: 0.547, clicks: 0.239 },
+] as const;
+
+const FIRST_ID = 1001;
+
+/** 1 January 2023, in seconds. */
+const SHOP_OPENED = 1_672_531_200;
+const MAIL_HOSTS = ['postbox.example', 'mailhaven.example', 'northmail.example', 'quickpost.example'];
+const TAGS = ['customer', 'wholesale', 'market-stall', 'gift-buyer', 'vip', 'lapsed'];
+
+/**
+ * Invented contacts, always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
+ * names them, so a change here changes that file.
+ */
+function makeContacts(count: number): ContactAnswer[] {
+  const random = seededRandom(2023);
+  const takenEmails = new Set<string>();
+  return Array.from({ length: count }, (_, index) => makeContact(random, FIRST_ID + index, takenEmails));
+}
+
+function makeContact(random: Random, id: number, takenEmails: Set<string>): ContactAnswer {
+  const first = pick(random, FIRST_NAMES);
+  const last = pick(random, LAST_NAMES);
+  const town = pick(random, TOWNS);
+  const subscribed = random() < 0.7;
+  return {
+    id,
+    email: freeEmail(`${first}.${last}`, pick(random, MAIL_HOSTS), takenEmails),
+    name: `${first} ${last}`,
+    phone: random() < 0.8 ? `${town.phone}${between(random, 100, 199)}` : '',
+    note: random() < 0.1 ? 'Prefers delivery after six.' : '',
+    address: `${between(random, 1, 140)} ${pick(random, STREETS)}`,
+    city: town.city,
+    state: town.state,
+    zip: town.zip,
+    country: town.country,
+    companyName: random() < 0.2 ? pick(random, COMPANIES) : '',
+    createdOn: SHOP_OPENED + between(random, 0, 2 * 365 * 86_400),
+    properties:
+      random() < 0.3
+        ? [{ name: 'Found us through', value: pick(random, ['Market', 'Friend', 'Search']) }]
+        : [],
+    tags: TAGS.filter(() => random() < 0.25),
+    ...(random() < 0.4 && { memberId: 50_000 + id }),
+    subscribed,
+    subscriberLists: subscribed
+      ? SEED_LISTS.map((list) => list.id).filter((list) => list === 0 || random() < 0.35)
+      : [],
+  };
+}
+
+function freeEmail(name: string, host: string, taken: Set<string>): string {
+  const local = name
+    .toLowerCase()
+    .replaceAll('ø', 'o')
+    .replaceAll('ı', 'i')
+    .normalize('NFD')
+    .replace(/[^a-z.]/g, '');
+  let email = `${local}@${host}`;
+  for (let number = 2; taken.has(email); number += 1) email = `${local}${number}@${host}`;
+  taken.add(email);
+  return email;
+}
+
+/** 1 March 2024, in seconds. */
+const FIRST_ORDER = 1_709_251_200;
+
+const GOODS = [
+  { title: 'Tideline Mug', sku: 'MUG-TIDE-SLA', options: ['Slate'], price: 14.5 },
+  { title: 'Tideline Mug', sku: 'MUG-TIDE-SAN', options: ['Sand'], price: 14.5 },
+  { title: 'Fisherman’s Smock', sku: 'SMK-NAV-M', options: ['Navy', 'M'], price: 68 },
+  { title: 'Driftwood Candle', sku: 'CND-DRIFT-220', options: ['220 g'], price: 19 },
+  { title: 'Harbour Print, "Low Water"', sku: 'PRT-LOW-A3', options: ['A3'], price: 32 },
+  { title: 'Gift wrap', sku: '', options: [], price: 2.25 },
+];
+
+/** Orders of the made-up contacts: always the same ones, ids rising with time, with nested fields and gaps. */
+function makeOrders(count: number, contacts: readonly ContactAnswer[]): Record<string, unknown>[] {
+  const random = seededRandom(2024);
+  return Array.from({ length: contacts.length === 0 ? 0 : count }, (_, index) =>
+    makeOrder(random, index, pick(random, contacts)),
+  );
+}
+
+function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<string, unknown> {
+  const items = Array.from({ length: between(random, 1, 4) }, () => {
+    const { price, ...good } = pick(random, GOODS);
+    const quantity = between(random, 1, 3);
+    return { ...good, quantity, price, total: money(price * quantity) };
+  });
+  const subtotal = items.reduce((sum, item) => sum + item.total, 0);
+  const shipping = random() < 0.75 ? { method: 'Parcel', price: subtotal > 60 ? 0 : 4.95 } : null;
+  return {
+    id: 70_001 + index,
+    number: `SF-${String(index + 1).padStart(5, '0')}`,
+    createdOn: FIRST_ORDER + index * 5400 + between(random, 0, 5000),
+    status: pick(random, ['new', 'packed', 'shipped', 'shipped', 'shipped', 'cancelled']),
+    paymentStatus: pick(random, ['paid', 'paid', 'paid', 'refunded', 'pending']),
+    currency: 'GBP',
+    customer: { contactId: buyer.id, name: buyer.name, email: buyer.email },
+    ...(shipping && {
+      shippingAddress: { address: buyer.address, city: buyer.city, zip: buyer.zip, country: buyer.country },
+    }),
+    items,
+    subtotal: money(subtotal),
+    shipping,
+    total: money(subtotal + (shipping?.price ?? 0)),
+    ...(random() < 0.15 && { coupon: { code: 'WELCOME10', discount: money(subtotal * 0.1) } }),
+    tags: random() < 0.2 ? ['gift'] : [],
+    note: random() < 0.1 ? 'Please leave it with the neighbour,\nnumber 12.' : '',
+  };
+}
+
+function money(amount: number): number {
+  return Math.round(amount * 100) / 100;
+}
+
+/** Names to make people up from. The pairings are left to chance: any likeness is accidental. */
+const FIRST_NAMES: readonly string[] = [
+  'Ada Amélie Anouk Arjun Beatriz Bram Callum Chiara Cormac Dagny Davide Edda Elif Emeka Esme Farah Finn Freya',
+  'Gareth Greta Hana Henrik Imani Ines Isla Jonas Jun Kasia Keir Lars Leila Ludo Maeve Marisol Mateus Mina Nadia',
+  'Niamh Noor Olu Orla Paolo Petra Priya Quentin Rafael Rosalind Ruben Saoirse Sólveig Tamsin Teodor Thea Uma',
+  'Viktor Wanda Wilf Yara Yusuf Zofia',
+].flatMap((line) => line.split(' '));
+
+const LAST_NAMES: readonly string[] = [
+  'Abara Alder Almquist Ashdown Barros Bellweather Birch Brandvold Brook Calloway Castellan Chandrasek Copeland',
+  'Dahlgren Delacourt Dunmore Eastwick Eriksdotter Fairbairn Fennimore Ferrante Fjeldstad Garrick Grünwald Hale',
+  'Hawksworth Holloway Hyacinth Imhoff Jarrow Kestrel Kowalczuk Lindqvist Loxley Machado Marchbanks Meadows Moreau',
+  "Nakagawa Nightingale Novotná O'Dell Okonjo Ottosson Pemberley Penhaligon Quill Ravensdale Rosenthal Rowntree",
+  'Santoro Shoreditch Sommerfeld Sørby Tanaka Thistlewood Treharne Underhill Vasconcelos Wetherby Whitlock Wren Yılmaz',
+].flatMap((line) => line.split(' '));
+
+/** Towns with what belongs to them. Phone numbers come from ranges that regulators keep for fiction. */
+const TOWNS = [
+  { city: 'Bristol', state: 'England', country: 'United Kingdom', zip: 'BS1 4QA', phone: '+44 117 496 0' },
+  { city: 'Leeds', state: 'England', country: 'United Kingdom', zip: 'LS2 7AB', phone: '+44 113 496 0' },
+  { city: 'Edinburgh', state: 'Scotland', country: 'United Kingdom', zip: 'EH3 9ZZ', phone: '+44 131 496 0' },
+  { city: 'Cardiff', state: 'Wales', country: 'United Kingdom', zip: 'CF10 2XX', phone: '+44 29 2018 0' },
+  { city: 'Dublin', state: 'Leinster', country: 'Ireland', zip: 'D02 XY45', phone: '+353 20 912 0' },
+  { city: 'Portland', state: 'ME', country: 'United States', zip: '04101', phone: '+1 207 555 0' },
+  { city: 'Seattle', state: 'WA', country: 'United States', zip: '98101', phone: '+1 206 555 0' },
+] as const;
+
+const STREETS: readonly string[] = [
+  'Orchard Lane',
+  'Harbour Street',
+  'Mill Road',
+  'Chapel Row',
+  'Tanners Yard',
+  'Lantern Hill',
+  'Foundry Walk',
+  'Saltmarsh Close',
+];
+
+const COMPANIES: readonly string[] = [
+  'Bramble & Co',
+  'Copperkettle Cafés',
+  'Driftwood Interiors',
+  'Fern and Fable',
+  'Little Lighthouse Nursery',
+  'Northern Loom Ltd',
+  'Quillfeather Books',
+  'The Tin Roof Deli',
+];
