@@ -31,11 +31,17 @@ function listOf(...networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether an IP address is anything else than one of the public internet. */
+/** Whether a text is anything else than an IP address of the public internet. */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
-  if (isIP(bare) !== 6) return notPublic.check(bare, 'ipv4');
-  return !publicIpv6.check(bare, 'ipv6') || notPublic.check(bare, 'ipv6') || isIsatap(bare);
+  switch (isIP(bare)) {
+    case 4:
+      return notPublic.check(bare, 'ipv4');
+    case 6:
+      return !publicIpv6.check(bare, 'ipv6') || notPublic.check(bare, 'ipv6') || isIsatap(bare);
+    default:
+      return true;
+  }
 }
 
 /** Whether the last 64 bits are those of ISATAP (RFC 5214, section 6.1): a tunnel within a site to the IPv4 address in them, under any prefix. */

@@ -47,7 +47,7 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
     if ((await stat(resolve(workspaceDir, match)).catch(() => undefined))?.isFile() === true)
       matches.add(match);
   }
-  if (matches.size === 0) throw await nothingFound(path, workspaceDir);
+  if (matches.size === 0) throw await nothingFound(path, access);
   return await Promise.all([...matches].sort().map((match) => allowed(match, path, access)));
 }
 
@@ -76,27 +76,36 @@ async function allowed(match: string, written: string, access: FileAccess): Prom
   });
 }
 
-async function nothingFound(path: string, workspaceDir: string): Promise<SourceError> {
+/** With what is there instead, unless jobs may not read it. */
+async function nothingFound(path: string, access: FileAccess): Promise<SourceError> {
+  const workspaceDir = resolve(access.workspaceDir);
   let folder = dirname(resolve(workspaceDir, path));
-  let names = await readdir(folder).catch(() => undefined);
-  while (names === undefined && folder !== dirname(folder)) {
-    folder = dirname(folder);
-    names = await readdir(folder).catch(() => undefined);
-  }
-  const there = (names ?? []).filter((name) => !name.startsWith('.')).sort();
-  const wanted = path.slice(path.lastIndexOf('/') + 1);
-  const meant = nearest(wanted, there);
-  const shown =
-    there.slice(0, MOST_NAMED).join(', ') + (there.length > MOST_NAMED ? `, … (${there.length})` : '');
+  while (!(await isFolder(folder)) && folder !== dirname(folder)) folder = dirname(folder);
+  const names = await namesIn(folder, path, access);
+  const meant = nearest(path.slice(path.lastIndexOf('/') + 1), names ?? []);
+  const where = folder === workspaceDir ? 'the workspace' : relative(workspaceDir, folder);
+  const more = (names?.length ?? 0) > MOST_NAMED ? `, … (${names?.length})` : '';
+  const shown = `${names?.slice(0, MOST_NAMED).join(', ')}${more}`;
+  const instead = names?.length === 0 ? 'is nothing' : `are: ${shown}`;
   return new SourceError(
-    `No file matches the source \`${path}\`. In ${folder === resolve(workspaceDir) ? 'the workspace' : relative(workspaceDir, folder)} there ${
-      there.length === 0 ? 'is nothing' : `are: ${shown}`
-    }.`,
+    `No file matches the source \`${path}\`.${names === undefined ? '' : ` In ${where} there ${instead}.`}`,
     {
       place: { file: path },
       hint: meant === undefined ? 'Correct `path` in the source of the job.' : `Did you mean \`${meant}\`?`,
     },
   );
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
+}
+
+/** The names in a folder on the way to `written`; undefined where jobs may not read it. */
+async function namesIn(folder: string, written: string, access: FileAccess): Promise<string[] | undefined> {
+  const allowed = await allowedPath(folder, access, written).catch(() => ({ refused: '' }));
+  if ('refused' in allowed) return undefined;
+  const names = await readdir(allowed.real).catch(() => undefined);
+  return names?.filter((name) => !name.startsWith('.')).sort();
 }
 
 /** What is at a remote address. */

@@ -54,11 +54,14 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
     }));
 }
 
+/** Entries are held in memory: the paths of all that are allowed take less. */
+const LIST_BYTES = 16 * 1024 ** 2;
 /** Folders and system files are entries, too: the archive may have this many entries per allowed file. */
 const ENTRIES_PER_FILE = 10;
 
 async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
   const entries: { readonly label: string; readonly entry: Entry }[] = [];
+  let listBytes = 0;
   try {
     for await (const entry of zip.eachEntry()) {
       const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry;
@@ -67,6 +70,13 @@ async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
         entry,
       });
       if (entries.length > limits.fileCount * ENTRIES_PER_FILE) throw limitError(name, limits, 'fileCount');
+      listBytes += fileNameRaw.length + entry.extraFieldLength + entry.fileCommentLength;
+      if (listBytes > LIST_BYTES) {
+        throw new SourceError(
+          `The zip ${name} cannot be read: its list of files takes more than ${LIST_BYTES / 1024 ** 2} MiB, most of it comments or extra fields.`,
+          { place: { file: name }, hint: 'Pack the files again, without comments.' },
+        );
+      }
       const bytes = fileNameRaw.length;
       if (bytes > limits.pathBytes) {
         throw limitError(name, limits, 'pathBytes', { entry: entries.length, bytes });

@@ -24,8 +24,8 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** Orders are a few levels deep; the code that reads and writes them is recursive. */
-const MOST_LEVELS = 100;
+/** Answers are a few levels deep; the code that reads and writes them is recursive. */
+export const MOST_LEVELS = 100;
 
 /** Reads a list that came bare or in the envelope of section 8; StoreRefusedError when it is neither, or nests without end. */
 export function readPage(value: unknown, text: string, path: string): Page {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isPassingStatus } from '../model/retry-after.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
+import { isDeeperThan, MOST_LEVELS } from './page.ts';
 import { isObject } from './proof.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';
 
@@ -68,8 +69,7 @@ export function judgeAnswer(
   ours: { readonly apiKey: string; readonly now: number },
 ): StoreProbe {
   const { status, text, ms } = answer;
-  const json = parseJson(text)?.value;
-  const what = json === undefined ? contentOf(text) : 'JSON of another shape';
+  const { json, what } = contentOf(text);
   const said = isObject(json) ? json['message'] : undefined;
   const message = typeof said === 'string' ? cleanMessage(said, ours.apiKey) : '';
   if (status === 401 || status === 403) {
@@ -104,10 +104,16 @@ function digestOf(lists: readonly unknown[]): string | null {
   return createHash('sha256').update(known.sort().join('\n')).digest('base64url');
 }
 
-/** What a text is that is no JSON. */
-function contentOf(text: string): string {
-  if (text.trim() === '') return 'nothing';
-  return /^\s*</.test(text) ? 'a web page' : 'something else than JSON';
+/** The JSON of an answer, if it can be read, and what to call the answer where it is not the one that was expected. */
+function contentOf(text: string): { readonly json: unknown; readonly what: string } {
+  const parsed = parseJson(text);
+  if (parsed === undefined) {
+    if (text.trim() === '') return { json: undefined, what: 'nothing' };
+    return { json: undefined, what: /^\s*</.test(text) ? 'a web page' : 'something else than JSON' };
+  }
+  return isDeeperThan(text, MOST_LEVELS)
+    ? { json: undefined, what: `JSON that nests more than ${MOST_LEVELS} levels` }
+    : { json: parsed.value, what: 'JSON of another shape' };
 }
 
 function codeOf(error: unknown): string {

@@ -53,6 +53,11 @@ describe('a private address', () => {
     '2600:1:2:3:0:5efe:7f00:1',
     '2600:1:2:3:200:5EFE:192.168.0.1',
     '2600:1:2:3:300:5efe:127.0.0.1',
+    // No address as the system gives it: some resolvers read them as 127.0.0.1.
+    '127.1',
+    '0x7f.0.0.1',
+    '2130706433',
+    '',
   ])('is %s', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });

@@ -81,6 +81,16 @@ describe('what an answer of a store says', () => {
   ])('explains %s', (code, said) => {
     expect(judgeStore({ kind: 'unreachable', code }, STORE)[0]?.message).toContain(said);
   });
+
+  it('is not the API when it nests without end', () => {
+    const deep = `[{"id":${'['.repeat(50_000)}${']'.repeat(50_000)}}]`;
+    const answer = { status: 200, location: undefined, date: undefined, text: deep, ms: 5 };
+    expect(judgeAnswer(answer, { apiKey: 'the-key', now: NOW })).toEqual({
+      kind: 'not-the-api',
+      status: 200,
+      what: 'JSON that nests more than 100 levels',
+    });
+  });
 });
 
 describe('stores that answer alike', () => {

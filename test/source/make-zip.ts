@@ -10,6 +10,7 @@ export interface ZipEntry {
   readonly checksum?: number;
   readonly size?: number;
   readonly unixMode?: number;
+  readonly comment?: Uint8Array;
 }
 
 /** A zip file with exactly these entries: no library would write some of them. */
@@ -31,10 +32,12 @@ export function makeZip(entries: readonly ZipEntry[]): Buffer {
     common.writeUInt16LE(name.length, 22);
     const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, name, packed]);
 
+    const comment = Buffer.from(entry.comment ?? '');
     const tail = Buffer.alloc(14);
+    tail.writeUInt16LE(comment.length, 0);
     tail.writeUInt32LE(((entry.unixMode ?? 0o100644) << 16) >>> 0, 6);
     tail.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, tail, name);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, tail, name, comment);
     parts.push(local);
     offset += local.length;
   }

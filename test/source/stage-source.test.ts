@@ -131,6 +131,24 @@ describe('a source that is not there', () => {
     );
   });
 
+  it('names no file of a folder that jobs may not read', async () => {
+    await using elsewhere = await workspaceWith({ 'salaries.csv': CSV });
+    await using workspace = await workspaceWith({ '.storeferry/state.csv': CSV });
+    await symlink(elsewhere.workspaceDir, join(workspace.workspaceDir, 'inbox'));
+    for (const path of [
+      'inbox/none.csv',
+      'inbox/*.tsv',
+      'inbox/deeper/none.csv',
+      '.storeferry/none.csv',
+      '../none.csv',
+    ]) {
+      const error: unknown = await stageSource({ path }, workspace).catch((reason: unknown) => reason);
+      if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
+      expect(error.message).toBe(`No file matches the source \`${path}\`.`);
+      expect(error.hint).toBe('Correct `path` in the source of the job.');
+    }
+  });
+
   it('is said to be a folder where it is one', async () => {
     expect((await refusal({ 'in/catalog.csv': CSV }, 'in')).hint).toContain('`in/*.csv`');
   });
@@ -214,6 +232,20 @@ describe('gzip', () => {
     const entries = Array.from({ length: 21 }, (_, index) => ({ name: `f${index}/`, content: '' }));
     const { message } = await refusal({ 'a.zip': makeZip(entries) }, 'a.zip', { limits: { fileCount: 2 } });
     expect(message).toContain('limit fileCount (2)');
+  });
+
+  it('is refused when the list of a zip would fill memory, however few files it names', async () => {
+    const comment = Buffer.alloc(60_000, 'a');
+    const entries = Array.from({ length: 400 }, (_, index) => ({
+      name: `${index}.csv`,
+      content: CSV,
+      comment,
+    }));
+    const { message, hint } = await refusal({ 'a.zip': makeZip(entries) }, 'a.zip');
+    expect(message).toBe(
+      'The zip a.zip cannot be read: its list of files takes more than 16 MiB, most of it comments or extra fields.',
+    );
+    expect(hint).toBe('Pack the files again, without comments.');
   });
 });
 
