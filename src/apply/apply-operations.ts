@@ -1,18 +1,18 @@
 import { type SafetyLimitError, UnauthorizedError } from '../model/errors.ts';
-import type { Operation, Outcome } from '../model/operation.ts';
+import type { DeleteProduct, Operation, Outcome } from '../model/operation.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
-import type { OnEnded } from '../storefront/storefront.ts';
+import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
 import { forbidden } from './forbidden.ts';
 import { groupCommit } from './group-commit.ts';
-import { sendOperation, type WritingStorefront } from './send-operation.ts';
 import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
 
-export type { WritingStorefront } from './send-operation.ts';
-
 /** Requests under way get this long to end after an interruption. */
 export const GRACE_MS = 5_000;
+
+/** The part of a storefront that writes. */
+export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
 
 /** An operation, as it was handed in, and what became of it. */
 export interface ApplyResult<Op extends Operation> {
@@ -205,6 +205,48 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   if (notApplied.length > 0 && stop.recording) await options.onNotApplied?.(notApplied).catch(() => {});
   if (stop.stopped) throw stop.error;
   return recorded;
+}
+
+/** Sends the request of an operation; for a delete whose id must be looked up first, both requests. */
+export async function sendOperation(
+  storefront: WritingStorefront,
+  operation: Operation,
+  options: SendOptions,
+): Promise<Outcome> {
+  switch (operation.kind) {
+    case 'upsert-product':
+      return await storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
+    case 'update-contact':
+      return await storefront.updateContact(operation.key, operation.body, options);
+    case 'delete-product': {
+      const { id, idLookupBody } = operation;
+      if (idLookupBody === undefined) return await storefront.deleteProduct(id, options);
+      return await lookUpAndDelete(storefront, { ...operation, idLookupBody }, options);
+    }
+    default:
+      throw new Error(`Unknown operation: ${operation satisfies never}`);
+  }
+}
+
+type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };
+
+/** Once `idLookupBody` has been sent, the store holds something else than was acknowledged. */
+async function lookUpAndDelete(
+  storefront: WritingStorefront,
+  { key, id, idLookupBody }: LookedUpDelete,
+  { onNotApplied: _, ...options }: SendOptions,
+): Promise<Outcome> {
+  const lookedUp = await storefront.upsertProduct({ url: key, body: idLookupBody }, options);
+  if (lookedUp.kind !== 'applied') return lookedUp;
+  // For exactly the url that was sent the store may answer another id, as after a restore; for another spelling of it, that
+  // may be another job's product.
+  const isProven = lookedUp.id === id || lookedUp.answeredUrl === undefined;
+  if (lookedUp.id === null || !isProven) {
+    const message = `not deleted: the store answers ${lookedUp.id === null ? 'no id' : `another id (${lookedUp.id}) than before (${id})`}; delete it in the store by hand`;
+    return { kind: 'rejected', reason: { code: 'unknown-id', message }, inDoubt: true };
+  }
+  const outcome = await storefront.deleteProduct(lookedUp.id, options);
+  return outcome.kind === 'rejected' || outcome.kind === 'unsent' ? { ...outcome, inDoubt: true } : outcome;
 }
 
 /** Nothing recorded yet. */

@@ -3,8 +3,7 @@ import { withoutInertMark } from '../model/inert-cell.ts';
 import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
-import { textLines } from './writing/text-lines.ts';
-import { watchBytes } from './writing/watched-bytes.ts';
+import { textLines, watchBytes } from './writing/text-lines.ts';
 
 /** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
 export async function readHistory(

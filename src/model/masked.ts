@@ -98,6 +98,7 @@ function hideNames(sentence: string): string {
   return parts.join('');
 }
 
-function hidden(found: string): string {
+/** Keeps the shape and hides the person: `anna@example.com` is `a•••@e••••••.c••`. */
+export function hidden(found: string): string {
   return found.replaceAll(/(?<=[\p{L}\p{N}\p{M}])[\p{L}\p{N}\p{M}]/gu, '•');
 }

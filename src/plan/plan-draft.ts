@@ -8,13 +8,11 @@ import type {
 } from '../model/mapped-record.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';
 import { RejectionWriter } from './files/rejection-writer.ts';
-import type { UnplacedOperation } from './files/shard-line.ts';
-import { ShardWriter } from './files/shard-writer.ts';
-import { fingerprintOf } from './fingerprint.ts';
-import { MemoFacts } from './memo-facts.ts';
+import { ShardWriter, type UnplacedOperation } from './files/shard-writer.ts';
+import { fingerprintOf } from './fingerprint-of.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 
 /**
@@ -22,6 +20,7 @@ import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
  * nursery of the garbage collector: a tenth more time and 100 MiB more memory; with 100 nothing was gained.
  */
 const RECORDS_PER_QUERY = 200;
+
 const CHARS_PER_QUERY = 4 * 1024 * 1024;
 
 /** What a draft needs to know about the import. */
@@ -332,4 +331,36 @@ function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRe
 
 function compared(record: Prepared, answer: Answer): Settled {
   return { kind: 'compared', record, mark: answer === 'same' ? undefined : answer };
+}
+
+/** How many go to the ledger at once: each time is a commit. */
+const FACTS_AT_ONCE = 2000;
+
+/**
+ * Memos that the ledger lacks: of records that were mapped and found to be what the store acknowledged. Without them a
+ * catalog that was sent before there were memos, or before the mapping was edited, would be mapped in every run.
+ */
+class MemoFacts {
+  readonly #ledger: Ledger;
+  #facts: MemoFact[] = [];
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  add(fact: MemoFact): void {
+    this.#facts.push(fact);
+  }
+
+  /** Writes them down when they have become many. */
+  async room(): Promise<void> {
+    if (this.#facts.length >= FACTS_AT_ONCE) await this.finish();
+  }
+
+  /** Writes down what is left. */
+  async finish(): Promise<void> {
+    const facts = this.#facts;
+    this.#facts = [];
+    if (facts.length > 0) await this.#ledger.remember(facts);
+  }
 }

@@ -18,7 +18,8 @@ const move = z.object({
   old: z.number(),
   new: z.number(),
 });
-const reasonGroup = count.extend({
+/** Rejections or skips of one cause, as files keep them. */
+export const reasonGroupSchema = count.extend({
   code: z.string(),
   message: z.string(),
   field: z.string().nullable(),
@@ -47,8 +48,8 @@ const planSchema: z.ZodType<Plan> = z.object({
   moves: z.object({ prices: z.array(move), stocks: z.array(move) }).default({ prices: [], stocks: [] }),
   priceMoves: z.int().default(0),
   emptied: z.array(z.object({ field: z.string(), records: z.int() })),
-  rejections: z.array(reasonGroup),
-  skips: z.array(reasonGroup),
+  rejections: z.array(reasonGroupSchema),
+  skips: z.array(reasonGroupSchema),
   notices: z.array(z.object({ message: z.string(), records: z.int() })),
   examples: z.object({ new: z.array(example), changed: z.array(example), removed: z.array(example) }),
   duplicates: z

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sendOperation, type WritingStorefront } from '../../src/apply/send-operation.ts';
+import { sendOperation, type WritingStorefront } from '../../src/apply/apply-operations.ts';
 import type { DeleteProduct, Outcome } from '../../src/model/operation.ts';
 import { contact, deletion, product } from './setup.ts';
 

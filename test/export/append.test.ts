@@ -9,9 +9,8 @@ import type { Destination } from '../../src/export/destination/destination.ts';
 import { localDestination } from '../../src/export/destination/local-destination.ts';
 import { appendLines } from '../../src/export/writing/append-lines.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
-import { newStyle } from '../../src/export/writing/csv-line.ts';
+import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
 import { listShape } from '../../src/export/writing/row-shape.ts';
-import type { Written } from '../../src/export/writing/written.ts';
 import { DestinationChangedError } from '../../src/model/errors.ts';
 import { aList } from '../support/exports.ts';
 

@@ -1,4 +1,4 @@
-import type { Item, ItemPage } from '../../src/export/reading/item-page.ts';
+import type { Item, ItemPage } from '../../src/export/reading/page-ahead.ts';
 
 /** Where something is added or removed: a share of the list's length at that moment. */
 export interface Change {

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { exactJson, exactStringify, exactText } from '../../src/export/exact-json.ts';
-import { cellText, valueAt } from '../../src/export/writing/cell-text.ts';
-import { columnName, pathOf } from '../../src/export/writing/column-name.ts';
-import { FoundColumns } from '../../src/export/writing/found-columns.ts';
+import { cellText, columnName, FoundColumns, pathOf, valueAt } from '../../src/export/writing/row-shape.ts';
 
 const columnsOf = (...orders: readonly unknown[]) => {
   const found = new FoundColumns();

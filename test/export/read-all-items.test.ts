@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ItemPage } from '../../src/export/reading/item-page.ts';
+import type { ItemPage } from '../../src/export/reading/page-ahead.ts';
 import { readAllItems } from '../../src/export/reading/read-all-items.ts';
 import { ChangingStore } from './changing-store.ts';
 

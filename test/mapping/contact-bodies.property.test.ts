@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { storeListsTable } from '../../src/mapping/lookup-table.ts';
 import type { Mapped, MappedRecord } from '../../src/model/mapped-record.ts';
-import { mergeContacts } from '../../src/plan/copies/merge-contacts.ts';
+import { mergeContacts } from '../../src/plan/copies/resolve-copies.ts';
 import { emptyValuesIn } from '../support/crm-contact.ts';
 import { mapAll, mappingOf, shippedMapping, table } from './mapping-setup.ts';
 

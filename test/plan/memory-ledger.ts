@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../src/plan/fingerprint.ts';
+import { fingerprintOf } from '../../src/plan/fingerprint-of.ts';
 import {
   IN_DOUBT,
   type Ledger,

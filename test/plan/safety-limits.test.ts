@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { safetySchema } from '../../src/config/job/import-job-schema.ts';
 import type { SafetyFigures } from '../../src/model/safety-limits.ts';
-import { judgeRejectsWhileApplying, judgeSafety } from '../../src/plan/safety-limits.ts';
+import { judgeRejectsWhileApplying, judgeSafety } from '../../src/plan/judge-safety.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
 

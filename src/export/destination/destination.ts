@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
+import { codeOf } from '../../state/file-access.ts';
 
 /** The current content of a destination. */
 export interface DestinationContent {
@@ -25,4 +27,64 @@ export interface Destination {
   read(signal: AbortSignal): Promise<DestinationContent | undefined>;
   /** Replaces the file whole, or leaves what was there as it was. Gives the bytes written. */
   write(content: AsyncIterable<Uint8Array | string>, options: DestinationWriteOptions): Promise<number>;
+}
+
+/** Awaits a call of the file system; its error becomes a DestinationError with place, reason and advice. */
+export async function asDestinationError<Value>(
+  path: string,
+  done: 'read' | 'written',
+  asked: Promise<Value>,
+): Promise<Value> {
+  try {
+    return await asked;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    const { why, advice } = explain(code);
+    throw new DestinationError(`${path} cannot be ${done}: ${why}.`, { hint: advice, cause: error });
+  }
+}
+
+/** Somebody else wrote the destination between reading and writing it. */
+export function changedMeanwhile(location: string): DestinationChangedError {
+  return new DestinationChangedError(
+    `${location} was changed by somebody else while it was being added to.`,
+    { hint: 'Run again: nothing was written.' },
+  );
+}
+
+function explain(code: string): { readonly why: string; readonly advice: string } {
+  const unchanged = 'The previous content is unchanged.';
+  switch (code) {
+    case 'ENOSPC':
+      return { why: 'the disk is full', advice: `Make room, then run again. ${unchanged}` };
+    case 'EDQUOT':
+      return { why: 'the quota is used up', advice: `Make room, then run again. ${unchanged}` };
+    case 'EFBIG':
+      return {
+        why: 'the file would exceed the size limit of this disk or user',
+        advice: `Choose another disk. ${unchanged}`,
+      };
+    case 'EIO':
+      return { why: 'the disk or the shared folder fails', advice: `Look at the disk. ${unchanged}` };
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        why: 'permission is denied',
+        advice: `Let this user write the file and its folder (a new file is written beside it), or change destination in the job. ${unchanged}`,
+      };
+    case 'EROFS':
+      return { why: 'the disk is read-only', advice: 'Change destination in the job.' };
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return { why: 'a part of its path is a file', advice: 'Change destination in the job.' };
+    case 'EISDIR':
+      return { why: 'it is a folder', advice: 'Give destination the path of a file.' };
+    case 'ELOOP':
+      return { why: 'its symbolic links lead in a circle', advice: 'Change destination in the job.' };
+    case 'ENAMETOOLONG':
+      return { why: 'its name is too long', advice: 'Give destination a shorter path.' };
+    default:
+      return { why: code, advice: 'Change destination in the job, or look at the disk.' };
+  }
 }

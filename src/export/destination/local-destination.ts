@@ -1,20 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { open, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { DestinationError } from '../../model/errors.ts';
 import {
   allowedPath,
   type FileAccess,
   found,
+  isAbandoned,
   makeFolders,
   openAllowed,
   refusedPlace,
   syncFolder,
   writeAll,
 } from '../../state/file-access.ts';
-import { asDestinationError, changedMeanwhile } from './as-destination-error.ts';
-import type { Destination, DestinationWriteOptions } from './destination.ts';
-import { discardTemporary, sweepTemporaries, temporaryBeside } from './temporary-file.ts';
+import {
+  asDestinationError,
+  changedMeanwhile,
+  type Destination,
+  type DestinationWriteOptions,
+} from './destination.ts';
 
 const CHUNK_BYTES = 256 * 1_024;
 const RIGHTS = 0o7777n;
@@ -112,5 +118,57 @@ async function writeNew(
     return size;
   } finally {
     await file.close().catch(() => {});
+  }
+}
+
+/** Those that this process is writing. */
+const underWay = new Set<string>();
+
+/** A name beside the file, for what is not whole yet; it says which process writes it. */
+function temporaryBeside(path: string): string {
+  const temporary = join(
+    dirname(path),
+    `.${basename(path)}.${hostTag()}-${process.pid}-${randomUUID().slice(0, 8)}.tmp`,
+  );
+  underWay.add(temporary);
+  return temporary;
+}
+
+/** Removes a temporary file, if it is still there. */
+async function discardTemporary(temporary: string): Promise<void> {
+  underWay.delete(temporary);
+  await rm(temporary, { force: true }).catch(() => {});
+}
+
+/** Removes the temporary files of processes that died; those of running processes stay. */
+async function sweepTemporaries(path: string): Promise<void> {
+  const folder = dirname(path);
+  const start = `.${basename(path)}.`;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, host, pid] = /^([^-]+)-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
+    if (!name.startsWith(start) || host === undefined) continue;
+    const temporary = join(folder, name);
+    if (underWay.has(temporary)) continue;
+    const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
+    if (abandoned) await rm(temporary, { force: true }).catch(() => {});
+  }
+}
+
+function hostTag(): string {
+  return (
+    hostname()
+      .replaceAll(/[^A-Za-z0-9]/g, '_')
+      .slice(0, 32) || 'host'
+  );
+}
+
+/** A process of this number; ours is one that has taken the number of a dead one, unless it knows the file. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

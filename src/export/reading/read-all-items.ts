@@ -1,6 +1,5 @@
 import { StoreRefusedError, StoreUnavailableError } from '../../model/errors.ts';
-import type { Item, ItemKey, ItemPage } from './item-page.ts';
-import { type FetchPage, PageAhead } from './page-ahead.ts';
+import { type FetchPage, type Item, type ItemKey, type ItemPage, PageAhead } from './page-ahead.ts';
 
 /** How many items two neighbouring pages have in common when nothing changes between them. */
 const OVERLAP = 2;

@@ -2,7 +2,7 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { StoreRefusedError } from '../../model/errors.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
 import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
-import { type Item, itemPage } from './item-page.ts';
+import { type Item, itemPage } from './page-ahead.ts';
 import { type AllRead, readAllItems } from './read-all-items.ts';
 
 /** As many as the API gives at once (storefront-api.md, section 8). */

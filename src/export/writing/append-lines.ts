@@ -1,11 +1,18 @@
 import { DestinationError } from '../../model/errors.ts';
 import type { Destination } from '../destination/destination.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
-import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
-import { type Items, replaceFile } from './replace-file.ts';
+import {
+  alreadyThere,
+  type Items,
+  lineKey,
+  overVersion,
+  readAgain,
+  replaceFile,
+  type Written,
+  withoutId,
+} from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
 import { textLines } from './text-lines.ts';
-import type { Written } from './written.ts';
 
 export interface AppendLinesOptions {
   readonly items: Items;

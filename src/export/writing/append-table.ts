@@ -4,12 +4,21 @@ import { CsvError, DestinationError } from '../../model/errors.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Row } from '../../model/row.ts';
 import type { Destination } from '../destination/destination.ts';
-import { alreadyThere, lineKey, overVersion, readAgain, withoutId } from './appending.ts';
-import { csvLine, markOf, type TableStyle } from './csv-line.ts';
-import { type Items, replaceFile } from './replace-file.ts';
+import {
+  alreadyThere,
+  csvLine,
+  type Items,
+  lineKey,
+  markOf,
+  overVersion,
+  readAgain,
+  replaceFile,
+  type TableStyle,
+  type Written,
+  withoutId,
+} from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
-import { watchBytes } from './watched-bytes.ts';
-import type { Written } from './written.ts';
+import { watchBytes } from './text-lines.ts';
 
 /** Opens a CSV file; that of csv/. */
 export type OpenTable = (

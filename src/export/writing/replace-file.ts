@@ -1,10 +1,27 @@
-import type { Destination } from '../destination/destination.ts';
-import { csvLine, markOf, type TableStyle } from './csv-line.ts';
+import type { Readable } from 'node:stream';
+import { DestinationError } from '../../model/errors.ts';
+import { inertCell } from '../../model/inert-cell.ts';
+import {
+  changedMeanwhile,
+  type Destination,
+  type DestinationWriteOptions,
+} from '../destination/destination.ts';
 import type { RowShape } from './row-shape.ts';
-import type { Written } from './written.ts';
 
 /** Items as JSON, in batches. */
 export type Items = AsyncIterable<readonly string[]>;
+
+/** What was written to the destination. */
+export interface Written {
+  /** Lines that were added, header not counted. */
+  readonly lines: number;
+  /** Nothing was there to add to. */
+  readonly begun?: true;
+  /** Size of the whole file. */
+  readonly bytes: number;
+  /** What a person should know, in sentences. */
+  readonly notes: readonly string[];
+}
 
 /** Replaces the destination. With a style it is a table, without one it is JSON Lines. */
 export async function replaceFile(
@@ -40,4 +57,68 @@ export async function replaceFile(
         .join('');
     }
   }
+}
+
+/** How the lines of a table are written; `formatRow` is that of csv/. */
+export interface TableStyle {
+  readonly delimiter: string;
+  readonly newline: '\n' | '\r\n';
+  /** Whether the file begins with a byte order mark. */
+  readonly bom: boolean;
+  /** For spreadsheets: no cell starts a formula. */
+  readonly forSpreadsheets: boolean;
+  readonly formatRow: (cells: readonly string[], delimiter: string) => string;
+}
+
+/** The style of a new file: `excel-csv` is for spreadsheets, `csv` for everything else. */
+export function newStyle(format: 'csv' | 'excel-csv', formatRow: TableStyle['formatRow']): TableStyle {
+  const forSpreadsheets = format === 'excel-csv';
+  const newline = forSpreadsheets ? '\r\n' : '\n';
+  return { delimiter: ',', newline, bom: forSpreadsheets, forSpreadsheets, formatRow };
+}
+
+/** What stands before the header. */
+export function markOf({ bom }: TableStyle): string {
+  return bom ? '\ufeff' : '';
+}
+
+/** One row with its line end. A lone empty cell is quoted, since an empty line is no row. */
+export function csvLine(cells: readonly string[], style: TableStyle): string {
+  const line = style.formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter);
+  return `${line === '' ? '""' : line}${style.newline}`;
+}
+
+/** The key of a line, from the values of its key columns. */
+export function lineKey(values: readonly string[]): string {
+  return values.join('\u001f');
+}
+
+/** The content once more, to be written again with what is added. DestinationChangedError when it is another. */
+export async function readAgain(
+  destination: Destination,
+  version: string | null,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const again = await destination.read(signal);
+  if (again !== undefined && again.version === version) return again.content;
+  again?.content.destroy();
+  throw changedMeanwhile(destination.location);
+}
+
+/** Writes only over the version that was read, where the destination has versions. */
+export function overVersion(version: string | null, signal: AbortSignal): DestinationWriteOptions {
+  return version === null ? { signal } : { signal, ifVersion: version };
+}
+
+/** An order without an id cannot be compared with the orders in the file. */
+export function withoutId({ location }: Destination): DestinationError {
+  return new DestinationError(
+    `An order has no id, so it cannot be compared with the orders in ${location}; nothing was added.`,
+    { hint: 'Set `mode: replace` under destination in the job.' },
+  );
+}
+
+/** The note on lines that were in the file already; expected for orders, noted for a history only. */
+export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
+  return lines > 0 && isHistory ? [`${lines} lines were in the file already and were not added again.`] : [];
 }

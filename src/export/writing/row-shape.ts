@@ -1,11 +1,8 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import { exactJson } from '../exact-json.ts';
+import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
+import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
+import { DestinationError } from '../../model/errors.ts';
 import { readKeptList } from '../reading/read-items.ts';
-import { cellText, valueAt } from './cell-text.ts';
-import { pathOf } from './column-name.ts';
-import { FoundColumns } from './found-columns.ts';
-import { listReading } from './list-reading.ts';
 
 /** How items become lines of a file. */
 export interface RowShape {
@@ -18,37 +15,6 @@ export interface RowShape {
   cells(item: string): readonly string[];
   /** An item, as JSON, as a line of JSON. */
   json(item: string): string;
-}
-
-/** Lines of list statistics, one a list and reading. */
-export function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
-  const reading = (item: string) => listReading(readKeptList(item), readAt);
-  const paths = columns.map(pathOf);
-  return {
-    columns,
-    keyColumns: ['id', 'read_at'],
-    isHistory: true,
-    cells(item) {
-      const value = reading(item);
-      return paths.map((path) => cellText(valueAt(value, path)));
-    },
-    json: (item) => JSON.stringify(reading(item)),
-  };
-}
-
-/** Lines of orders, one an order; its JSON is passed on as it came. */
-export function orderShape(columns: readonly string[]): RowShape {
-  const paths = columns.map(pathOf);
-  return {
-    columns,
-    keyColumns: ['id'],
-    isHistory: false,
-    cells(item) {
-      const order = exactJson(item);
-      return paths.map((path) => cellText(valueAt(order, path)));
-    },
-    json: (item) => item,
-  };
 }
 
 /** The shape that a job asks for; columns that it does not name are found in what was read. */
@@ -73,4 +39,167 @@ async function columnsOf(items: AsyncIterable<readonly string[]>): Promise<strin
   for await (const batch of items) for (const item of batch) found.add(exactJson(item));
   // A store without orders: the one column that every order has.
   return found.names().length === 0 ? ['id'] : found.names();
+}
+
+/** Lines of list statistics, one a list and reading. */
+export function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
+  const reading = (item: string) => listReading(readKeptList(item), readAt);
+  const paths = columns.map(pathOf);
+  return {
+    columns,
+    keyColumns: ['id', 'read_at'],
+    isHistory: true,
+    cells(item) {
+      const value = reading(item);
+      return paths.map((path) => cellText(valueAt(value, path)));
+    },
+    json: (item) => JSON.stringify(reading(item)),
+  };
+}
+
+/** A list with the moment of its reading, its members in the order of the columns. */
+function listReading(list: SubscriberList, readAt: string): ListReading {
+  const { id, name, created, subscribers, opens, clicks } = list;
+  return { id, name, created, created_date: dateOf(created), subscribers, opens, clicks, read_at: readAt };
+}
+
+/** The last second that a date of JavaScript can be. */
+const LAST_SECOND = 8_640_000_000_000;
+
+function dateOf(seconds: number | null): string | null {
+  if (seconds === null || Math.abs(seconds) > LAST_SECOND) return null;
+  return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
+}
+
+/** Lines of orders, one an order; its JSON is passed on as it came. */
+export function orderShape(columns: readonly string[]): RowShape {
+  const paths = columns.map(pathOf);
+  return {
+    columns,
+    keyColumns: ['id'],
+    isHistory: false,
+    cells(item) {
+      const order = exactJson(item);
+      return paths.map((path) => cellText(valueAt(order, path)));
+    },
+    json: (item) => item,
+  };
+}
+
+/** Between the values of a list in one cell. */
+const BETWEEN = '; ';
+
+/**
+ * A value of an order as one cell: text and numbers as they are, nothing for null, a list of them joined by `; `, and
+ * JSON for whatever is nested deeper.
+ */
+export function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return listText(value);
+  if (isMembers(value)) return Object.keys(value).length === 0 ? '' : exactStringify(value);
+  return exactText(value) ?? '';
+}
+
+function listText(values: readonly unknown[]): string {
+  if (values.some((value) => Array.isArray(value) || isMembers(value))) return exactStringify(values);
+  return values.map(cellText).join(BETWEEN);
+}
+
+/**
+ * The value that a column names within an order. Within a list a number chooses one (`items.0.sku`, from 0), a name
+ * takes that of each (`items.sku`). Undefined where there is none.
+ */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined) return value;
+  if (Array.isArray(value)) {
+    if (/^\d+$/.test(name)) return valueAt(value[Number(name)], rest);
+    const values = value.map((element: unknown) => valueAt(element, path));
+    return values.some((element) => element !== undefined) ? values : undefined;
+  }
+  if (!isMembers(value) || !Object.hasOwn(value, name)) return undefined;
+  return valueAt(value[name], rest);
+}
+
+/**
+ * The name of the column for a value within nested objects: their names joined by dots. A dot or backslash that is
+ * part of a name is written `\.` or `\\`, an empty name `\e`, so that no two values share a column.
+ */
+export function columnName(parent: string | null, name: string): string {
+  const escaped = name === '' ? '\\e' : name.replaceAll(/[\\.]/g, '\\$&');
+  return parent === null ? escaped : `${parent}.${escaped}`;
+}
+
+/** The names that lead to the value of a column. */
+export function pathOf(column: string): readonly string[] {
+  const names: string[] = [];
+  let name = '';
+  for (let at = 0; at < column.length; at++) {
+    const char = column.charAt(at);
+    if (char === '.') {
+      names.push(name);
+      name = '';
+    } else if (char === '\\') {
+      at++;
+      if (column.charAt(at) !== 'e') name += column.charAt(at);
+    } else {
+      name += char;
+    }
+  }
+  return [...names, name];
+}
+
+/** More than this are no columns but data, such as ids used as names. */
+const MOST_COLUMNS = 2_000;
+
+/**
+ * The columns of orders, where the job names none: each field that has a value in some order, nested ones
+ * by their path; lists stay whole. In the order of the fields, a field that only later orders have behind the one that
+ * it follows there. A field that is null wherever it is not an object has no column besides those of the object.
+ */
+export class FoundColumns {
+  readonly #names: string[] = [];
+  readonly #filled = new Map<string, boolean>();
+  readonly #parents = new Set<string>();
+
+  /** Looks at one order. DestinationError when there are more columns than any table has. */
+  add(order: unknown): void {
+    this.#visit(order, null, -1);
+  }
+
+  /** The columns of all orders so far. */
+  names(): string[] {
+    return this.#names.filter((name) => this.#filled.get(name) === true || !this.#parents.has(name));
+  }
+
+  /** Gives the position of the last column met. */
+  #visit(value: unknown, parent: string | null, after: number): number {
+    if (!isMembers(value)) return after;
+    let last = after;
+    for (const [field, part] of Object.entries(value)) {
+      const name = columnName(parent, field);
+      if (isMembers(part) && Object.keys(part).length > 0) {
+        this.#parents.add(name);
+        last = this.#visit(part, name, last);
+      } else {
+        last = this.#meet(name, last);
+        if (part !== null && !isMembers(part)) this.#filled.set(name, true);
+      }
+    }
+    return last;
+  }
+
+  #meet(name: string, after: number): number {
+    // In orders of one shape each column stands right behind the one before.
+    if (this.#names[after + 1] === name) return after + 1;
+    if (this.#filled.has(name)) return this.#names.indexOf(name);
+    if (this.#names.length === MOST_COLUMNS) {
+      throw new DestinationError(`The orders have more than ${MOST_COLUMNS} different fields.`, {
+        hint: 'Name the ones you need under `columns` in the job, or use format: jsonl, which keeps orders whole.',
+      });
+    }
+    this.#filled.set(name, false);
+    this.#names.splice(after + 1, 0, name);
+    return after + 1;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { DestinationError } from '../../model/errors.ts';
 
 /** A line of a text file, its end taken off. */
@@ -33,4 +33,31 @@ export async function* textLines(input: Readable, name: string): AsyncGenerator<
   }
   rest += decode();
   if (rest !== '') yield [{ number, text: rest, ended: false }];
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** Bytes on their way to a reader, of which is known whether the last so far ended a line, and whether there were any. */
+interface WatchedBytes {
+  readonly content: Readable;
+  readonly isEmpty: () => boolean;
+  readonly endsLine: () => boolean;
+}
+
+/** Watches the bytes that pass. */
+export function watchBytes(source: Readable): WatchedBytes {
+  let last: number | undefined;
+  const watch = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      last = chunk.at(-1) ?? last;
+      done(null, chunk);
+    },
+  });
+  return {
+    // pipeline() closes the source when reading ends early, and hands its errors on to the reader.
+    content: pipeline(source, watch, () => {}),
+    isEmpty: () => last === undefined,
+    endsLine: () => last === LINE_FEED || last === CARRIAGE_RETURN,
+  };
 }

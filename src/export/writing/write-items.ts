@@ -2,10 +2,8 @@ import type { ExportJob } from '../../config/job/job.ts';
 import type { Destination } from '../destination/destination.ts';
 import { appendLines } from './append-lines.ts';
 import { appendTable, type OpenTable } from './append-table.ts';
-import { newStyle, type TableStyle } from './csv-line.ts';
-import { type Items, replaceFile } from './replace-file.ts';
+import { type Items, newStyle, replaceFile, type TableStyle, type Written } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
-import type { Written } from './written.ts';
 
 /** What writing an export needs. */
 export interface WriteItemsOptions {

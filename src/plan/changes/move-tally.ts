@@ -1,9 +1,6 @@
+import { type JsonObject, member } from '../../model/json-object.ts';
 import { isPriceMove, type Move, type Moves } from '../../model/move.ts';
-import { type JsonObject, member } from '../json-value.ts';
-import { TopList } from '../top-list.ts';
-import { byLargestMove } from './largest-move.ts';
-import type { VariantPairs } from './variant-changes.ts';
-import { variantName } from './variant-name.ts';
+import { type VariantPairs, variantName } from './field-changes.ts';
 
 const MOVES_KEPT = 20;
 const PRICES = ['price', 'regularPrice', 'salePrice'] as const;
@@ -84,4 +81,70 @@ function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs)
 function numberIn(variant: JsonObject, name: string): number | undefined {
   const value = member(variant, name);
   return typeof value === 'number' ? value : undefined;
+}
+
+/** Where several fields of a variant move alike, the one that buyers pay is named. */
+const PRECEDENCE: readonly string[] = [
+  'variants.price',
+  'variants.regularPrice',
+  'variants.salePrice',
+  'variants.quantity',
+];
+
+/**
+ * Orders moves: the largest for its size first, of equals the one by more; then by key, variant and field, so that
+ * the order is the same whatever order they come in.
+ */
+export function byLargestMove(one: Move, other: Move): number {
+  const [ours, theirs] = [timesApart(one), timesApart(other)];
+  if (ours !== theirs) return ours > theirs ? -1 : 1;
+  const [by, otherBy] = [Math.abs(one.new - one.old), Math.abs(other.new - other.old)];
+  if (by !== otherBy) return by > otherBy ? -1 : 1;
+  return (
+    compared(one.key, other.key) ||
+    compared(one.what ?? '', other.what ?? '') ||
+    PRECEDENCE.indexOf(one.field) - PRECEDENCE.indexOf(other.field) ||
+    one.old - other.old
+  );
+}
+
+/** How many times as large the larger is: 10 and 1000 are 100 apart, both ways; from or to 0, and across it, infinitely. */
+function timesApart({ old, new: now }: Move): number {
+  if (old * now <= 0) return Number.POSITIVE_INFINITY;
+  const one = Math.abs(old);
+  const other = Math.abs(now);
+  return Math.max(one, other) / Math.min(one, other);
+}
+
+function compared(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** The first few of many in an order, without keeping the many. */
+export class TopList<Item> {
+  readonly #most: number;
+  readonly #order: (one: Item, other: Item) => number;
+  /** In order. */
+  readonly #items: Item[] = [];
+
+  /** `order` as for sorting: below 0 when the first goes before the second. */
+  constructor(most: number, order: (one: Item, other: Item) => number) {
+    this.#most = most;
+    this.#order = order;
+  }
+
+  add(item: Item): void {
+    const last = this.#items.at(-1);
+    const isFull = this.#items.length === this.#most;
+    if (isFull && last !== undefined && this.#order(item, last) >= 0) return;
+    if (isFull) this.#items.pop();
+    const place = this.#items.findIndex((kept) => this.#order(item, kept) < 0);
+    this.#items.splice(place === -1 ? this.#items.length : place, 0, item);
+  }
+
+  /** The first so far, in order. */
+  items(): Item[] {
+    return [...this.#items];
+  }
 }

@@ -1,13 +1,17 @@
-import { TOO_MANY_ROWS } from '../../model/input-limits.ts';
-import type { Mapped, Resource } from '../../model/mapped-record.ts';
+import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
+import {
+  CONTACT_TEXT_FIELDS,
+  type Contact,
+  type ContactTextField,
+  type Mapped,
+  type MappedRecord,
+  type Product,
+  type Resource,
+} from '../../model/mapped-record.ts';
 import type { DuplicatesPolicy } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import { type CopyReasonCode, copyReason } from './copy-reasons.ts';
+import type { RowSpan } from '../../model/row.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
-import { mergeContacts } from './merge-contacts.ts';
-
-/** How many copies a message names by their lines. */
-const COPIES_NAMED = 3;
 
 /** What becomes of a copy: sent, rejected or left out. Together the copies of a key count as one record. */
 export interface ResolvedCopy {
@@ -106,4 +110,125 @@ function* merge(
 
 function rowsOf({ key, rows, spans }: Copy): Pick<Copy, 'key' | 'rows' | 'spans'> {
   return { key, rows, spans };
+}
+
+/**
+ * One contact out of several rows about it. Of a text the last one given holds, as if the rows were sent one after
+ * the other; tags, lists and custom properties come together; who unsubscribed in any copy stays unsubscribed, and joins
+ * no list that the other rows name.
+ */
+export function mergeContacts(key: string, copies: readonly MappedRecord[]): MappedRecord {
+  const bodies = copies.map(({ body }) => body).filter(isContact);
+  const texts: Partial<Record<ContactTextField, string>> = {};
+  for (const body of bodies) {
+    for (const field of CONTACT_TEXT_FIELDS) {
+      const text = body[field];
+      if (text !== undefined) texts[field] = text;
+    }
+  }
+  const properties = new Map(
+    bodies.flatMap((body) => body.properties ?? []).map((property) => [property.name, property]),
+  );
+  const tags = new Set(bodies.flatMap((body) => body.tags ?? []));
+  const subscribed = bodies.map((body) => body.subscribed).filter((given) => given !== undefined);
+  const left = subscribed.includes(false);
+  // Lists that were meant for a subscriber are not for somebody who has left.
+  const listed = bodies.filter((body) => !left || body.subscribed === false);
+  const lists = new Set(listed.flatMap((body) => body.subscriberLists ?? []));
+  return {
+    kind: 'record',
+    key,
+    body: {
+      ...texts,
+      ...(properties.size > 0 && { properties: [...properties.values()] }),
+      ...(tags.size > 0 && { tags: [...tags] }),
+      ...(subscribed.length > 0 && { subscribed: !left }),
+      ...(lists.size > 0 && { subscriberLists: [...lists] }),
+    },
+    rows: copies.reduce((sum, copy) => sum + copy.rows, 0),
+    spans: copies.flatMap((copy) => copy.spans),
+    notes: copies.flatMap((copy) => copy.notes ?? []),
+  };
+}
+
+function isContact(body: Contact | Product): body is Contact {
+  return !('variants' in body);
+}
+
+/** How many copies a message names by their lines. */
+const COPIES_NAMED = 3;
+
+/** Why a copy of a repeated key is not sent. */
+type CopyReasonCode =
+  | 'duplicate-key'
+  | 'rows-not-adjacent'
+  | 'copy-rejected'
+  | 'too-many-copies'
+  | 'identical-copy'
+  | 'earlier-copy-kept'
+  | 'later-copy-kept';
+
+/** What is said of all copies of one key. */
+interface CopiesOfKey {
+  readonly resource: Resource;
+  readonly copies: number;
+  /** The most that are merged. */
+  readonly mostMerged: number;
+  /** The rows of the first few copies. */
+  readonly firstSpans: readonly RowSpan[];
+}
+
+/** The reason for leaving out a copy, with the lines on which the copies stand. */
+function copyReason(code: CopyReasonCode, found: CopiesOfKey): Reason {
+  const { resource, copies, mostMerged, firstSpans } = found;
+  const field = resource === 'products' ? 'url' : 'id';
+  const places = placesOf(firstSpans, copies);
+  if (code === 'too-many-copies') {
+    const beyond = beyondLimit('mergedCopies', mostMerged, { copies });
+    return { code, field, message: `${beyond} They begin in ${places}. ${raiseLimit('mergedCopies')}` };
+  }
+  return { code, field, message: sentence(code, field, copies, places) };
+}
+
+function sentence(
+  code: Exclude<CopyReasonCode, 'too-many-copies'>,
+  field: string,
+  copies: number,
+  places: string,
+): string {
+  switch (code) {
+    case 'duplicate-key':
+      return `the same ${field} stands ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
+    case 'rows-not-adjacent':
+      return `rows of one product stand apart, in ${places}; sort the file so that they follow each other`;
+    case 'copy-rejected':
+      return `the same ${field} stands ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
+    case 'identical-copy':
+      return `an identical copy of another record, as in ${places}`;
+    case 'earlier-copy-kept':
+      return `the same ${field} stands ${copies} times, in ${places}; the first is kept`;
+    case 'later-copy-kept':
+      return `the same ${field} stands ${copies} times, in ${places}; the last is kept`;
+    default:
+      return code satisfies never;
+  }
+}
+
+let listFormat: Intl.ListFormat | undefined;
+
+/** Made with the first copies that are met: making it takes a fiftieth of a second, which most plans need not wait. */
+function conjunction(items: readonly string[]): string {
+  listFormat ??= new Intl.ListFormat('en', { type: 'conjunction' });
+  return listFormat.format(items);
+}
+
+/** `lines 20-22 and 170`; with the number of the file where there are several. */
+function placesOf(spans: readonly RowSpan[], copies: number): string {
+  const severalFiles = spans.some((span) => span.file > 0);
+  const places = spans.map(({ file, from, to }) => {
+    const lines = from === to ? `${from}` : `${from}-${to}`;
+    return severalFiles ? `file ${file + 1} line ${lines}` : lines;
+  });
+  const named = copies > spans.length ? `${places.join(', ')} and more` : conjunction(places);
+  return severalFiles ? named : `lines ${named}`;
 }

@@ -1,4 +1,4 @@
-import { hasWholeReading } from '../../export/reading/reading.ts';
+import { hasWholeReading } from '../../export/reading/save-reading.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { digestOf } from '../digest-of.ts';
 import type { ExportRequest, RunContext } from '../run-context.ts';

@@ -1,17 +1,30 @@
-import { EXPORTED_FILE } from '../../export/exported-file.ts';
-import { READING_FILES } from '../../export/reading/reading.ts';
-import { InterruptedError } from '../../model/errors.ts';
+import { formatRow } from '../../csv/format-row.ts';
+import { readCsv } from '../../csv/read-csv.ts';
+import { openDestination } from '../../export/destination/open-destination.ts';
+import { readItems } from '../../export/reading/read-items.ts';
+import {
+  EXPORTED_FILE,
+  READING_FILES,
+  readReading,
+  readReadingNotes,
+  saveExported,
+  saveReading,
+} from '../../export/reading/save-reading.ts';
+import { writeItems } from '../../export/writing/write-items.ts';
+import { InterruptedError, lockLost } from '../../model/errors.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { lockJob, whileHeld } from '../lock-job.ts';
+import { NO_TOTALS } from '../../report/run-totals.ts';
+import { abortingWith } from '../aborting-with.ts';
+import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
 import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { runErrorOf } from '../run-bug.ts';
 import type { ExportRequest, RunContext } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
-import { trafficFiles } from '../traffic/run-traffic.ts';
+import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
 import {
   continueOrBeginExport,
@@ -22,8 +35,7 @@ import {
   unfinishedBefore,
 } from './continue-or-begin-export.ts';
 import { exportHistory } from './export-history.ts';
-import { readStep } from './read-step.ts';
-import { writeStep } from './write-step.ts';
+import { shownLocation } from './shown-location.ts';
 
 /**
  * Runs an export job: read, write, finish. Rejects as `runPipeline`; after any failure the destination is as it was.
@@ -48,6 +60,40 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
 }
 
 /**
+ * Reads the store into the run's folder, item by item as the store sent them; a run that is continued has read
+ * already. Requests count also when reading fails.
+ */
+async function readStep(context: RunContext, { job, store }: ExportRequest, run: Run): Promise<Run> {
+  if (run.stagedAt !== null) return run;
+  const { runs } = context.state;
+  const readAt = context.clock();
+  const folder = context.artifacts.run(run.id);
+  const notes: string[] = [];
+  let requests = 0;
+  const storefront = await context.openStorefront(store);
+  const traffic = new RunTraffic(folder, context.clock);
+  const items = readItems(job.export, storefront, {
+    signal: context.signal,
+    concurrency: store.limits.concurrency,
+    onEnded: traffic.onEnded,
+    onRequest: () => {
+      requests++;
+    },
+    onProgress: (done, total) =>
+      context.onEvent({ type: 'progress', step: 'read', done, total, unit: 'orders' }),
+    onNotes: (found) => notes.push(...found),
+  });
+  let records = 0;
+  try {
+    records = await traffic.during(storefront, () => saveReading(folder, items, () => notes));
+  } catch (error) {
+    await runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
+    throw error;
+  }
+  return await runs.update(run.id, { stagedAt: readAt, totals: { ...NO_TOTALS, records, requests } });
+}
+
+/**
  * Writes the readings that earlier runs could not write, or died writing: oldest first, each under the moment it was
  * taken, none twice. A failure leaves this run's reading to be written later as well.
  */
@@ -57,6 +103,47 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
     const own = { ...context, workedMs: () => run.workedMs ?? 0 };
     await finishExport(own, request, await writeStep(own, request, run), null);
   }
+}
+
+/** Writes what was read to the destination: whole, or what is there stays as it is. */
+async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
+  await context.state.runs.update(run.id, { step: 'write' });
+  const destination = await openDestination(context, job);
+  await using lock = await lockDestination(context, run, destination.location);
+  const folder = context.artifacts.run(run.id);
+  const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
+  const written = await writeItems(job, destination, {
+    items: () => readReading(folder),
+    readAt,
+    signal: AbortSignal.any([
+      context.signal,
+      abortingWith(lock.lost, () => lockLost('on the destination', 'nothing more is written.')),
+    ]),
+    openTable: readCsv,
+    formatRow,
+    onProgress: (done) =>
+      context.onEvent({
+        type: 'progress',
+        step: 'write',
+        done,
+        total: run.totals?.records ?? null,
+        unit: 'rows',
+      }),
+  });
+  const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
+  const { mode, format } = job.destination;
+  await saveExported(folder, {
+    location: shownLocation(context.workspaceDir, destination),
+    mode,
+    ...(written.begun === true ? { begun: true } : {}),
+    format,
+    readAt,
+    items: totals.records,
+    lines: written.lines,
+    bytes: written.bytes,
+    notes: [...(await readReadingNotes(folder)), ...written.notes],
+  });
+  return await context.state.runs.update(run.id, { totals });
 }
 
 /**

@@ -1,10 +1,10 @@
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import { readExported } from '../../export/exported-file.ts';
+import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
-import { readPlan } from '../../plan/plan-file.ts';
+import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-totals.ts';
@@ -104,17 +104,7 @@ const keptFacts = z.object({
   unsentDeletes: z.int(),
   refusedDeletes: z.int(),
   leftDeletes: z.int().default(0),
-  refusals: z.array(
-    z.object({
-      records: count,
-      rows: count,
-      code: z.string(),
-      message: z.string(),
-      field: z.string().nullable(),
-      column: z.string().nullable(),
-      lines: z.array(z.object({ file: z.int(), line: z.int() })),
-    }),
-  ),
+  refusals: z.array(reasonGroupSchema),
   unsentReasons: z.array(z.object({ reason: storedReason.schema, count })),
   changedIds: z.array(storedChangedId.schema),
   changedIdCount: count,

@@ -1,8 +1,8 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
-import { isJsonObject, type JsonObject, member } from '../../plan/json-value.ts';
 import { importTarget, type Ledger, type Lock } from '../../state/state.ts';
 import { changedFields, type Storefront } from '../../storefront/storefront.ts';
 import type { RunContext } from '../run-context.ts';

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { WritingStorefront } from '../../../src/apply/send-operation.ts';
+import type { WritingStorefront } from '../../../src/apply/apply-operations.ts';
 import type { ImportJob } from '../../../src/config/job/job.ts';
 import { storeSchema } from '../../../src/config/store-config.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
 import type { MappedRecord } from '../../../src/model/mapped-record.ts';
 import { type Run, UNFINISHED } from '../../../src/model/run.ts';
-import { readShard } from '../../../src/plan/files/read-shard.ts';
-import { fingerprintOf } from '../../../src/plan/fingerprint.ts';
+import { readShard } from '../../../src/plan/files/shard-writer.ts';
+import { fingerprintOf } from '../../../src/plan/fingerprint-of.ts';
 import { readPlan } from '../../../src/plan/plan-file.ts';
 import { planImport } from '../../../src/plan/plan-import.ts';
 import { applyStep, type DeliverShards } from '../../../src/run/import/apply-step.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { storeListsTable } from '../../../src/mapping/lookup-table.ts';
 import type { Mapped, MappedRecord } from '../../../src/model/mapped-record.ts';
-import { mergeContacts } from '../../../src/plan/copies/merge-contacts.ts';
+import { mergeContacts } from '../../../src/plan/copies/resolve-copies.ts';
 import { mapAll, shippedMapping, table } from '../mapping-setup.ts';
 
 const COMMON = ['Email Address', 'First Name', 'CONFIRM_TIME', 'TAGS'];

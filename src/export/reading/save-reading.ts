@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
-import { text } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { Exported } from '../../model/run.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { textLines } from '../writing/text-lines.ts';
-import type { Item } from './item-page.ts';
+import type { Item } from './page-ahead.ts';
 
 /** Holds what was read of the store: an item a line, as JSON. */
 const READING_FILE = 'reading.jsonl';
 /** Its checksum, and what a person should know about how it was read: another run may write it. */
 const SEAL_FILE = 'reading-checksum.json';
+
 /** All files of a reading. */
 export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
@@ -69,4 +71,30 @@ export async function* readReading(folder: RunFolder): AsyncGenerator<readonly s
   for await (const lines of textLines(await folder.read(READING_FILE), READING_FILE)) {
     yield lines.map(({ text }) => text);
   }
+}
+
+/** The facts about an export that are kept after its run. */
+export const EXPORTED_FILE = 'exported.json';
+
+const exportedSchema: z.ZodType<Exported> = z.object({
+  location: z.string(),
+  mode: z.enum(['replace', 'append']),
+  begun: z.literal(true).exactOptional(),
+  format: z.enum(['csv', 'excel-csv', 'jsonl']),
+  readAt: z.string(),
+  items: z.number(),
+  lines: z.number(),
+  bytes: z.number(),
+  notes: z.array(z.string()),
+});
+
+/** Keeps what an export did, for `storeferry runs`. */
+export async function saveExported(folder: RunFolder, exported: Exported): Promise<void> {
+  await folder.write(EXPORTED_FILE, [JSON.stringify(exported)]);
+}
+
+/** What an export did; null before it has written anything, and of other runs. */
+export async function readExported(folder: RunFolder): Promise<Exported | null> {
+  if (!(await folder.exists(EXPORTED_FILE))) return null;
+  return exportedSchema.parse(await json(await folder.read(EXPORTED_FILE)));
 }
