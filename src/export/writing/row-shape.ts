@@ -1,7 +1,7 @@
 import type { ExportJob } from '../../config/job/job.ts';
+import { DestinationError } from '../../model/errors.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
-import { DestinationError } from '../../model/errors.ts';
 import { readKeptList } from '../reading/read-items.ts';
 
 /** How items become lines of a file. */
