@@ -4,6 +4,10 @@ import { refusedCellWords } from '../../src/report/rejects/cell-words.ts';
 import { judgeCell } from '../../src/report/rejects/spreadsheet-damage.ts';
 
 const LONG = 'x'.repeat(40_000);
+/** Numbered lines, 43 000 characters. */
+const LINES = Array.from({ length: 1_000 }, (_, index) => `${index} ${'-'.repeat(38)}\n`).join('');
+/** What is left of it where a line break counts twice. */
+const LINES_CUT = LINES.replaceAll('\n', '\r\n').slice(0, 32_767);
 
 /** Old text, new text, what a spreadsheet did. */
 type Case = readonly [old: string, now: string, damage: string];
@@ -37,6 +41,11 @@ describe('what a spreadsheet makes of a cell', () => {
     ['12/31/2026', '31/12/26', 'date'],
     ['4:3', '04:03:00', 'date'],
     ['1:30', '01:30:00 AM', 'date'],
+    ['3-4', '03/abr', 'date'],
+    ['3-11', '3.marras', 'date'],
+    ['3-4', '03.IV', 'date'],
+    ['3-4', '03-Thg4', 'date'],
+    ['3-4', '2026. 03. 04.', 'date'],
     [LONG, LONG.slice(0, 32_767), 'cut'],
     ['+4930123456', '4930123456', 'sign'],
     ['1.50', '1.5', 'notation'],
@@ -94,6 +103,16 @@ describe('what a spreadsheet makes of a cell', () => {
 
   it.each(restored)('%j -> %j is undone (%s)', (old, now, damage) => {
     expect(judgeCell(old, now, false)).toEqual({ kind: 'restored', damage });
+  });
+
+  it('is cut where a cell is full, whatever line breaks count and whatever was edited before that', () => {
+    const cut = { kind: 'restored', damage: 'cut' };
+    expect(judgeCell(LINES, LINES_CUT, false)).toEqual(cut);
+    expect(judgeCell(LINES, LINES_CUT.replaceAll('\r', ''), false)).toEqual(cut);
+    expect(judgeCell('😀'.repeat(20_000), '😀'.repeat(16_383), false)).toEqual(cut);
+    const edited = judgeCell(LINES, `New text. ${LINES_CUT.slice(100)}`, false);
+    expect(edited).toEqual({ kind: 'refused', damage: 'cut' });
+    expect(judgeCell(LINES, LINES.slice(0, 20_000), false)).toEqual({ kind: 'edited' });
   });
 
   const unclear: readonly Case[] = [

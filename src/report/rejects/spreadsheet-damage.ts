@@ -59,7 +59,7 @@ interface Effect {
 const EFFECTS: readonly Effect[] = [
   { damage: 'letters', makes: lostLetters, whereBlamed: 'restored' },
   { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
-  { damage: 'cut', makes: (old, now) => isFull(now) && old.startsWith(now), whereBlamed: 'restored' },
+  { damage: 'cut', makes: cutText, whereBlamed: 'restored' },
   { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
   { damage: 'shortened', makes: shortenedNumber, whereBlamed: 'restored' },
   { damage: 'rounded', makes: roundedNumber, whereBlamed: 'restored' },
@@ -107,7 +107,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
 /** What shows that a new text is not as it was typed. */
 function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
   if (hasGarbledLetter(old, now)) return 'charset';
-  if (isFull(now)) return 'cut';
+  if (CELL_SIZES.has(now.length) || cutWithin(old, now)) return 'cut';
   if (isErrorValue(now.trim())) return 'error';
   if (SHORTENED.test(now)) return 'shortened';
   if (/^\d{16,}$/.test(now) && /^0+$/.test(now.slice(EXACT_DIGITS))) return 'rounded';
@@ -142,15 +142,15 @@ function lostLetters(old: string, now: string): boolean {
   return lost > 0 && at === after.length;
 }
 
-/** The charsets that spreadsheets open a CSV file in which does not say its own. */
-const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'.split(
-  ' ',
-);
+/** Of the charsets that spreadsheets open a CSV file in which does not say its own. */
+const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'
+  .split(' ')
+  .map((charset) => new TextDecoder(charset));
 
 /** What the letters of a text become when its UTF-8 is read in each of those charsets. */
 function misreadingsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
-  return ASSUMED_CHARSETS.map((charset) => visible(new TextDecoder(charset).decode(bytes)));
+  return ASSUMED_CHARSETS.map((charset) => visible(charset.decode(bytes)));
 }
 
 /** Without the characters that no charset shows: programs drop them, or put a mark in their place. */
@@ -187,8 +187,32 @@ function lostAccents(old: string, now: string): boolean {
 /** The most characters of a cell in Excel, Google Sheets and LibreOffice. */
 const CELL_SIZES: ReadonlySet<number> = new Set([32_767, 50_000, 65_535]);
 
-function isFull(text: string): boolean {
-  return CELL_SIZES.has(text.length);
+/** Whether `now` is the beginning of `old` that fits a cell. */
+function cutText(old: string, now: string): boolean {
+  return (
+    old.startsWith(now) && cellEnds(old).some(([least, most]) => least <= now.length && now.length <= most)
+  );
+}
+
+const TAIL_LENGTH = 40;
+
+/** Whether `now` ends where a cell of `old` would, whatever was edited before that. */
+function cutWithin(old: string, now: string): boolean {
+  const tail = now.trimEnd().slice(-TAIL_LENGTH);
+  if (tail.length < TAIL_LENGTH || old.trimEnd().endsWith(tail)) return false;
+  return cellEnds(old).some(([least, most]) => old.slice(least - TAIL_LENGTH, most).includes(tail));
+}
+
+/**
+ * How much of `old` a full cell may have left, least and most. A line break may have counted as two characters, half a
+ * character is dropped, and blanks at the end are taken off.
+ */
+function cellEnds(old: string): (readonly [least: number, most: number])[] {
+  return [...CELL_SIZES].flatMap((size) => {
+    const breaks = old.slice(0, size).match(/\n/g)?.length ?? 0;
+    const least = size - breaks - 1;
+    return old.length > least ? [[old.slice(0, least).trimEnd().length, size] as const] : [];
+  });
 }
 
 /** A number is kept with so many digits; what is behind them becomes 0. */

@@ -49,17 +49,24 @@ function learnMonths(language: string): void {
     }
   }
   learn('mrz', 3);
+  // Czech spreadsheets write `03.IV`.
+  for (const [index, numeral] of ROMAN_MONTHS.entries()) learn(numeral, index + 1);
 }
+
+const ROMAN_MONTHS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ');
 
 const SHORTEST_MONTH = 3;
 
-/** `03. Apr`, `Apr-03`, `3-Apr-26`, `Jan 50`: a date as a spreadsheet shows what looked like a part of one. */
+/**
+ * `03. Apr`, `Apr-03`, `03/abr`, `3-Apr-26`, `3.marras`, `03.IV`, `03-Thg4`, `Jan 50`: a date as a spreadsheet shows what
+ * looked like a part of one.
+ */
 const SHORT_DATE =
-  /^(?:\d{1,2}[-. ]{1,2}(?:\p{L}{3,5}|[^\P{L}\p{Script=Latin}][\p{L}\p{M}.]{1,9})\.?(?:[- ]\d{2})?|\p{L}{3,5}\.?[- ]\d{2})$/u;
+  /^(?:\d{1,2}[-./ ]{1,2}(?:\p{L}{3,5}|[^\P{L}\p{Script=Latin}][\p{L}\p{M}.]{1,9})\.?(?:[-/ ]\d{2})?|\d{1,2}\. ?(?:\p{L}{6,8}|[IVX]{1,4})\.?|\d{1,2}[-/]Thg ?\d{1,2}|\p{L}{3,5}\.?[-./ ]\d{2})$/u;
 /** `1月2日`, `2026年1月2日`, `1월 2일`. */
 const CHARACTER_DATE = /^(?:\d{2,4}[年년]\s?)?\d{1,2}[月월](?:\s?\d{1,2}[日号號일])?$/;
 const FULL_DATE =
-  /^(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
+  /^(?:\d{4}([-./])\s?\d{1,2}\1\s?\d{1,2}\.?|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
 const TIME = /^\d{1,3}:\d{1,2}(?::\d{1,2})?(?: ?[AP]M)?$/i;
 
 /** Whether it is a date as a spreadsheet shows it. */
@@ -78,7 +85,7 @@ function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
   const plain = plainDigits(text);
   if (plain.length > LONGEST_DATE || !/^[\p{L}\p{M}\d\s.,/:-]+$/u.test(plain)) return undefined;
   const words =
-    plain.replaceAll(/[年月日号號년월일]/g, ' ').match(/[\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*|\d+/gu) ?? [];
+    plain.replaceAll(/[年月日号號년월일]|thg/gi, ' ').match(/[\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*|\d+/gu) ?? [];
   const parts = words.map((word) => (/^\d{1,4}$/.test(word) ? [Number(word)] : monthsOf(word)));
   const known = parts.filter((part) => part !== undefined);
   return known.length === parts.length && known.length >= 2 && known.length <= 3 ? known : undefined;
