@@ -332,6 +332,37 @@ describe('a corrected rejects file', () => {
       },
     );
 
+    const HEADER = 'sku,name,code,published,tracker,price';
+    const row = (sku: string, code: string) => `${sku},Name of ${sku},${code},true,shopify,x`;
+    const [A, B, C] = [row('A', '000111'), row('B', '000222'), row('C', '000333')];
+
+    it.each(['all columns', 'without the column of codes'])(
+      'compares rows that have the lines of others with what they were: %s',
+      async (columns) => {
+        await using yesterday = await rejectsOf({ 'a.csv': [HEADER, C, A, B].join('\n') }, [rejection(2, 4)]);
+        await using today = await rejectsOf({ 'a.csv': [HEADER, A, B, C].join('\n') }, [rejection(2, 4)]);
+        const edited = yesterday.text.replaceAll(',x,', ',9,').replaceAll(',000', ',');
+        const saved = columns === 'all columns' ? edited : edited.replaceAll(/^((?:.*?,){2}).*?,/gm, '$1');
+        const { edits, files, refused } = await today.corrected(saved);
+        expect(files[0]?.cells.map(([sku, , code, , , price]) => [sku, code, price])).toEqual([
+          ['C', '000333', '9'],
+          ['A', '000111', '9'],
+          ['B', '000222', '9'],
+        ]);
+        expect(edits).toMatchObject({ editedCells: 3, addedRows: 0, deletedRows: 0 });
+        expect(refused).toEqual([]);
+      },
+    );
+
+    it('undoes the damage in a row that was copied with its line', async () => {
+      await using rejects = await rejectsOf({ 'a.csv': [HEADER, A].join('\n') }, [rejection(2)]);
+      const [header = '', only = ''] = rejects.text.replace(',000', ',').split('\n');
+      const copy = only.replace(',true,', ',false,');
+      const { edits, files } = await rejects.corrected([header, only, copy].join('\n'));
+      expect(edits).toMatchObject({ addedRows: 1, restoredCells: 2, refusedCells: 0 });
+      expect(files[0]?.cells[1]).toEqual(['A', 'Name of A', '000111', 'false', 'shopify', 'x']);
+    });
+
     it('refuses a row that is like none while a rejected one is missing', async () => {
       await using rejects = await reject();
       const rows = ['000100,Mug,Acme,1,,2', '200,New jug,Bolt,2,,', '000300,Cup,Acme,3,,4'];

@@ -7,7 +7,7 @@ import {
   joinRejects,
   openUntouched,
 } from './join-rejects.ts';
-import type { UntouchedRow } from './untouched-rows.ts';
+import type { DoubtfulLines, UntouchedRow } from './untouched-rows.ts';
 
 const CELLS_KEPT = 1000;
 
@@ -54,15 +54,15 @@ export interface ComparedRejects {
   /** The beginning of that text. */
   readonly typedStart: string;
   /** As in `CorrectedForm`: what the comparison went by. */
-  readonly unclaimed: readonly UntouchedRow[] | undefined;
+  readonly doubtful: DoubtfulLines | undefined;
 }
 
 /** Enough to see in which script somebody writes. */
 const TYPED_KEPT = 10_000;
 
 /**
- * Reads the corrected file through and sums up what was changed; once more where rows have lost their line, to compare
- * them with the rows of the copy that they are like. CsvError, EncodingError.
+ * Reads the corrected file through and sums up what was changed; once more where lines are gone or may be another row's, to
+ * compare rows with those of the copy that they are like. CsvError, EncodingError.
  */
 export async function compareRejects(
   options: CorrectedRejectsOptions,
@@ -75,7 +75,8 @@ export async function compareRejects(
   const sums = { rows: 0, editedRows: 0, addedRows: 0, editedCells: 0, restoredCells: 0, refusedCells: 0 };
   const refusedRows: (CorrectedPlace & { readonly cell: DamagedCell })[] = [];
   const keyless: CorrectedPlace[] = [];
-  const added: Pick<JoinedRow, 'line' | 'header'>[] = [];
+  const added: Pick<JoinedRow, 'line' | 'header' | 'sourceLine'>[] = [];
+  const doubtful: UntouchedRow[] = [];
   const typed = createHash('sha256');
   let typedStart = '';
   let alike = 0;
@@ -84,9 +85,11 @@ export async function compareRejects(
       sums.rows += 1;
       if (row.kind === 'added') {
         sums.addedRows += 1;
-        added.push({ line: row.line, header: row.header });
+        const { line, header, sourceLine } = row;
+        added.push({ line, header, sourceLine });
       }
       if (row.kind === 'alike') alike += 1;
+      if (row.doubtful !== undefined) doubtful.push(row.doubtful);
       const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
       for (const [at, cell] of isTyped ? row.cells.entries() : []) {
         if (!/\P{ASCII}/u.test(cell)) continue;
@@ -108,8 +111,13 @@ export async function compareRejects(
     }
   }
   const left = await untouched.left();
-  if (layout.hasLines && added.length > 0 && left.length > 0 && form.unclaimed === undefined)
-    return await compareRejects(options, { ...form, unclaimed: left });
+  const lines = new Set(added.flatMap(({ sourceLine }) => (sourceLine === '' ? [] : [sourceLine])));
+  const mayBeOthers = doubtful.length > 0 || lines.size > 0 || (added.length > 0 && left.length > 0);
+  if (layout.hasLines && form.doubtful === undefined && mayBeOthers)
+    return await compareRejects(options, {
+      ...form,
+      doubtful: { unclaimed: [...doubtful, ...left], added: lines },
+    });
   // Any of them may be a row of the copy, which nothing then compares it with; and blank is not what a removed column held.
   if (left.length > 0 || layout.removedColumns.length > 0) {
     const cells = added.map(({ line }) => rowOfNoLine(line));
@@ -134,7 +142,7 @@ export async function compareRejects(
     alike,
     typed: typed.digest('hex'),
     typedStart,
-    unclaimed: form.unclaimed,
+    doubtful: form.doubtful,
   };
 }
 

@@ -21,6 +21,8 @@ export interface CorrectedLayout {
   readonly addedColumns: readonly string[];
   /** Places in an arranged row that the untouched copy has as well. */
   readonly comparable: readonly number[];
+  /** Of them those with a header: surplus cells are cleared where they are corrected. */
+  readonly named: readonly number[];
   /** Places whose columns are gone: the copy alone says what stood there. */
   readonly removed: readonly number[];
   columnName(place: number): string;
@@ -73,6 +75,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   const addedStart = columns + index.extras;
   const linePlace = ours.get(LINE_COLUMN) ?? -1;
   const reasonPlace = ours.get(REASON_COLUMN) ?? -1;
+  const named = present.flatMap((there, place) => (there ? [place] : []));
   const extraPlaces = Array.from({ length: index.extras }, (_, number) => columns + number);
 
   return {
@@ -83,7 +86,8 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     hasLines,
     removedColumns: union.header.filter((_, place) => present[place] === false),
     addedColumns: added.map(([, place]) => trimmed[place] ?? ''),
-    comparable: [...present.flatMap((there, place) => (there ? [place] : [])), ...extraPlaces],
+    comparable: [...named, ...extraPlaces],
+    named,
     removed: present.flatMap((there, place) => (there ? [] : [place])),
     columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
     arrange: (cells) => {

@@ -95,7 +95,7 @@ async function tryReading(
   const { delimiter, header, dialect } = await openBest(options, encoding);
   const layout = layOut(header, options.index);
   const compared = await compareRejects(options, { encoding, delimiter, layout });
-  return { encoding, delimiter, dialect, layout, compared, unclaimed: compared.unclaimed };
+  return { encoding, delimiter, dialect, layout, compared, doubtful: compared.doubtful };
 }
 
 /** Tries the delimiters, since the header to expect is known: the one that finds most of its columns. */

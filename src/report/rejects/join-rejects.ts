@@ -7,6 +7,8 @@ import type { CorrectedLayout } from './corrected-layout.ts';
 import type { FormatRow } from './rejects-file.ts';
 import type { RejectsIndex } from './rejects-index.ts';
 import {
+  type DoubtfulLines,
+  isLike,
   type UntouchedRow,
   type UntouchedRows,
   untouchedByLikeness,
@@ -44,8 +46,8 @@ export interface CorrectedForm {
   readonly encoding: string | undefined;
   readonly delimiter: string;
   readonly layout: CorrectedLayout;
-  /** Rows of the copy whose line no row has, where other rows have lines that the copy has not. */
-  readonly unclaimed?: readonly UntouchedRow[] | undefined;
+  /** Left out where each line is its row's. */
+  readonly doubtful?: DoubtfulLines | undefined;
 }
 
 /** A row of the corrected file, its cells as they are to be mapped, and the row it once was. */
@@ -55,6 +57,10 @@ export interface JoinedRow extends ComparedRow {
   readonly header: number;
   /** `alike`: it has its reason or a cell in common with the row of its line. */
   readonly kind: 'alike' | 'other' | 'added';
+  /** The row of the copy, where the line may be another row's. */
+  readonly doubtful: UntouchedRow | undefined;
+  /** Its `storeferry_line`. */
+  readonly sourceLine: string;
   /** Whether it was rejected without a key. */
   readonly keyless: boolean;
 }
@@ -79,10 +85,16 @@ export async function* joinRejects(
       let original = untouched.take(line, cells);
       if (original instanceof Promise) original = await original;
       if (original === undefined) {
+        const copied = untouched.takenOf(line);
+        const header = copied === undefined ? 0 : layout.headerOf(index.rows[copied.line]?.header);
+        const added = { line: row.line, header, kind: 'added', keyless: false, edits: [] } as const;
+        const { restored, refused, ...compared } =
+          copied === undefined
+            ? { cells, restored: [], refused: damageInAdded(row.line, cells, layout) }
+            : compareRow(copied, cells, layout);
         joined.push({
-          ...{ line: row.line, header: 0, kind: 'added', keyless: false, edits: [], restored: [] },
-          cells: layout.cut(cells, 0, undefined),
-          refused: damageInAdded(row.line, cells, layout),
+          ...{ ...added, restored, refused, doubtful: undefined, sourceLine: line },
+          cells: layout.cut(compared.cells, header, undefined),
         });
         continue;
       }
@@ -97,6 +109,8 @@ export async function* joinRejects(
         ...{ line: row.line, header, edits, restored, refused },
         cells: layout.cut(compared.cells, header, length),
         kind: isAlike ? 'alike' : 'other',
+        doubtful: isLike(original, cells, layout.named) ? undefined : original,
+        sourceLine: line,
         keyless: keyless.has(original.line),
       });
     }
@@ -120,14 +134,14 @@ export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
 /** Opens the untouched copy for one reading of the corrected file. */
 export async function openUntouched(
   { csv, index, untouched }: CorrectedRejectsOptions,
-  { layout, unclaimed }: Pick<CorrectedForm, 'layout' | 'unclaimed'>,
+  { layout, doubtful }: Pick<CorrectedForm, 'layout' | 'doubtful'>,
 ): Promise<UntouchedRows> {
   const opened = await csv.open(await untouched(), {
     name: 'the untouched copy',
     delimiter: index.delimiter,
   });
   const table = withoutMarks(opened, index);
-  if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.comparable);
-  if (unclaimed === undefined) return untouchedByLine(table);
-  return await untouchedByLineOrLikeness(table, unclaimed, layout.comparable);
+  if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.named);
+  if (doubtful === undefined) return untouchedByLine(table);
+  return await untouchedByLineOrLikeness(table, doubtful, layout.named);
 }

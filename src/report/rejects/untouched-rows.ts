@@ -11,6 +11,8 @@ export interface UntouchedRow {
 export interface UntouchedRows {
   /** A promise only where the copy has to be read on. */
   take(line: string, cells: readonly string[]): UntouchedRow | undefined | Promise<UntouchedRow | undefined>;
+  /** The row of a line that was taken already: somebody has copied a row with its line. */
+  takenOf(line: string): UntouchedRow | undefined;
   /** Those that were not taken. */
   left(): Promise<readonly UntouchedRow[]>;
 }
@@ -61,6 +63,7 @@ export function untouchedByLine(table: Table): UntouchedRows {
       }
       return search(line) ?? (ended ? undefined : searchOn(line));
     },
+    takenOf: () => undefined,
     async left() {
       const rows = [...skipped.values()];
       for (; !ended; await readOn())
@@ -89,8 +92,8 @@ const LEAST_LIKENESS = 0.5;
 const COMMONPLACE = 0.8;
 
 /**
- * Rows by their likeness, for a file whose lines are gone: the one that has most cells in common, if these are at least half by
- * weight; of several alike the first. `places` are those to compare by.
+ * Rows by their likeness: the one that has most cells in common, if these are at least half by weight; of several alike the
+ * first. The row of the line itself is taken unless another is more alike. `places` are those to compare by.
  */
 export async function untouchedByLikeness(
   rows: AsyncIterable<UntouchedRow> | Iterable<UntouchedRow>,
@@ -109,6 +112,8 @@ export async function untouchedByLikeness(
       else known.push(row);
     }
   }
+  const ofLine = new Map([...left].map((row) => [row.line, row]));
+  ofLine.delete('');
   const others = left.size - 1;
   // What all rows have says little, as `true` and `active` do: an export of another shop has it, too.
   const weightOf = (place: number, cell: string) => {
@@ -128,7 +133,10 @@ export async function untouchedByLikeness(
     return all === 0 ? 0 : alike / all;
   };
   return {
-    take(_line, cells) {
+    take(line, cells) {
+      const named = ofLine.get(line);
+      let best = named !== undefined && left.has(named) ? named : undefined;
+      let most = best === undefined ? 0 : likeness(best, cells);
       const rarest = filled(cells)
         .map((place) => holders.get(keyOf(place, cells[place] ?? '')) ?? [])
         .filter((rows) => rows.length > 0)
@@ -137,33 +145,56 @@ export async function untouchedByLikeness(
       for (const rows of rarest) {
         for (const row of rows.slice(0, MOST_CANDIDATES - candidates.size)) candidates.add(row);
       }
-      let best: { readonly row: UntouchedRow; readonly likeness: number } | undefined;
       for (const row of candidates) {
         const found = left.has(row) ? likeness(row, cells) : 0;
-        if (found >= LEAST_LIKENESS && found > (best?.likeness ?? 0)) best = { row, likeness: found };
+        if (found >= LEAST_LIKENESS && found > most) [best, most] = [row, found];
       }
-      if (best !== undefined) left.delete(best.row);
-      return best?.row;
+      if (best !== undefined) left.delete(best);
+      return best;
     },
     left: async () => [...left],
+    takenOf: () => undefined,
   };
 }
 
-/** Rows by their line; where the line of a row names none of the copy, by their likeness among `unclaimed`. */
+/** Rows whose line in the corrected file cannot be taken as it stands. */
+export interface DoubtfulLines {
+  /** Of the copy: rows whose line no row has, and those whose row has become another one. */
+  readonly unclaimed: readonly UntouchedRow[];
+  /** Lines that a row has which is not in the copy, or which another row has as well. */
+  readonly added: ReadonlySet<string>;
+}
+
+/** Rows by their line; by their likeness among `unclaimed` where that is doubtful. */
 export async function untouchedByLineOrLikeness(
   table: Table,
-  unclaimed: readonly UntouchedRow[],
+  { unclaimed, added }: DoubtfulLines,
   places: readonly number[],
 ): Promise<UntouchedRows> {
   const byLine = untouchedByLine(table);
   const byLikeness = await untouchedByLikeness(unclaimed, places);
+  const doubtful = new Set(unclaimed.map(({ line }) => line));
+  const copied = new Map<string, UntouchedRow>();
+  const orAlike = (row: UntouchedRow | undefined, line: string, cells: readonly string[]) => {
+    if (row !== undefined && added.has(line)) copied.set(line, row);
+    return row ?? byLikeness.take(line, cells);
+  };
   return {
     take(line, cells) {
+      if (doubtful.has(line)) return byLikeness.take(line, cells);
       const found = byLine.take(line, cells);
       return found instanceof Promise
-        ? found.then((row) => row ?? byLikeness.take(line, cells))
-        : (found ?? byLikeness.take(line, cells));
+        ? found.then((row) => orAlike(row, line, cells))
+        : orAlike(found, line, cells);
     },
+    takenOf: (line) => copied.get(line),
     left: byLikeness.left,
   };
+}
+
+/** Whether a row differs from that of its line no more than corrections make it. */
+export function isLike(row: UntouchedRow, cells: readonly string[], places: readonly number[]): boolean {
+  const filled = places.filter((place) => (row.cells[place] ?? '') !== '' || (cells[place] ?? '') !== '');
+  const differing = filled.filter((place) => (row.cells[place] ?? '') !== (cells[place] ?? '')).length;
+  return differing < 2 || differing * 3 < filled.length;
 }
