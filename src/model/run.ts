@@ -85,6 +85,8 @@ export interface Run {
   readonly unchangedSince?: string;
   /** What a verification has found; absent in other runs, and until it has ended. */
   readonly verification?: Verification;
+  /** What a verification before this run found gone, where not everything was sent again since; else absent. */
+  readonly foundGone?: FoundGone;
   /** How fast the process that sent last could send; absent while nothing was sent. */
   readonly limits?: FoundLimits;
   /** When its end was requested; null or absent when it was not, or since it was continued. */
@@ -114,6 +116,14 @@ export function lastedMs(
   now: number,
 ): number {
   return workedMs ?? Math.max(0, (finishedAt ?? now) - startedAt);
+}
+
+/** Records that a verification sent again and that the store no longer had. */
+export interface FoundGone {
+  /** The verification. */
+  readonly run: string;
+  readonly sampled: number;
+  readonly gone: number;
 }
 
 /** The state does not hold all that was sent to a store's resource. */

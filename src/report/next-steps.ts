@@ -63,7 +63,7 @@ export function nextSteps(
         },
       ];
     case 'done-with-rejects':
-      return [afterRejects({ run, plan, rejectsFile }, program), ...verify];
+      return [afterRejects({ run, plan, rejectsFile }, program), ...resendStep(run, program), ...verify];
     case 'failed':
       if (run.kind === 'verify' && run.verification?.sampled === 0) {
         return [{ what: 'To send what can be verified after that:', command: `${program} run ${job}` }];
@@ -104,17 +104,16 @@ function statsStep(exported: Exported | null, { job, resource }: Run, program: s
   return [{ what: 'To see how the lists have changed:', command: `${program} stats ${job}` }];
 }
 
-/** After a verification that found something forgotten. */
-function resendStep({ job, verification }: Run, program: string): NextStep[] {
-  if (verification === undefined || forgotten(verification) === 0) return [];
-  const { known, notComparable } = verification;
-  const requests = counted(known + notComparable, 'request');
-  return [
-    {
-      what: `To send every record of the source again, about ${requests}:`,
-      command: `${program} run ${job} --resend`,
-    },
-  ];
+/** After a verification that found something forgotten, and in each run until that is done. */
+function resendStep({ job, verification, foundGone, resend }: Run, program: string): NextStep[] {
+  const command = `${program} run ${job} --resend`;
+  if (verification !== undefined && forgotten(verification) > 0) {
+    const { known, notComparable } = verification;
+    const requests = counted(known + notComparable, 'request');
+    return [{ what: `To send every record of the source again, about ${requests}:`, command }];
+  }
+  if (foundGone === undefined || resend) return [];
+  return [{ what: 'To send every record of the source again:', command }];
 }
 
 /** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */

@@ -1,5 +1,5 @@
 import type { DeletesWithheld, Plan } from '../model/plan.ts';
-import type { Run, StateLoss } from '../model/run.ts';
+import { COMPLETED, type Run, type StateLoss } from '../model/run.ts';
 import type { ChangedId } from '../state/state.ts';
 import { formatDuration } from './wording/durations.ts';
 import { printable } from './wording/printable.ts';
@@ -46,6 +46,17 @@ export function requestsWaitText(operations: number, ms: number): string {
 /** A sentence when the run began with a state that had lost something. */
 export function stateWarnings({ stateLoss }: Pick<Run, 'stateLoss'>): string[] {
   return stateLoss === undefined ? [] : [stateLossText(stateLoss)];
+}
+
+/**
+ * A sentence when a verification found records gone, until everything has been sent again; `command` is named where no next
+ * step names it.
+ */
+export function goneWarnings({ foundGone, resend, status }: Run, command?: string): string[] {
+  if (foundGone === undefined || (resend && COMPLETED.includes(status))) return [];
+  const { run, gone, sampled } = foundGone;
+  const sentence = `The verification ${run} found ${grouped(gone)} of ${counted(sampled, 'sampled record')} gone from the store, and not everything has been sent again since.`;
+  return [command === undefined ? sentence : `${sentence} To do so: ${command}`];
 }
 
 /** Records whose id the store answered otherwise than before: the first of them, and how many there are. */

@@ -1,4 +1,4 @@
-import type { Run, StateLoss } from '../model/run.ts';
+import { COMPLETED, type FoundGone, forgotten, type Run, type StateLoss } from '../model/run.ts';
 import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -20,12 +20,17 @@ export async function reconcileState(
 }
 
 /**
- * Creates a run that is about to begin, with the loss of the state, if any. The state is compared first: a loss concerns the
- * runs that were created before it was found, not this one.
+ * Creates a run that is about to begin, with the loss of the state and what a verification found gone, if any. The state is
+ * compared first: a loss concerns the runs that were created before it was found, not this one.
  */
 export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
   const loss = (await reconcileState(context, begun)) ?? (await lossToSay(context, begun));
-  const run = loss === null ? begun : { ...begun, stateLoss: loss };
+  const foundGone = await goneBefore(context, begun);
+  const run = {
+    ...begun,
+    ...(loss === null ? {} : { stateLoss: loss }),
+    ...(foundGone === undefined ? {} : { foundGone }),
+  };
   await context.state.runs.create(run);
   return run;
 }
@@ -44,4 +49,20 @@ async function lossToSay({ state, onEvent }: RunContext, begun: Run): Promise<St
   if (sent !== undefined && sent.sequence >= found.sequence) return null;
   onEvent({ type: 'state-loss', loss: found.stateLoss });
   return found.stateLoss;
+}
+
+/**
+ * What a verification of the job found gone, until everything was sent again or a verification of all records found nothing
+ * gone. Each run keeps it, since the verification itself may be removed.
+ */
+async function goneBefore({ state }: RunContext, { job }: Run): Promise<FoundGone | undefined> {
+  const before = await state.runs.list({ job });
+  for (const { id, resend, status, verification: found } of before) {
+    if (resend && COMPLETED.includes(status)) return undefined;
+    if (found === undefined) continue;
+    const gone = forgotten(found);
+    if (gone > 0) return { run: id, sampled: found.sampled, gone };
+    if (found.asKnown + found.altered === found.known && found.notComparable === 0) return undefined;
+  }
+  return before.at(-1)?.foundGone;
 }

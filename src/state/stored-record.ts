@@ -3,6 +3,7 @@ import { StateError } from '../model/errors.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import {
+  type FoundGone,
   type FoundLimits,
   RUN_STATUSES,
   type Run,
@@ -109,6 +110,9 @@ const run: z.ZodType<Run> = z.looseObject({
     .exactOptional(),
   unchangedSince: z.string().exactOptional(),
   verification: verification.exactOptional(),
+  foundGone: z
+    .looseObject({ run: z.string(), sampled: count, gone: count } satisfies FieldsOf<FoundGone>)
+    .exactOptional(),
   limits: foundLimits.exactOptional(),
   interruptAskedAt: moment.nullable().exactOptional(),
   progress: progress.nullable().exactOptional(),

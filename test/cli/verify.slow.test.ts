@@ -73,6 +73,28 @@ describe('verify', () => {
     expect(night.store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
   });
 
+  it('is repeated by every run until everything is sent again', async () => {
+    await using night = await setupNightly(40);
+    const { workspace, store } = night;
+    await workspace.storeferry('run', 'nightly');
+    forget(store, 40);
+    const verified = await workspace.storeferry('verify', 'nightly', '--sample', '5');
+    const id = /\(run ([a-z0-9]+)\)/.exec(verified.stdout)?.[1];
+    const finding = `The verification ${id} found 5 of 5 sampled records gone from the store`;
+    for (const command of ['plan', 'run', 'run']) {
+      const { stdout } = await workspace.storeferry(command, 'nightly');
+      expect(stdout.replaceAll(/\s+/g, ' '), command).toContain(finding);
+      if (command === 'run') expect(stdout).toMatch(/storeferry -C \S+ run nightly --resend\n/);
+    }
+    for (const options of [['--resend'], []]) {
+      const { stdout, code } = await workspace.storeferry('run', 'nightly', ...options);
+      expect(code).toBe(0);
+      expect(stdout).not.toContain('gone from the store');
+      expect(stdout).not.toContain('--resend\n');
+    }
+    expect(store.shop.products.size).toBe(40);
+  });
+
   it('tells what the store changes from what it has forgotten', async () => {
     await using night = await setupNightly(6);
     await night.workspace.storeferry('run', 'nightly');

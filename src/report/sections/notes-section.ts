@@ -1,7 +1,13 @@
 import { foreign, type Section } from '../document.ts';
 import { verifyStep } from '../next-steps.ts';
 import type { RunFacts, View } from '../run-facts.ts';
-import { changedIdWarnings, leftDeletesWarnings, planWarnings, stateWarnings } from '../warning-lines.ts';
+import {
+  changedIdWarnings,
+  goneWarnings,
+  leftDeletesWarnings,
+  planWarnings,
+  stateWarnings,
+} from '../warning-lines.ts';
 import { counted } from '../wording/words.ts';
 import { verificationNotes } from './verification-section.ts';
 
@@ -15,6 +21,7 @@ export function notesSection(facts: RunFacts, view: View): Section | null {
   const command = view.buttons === true ? verifyStep(run, view.program)?.command : undefined;
   const warnings = [
     ...stateWarnings(run),
+    ...goneWarnings(run, view.buttons === true ? `${view.program} run ${run.job} --resend` : undefined),
     ...leftDeletesWarnings(facts.leftDeletes),
     ...(verification === undefined ? [] : verificationNotes(verification, resource)),
     ...changedIdWarnings(facts, command),
