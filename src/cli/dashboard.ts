@@ -1,12 +1,7 @@
 import { basename } from 'node:path';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import {
-  newTokens,
-  readTokenHashes,
-  type Tokens,
-  writeTokenHashes,
-} from '../dashboard/access/access-file.ts';
-import type { DashboardLog } from '../dashboard/dashboard-log.ts';
+import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../dashboard/access/tokens.ts';
+import type { DashboardLog } from '../dashboard/dashboard-context.ts';
 import { QUEUES_PATH, type QueueBoard } from '../dashboard/queues/queue-routes.ts';
 import { startDashboard } from '../dashboard/start-dashboard.ts';
 import { UsageError } from '../model/errors.ts';

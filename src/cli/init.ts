@@ -10,7 +10,7 @@ import {
 } from '../config/new-workspace/new-workspace.ts';
 import { isWorkspace } from '../config/workspace.ts';
 import { InterruptedError, UsageError } from '../model/errors.ts';
-import { printable } from '../report/wording/printable.ts';
+import { printable } from '../report/printable.ts';
 import { askAll, refuseMissingFlags } from './init/ask-all.ts';
 import { type Asking, type InitOptions, terminalPrompter } from './init/asking.ts';
 import { writeTogether } from './init/write-together.ts';

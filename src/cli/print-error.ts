@@ -5,7 +5,7 @@ import {
   formatPlace,
   StoreferryError,
 } from '../model/errors.ts';
-import { printableLines } from '../report/wording/printable.ts';
+import { printableLines } from '../report/printable.ts';
 import type { Invocation } from './invocation.ts';
 import type { Terminal } from './terminal.ts';
 import { placeFromHere, withProgram } from './typed-program.ts';

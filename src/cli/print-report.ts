@@ -1,10 +1,9 @@
 import { hasDifferences } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
+import { printableLines } from '../report/printable.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
-import { runSummary } from '../report/run-summary.ts';
-import { verificationSummary } from '../report/verification-summary.ts';
-import { printableLines } from '../report/wording/printable.ts';
+import { runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { nearest } from '../model/nearest.ts';
-import { listed } from '../report/wording/words.ts';
+import { listed } from '../report/printable.ts';
 import type { Invocation } from './invocation.ts';
 import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';

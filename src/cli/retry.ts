@@ -1,9 +1,7 @@
-import { CELLS_LISTED, editsWords, quotedCell, REFUSED, RESTORED } from '../report/rejects/cell-words.ts';
-import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
-import type { CellEdit, DamagedCell } from '../report/rejects/compare-row.ts';
+import { grouped, printable } from '../report/printable.ts';
+import type { CellEdit, DamagedCell, RejectsEdits } from '../report/rejects/rejects-edits.ts';
+import { CELLS_LISTED, editsWords, quotedCell, REFUSED, RESTORED } from '../report/rejects/rejects-edits.ts';
 import { DAMAGE_WORDS } from '../report/rejects/spreadsheet-damage.ts';
-import { printable } from '../report/wording/printable.ts';
-import { grouped } from '../report/wording/words.ts';
 import type { Invocation } from './invocation.ts';
 import { knownRun } from './open-context.ts';
 import { runCommand } from './run-command.ts';

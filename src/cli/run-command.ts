@@ -1,7 +1,7 @@
 import { openWorkspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
-import { nextSteps } from '../report/next-steps.ts';
 import type { RunFacts } from '../report/run-facts.ts';
+import { nextSteps } from '../report/sections/next-section.ts';
 import { notifyEnd } from '../run/notify/notify-end.ts';
 import { RunBug } from '../run/run-bug.ts';
 import type { RunEvent } from '../run/run-context.ts';

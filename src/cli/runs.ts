@@ -1,8 +1,7 @@
 import { openQueues, queuedRun, waitingRuns } from '../queue/queues.ts';
-import { jobsText } from '../report/jobs-text.ts';
-import { listedRun, runsSummary } from '../report/runs-json.ts';
-import { runsText, runText } from '../report/runs-text.ts';
-import { printable } from '../report/wording/printable.ts';
+import { printable } from '../report/printable.ts';
+import { listedRun, runsSummary } from '../report/run-summary.ts';
+import { jobsText, runsText, runText } from '../report/runs-text.ts';
 import { asItStands } from '../run/as-it-stands.ts';
 import { withFilesFrom, withShownFiles } from '../run/export/shown-location.ts';
 import { readStoredReport } from '../run/report/read-stored-report.ts';

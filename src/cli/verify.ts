@@ -1,5 +1,5 @@
 import { UsageError } from '../model/errors.ts';
-import { failedVerification } from '../report/verification-summary.ts';
+import { failedVerification } from '../report/run-summary.ts';
 import type { Invocation } from './invocation.ts';
 import { runCommand } from './run-command.ts';
 

@@ -1,9 +1,6 @@
-import { formatProgress, progressLine } from '../report/format-progress.ts';
-import { ProgressMeter } from '../report/progress-meter.ts';
-import { requestsWaitText, stateLossText } from '../report/warning-lines.ts';
-import { formatDuration } from '../report/wording/durations.ts';
-import { printable } from '../report/wording/printable.ts';
-import { counted, grouped } from '../report/wording/words.ts';
+import { counted, formatDuration, grouped, printable } from '../report/printable.ts';
+import { formatProgress, ProgressMeter, progressLine } from '../report/progress.ts';
+import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
 import type { ProgressEvent, RunEvent } from '../run/run-context.ts';
 import type { StoreListener } from '../run/store-clients.ts';
 import type { LockHolder } from '../state/state.ts';

@@ -124,3 +124,9 @@ function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: s
   if (lines.length > LINES_KEPT) lines.pop();
   if (lines[0] === added) group.message = message;
 }
+
+/** The code of a record that a retry leaves out, since another run has applied one of its key. */
+export const APPLIED_SINCE = 'applied-since';
+
+/** The code of a record whose key was not among the rejects: it says nothing about what a retry of it may send. */
+export const KEY_NOT_REJECTED = 'key-not-rejected';

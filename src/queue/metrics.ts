@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Queue } from 'bullmq';
 import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
-import type { Metric, MetricSample } from '../report/prometheus-text.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import type { Runs, State } from '../state/state.ts';
+import type { Metric, MetricSample } from './prometheus-text.ts';
 import { nextTicks, type Queues } from './queues.ts';
 
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();

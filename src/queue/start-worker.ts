@@ -1,12 +1,12 @@
 import type { Notify } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { Run } from '../model/run.ts';
-import type { Metric } from '../report/prometheus-text.ts';
 import type { RunContext, RunRequest } from '../run/run-context.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { checkArtifacts } from './check-artifacts.ts';
 import { countOutcomes, metricsReader } from './metrics.ts';
+import type { Metric } from './prometheus-text.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { connectQueues, openQueues, type Queues, type RunJobData } from './queues.ts';
 import { runProcessor } from './run-processor.ts';

@@ -1,10 +1,10 @@
 import type { TrafficSample } from '../model/run.ts';
-import { printable, shortened } from './wording/printable.ts';
+import { printable, shortened } from './printable.ts';
 
 /** Where a document is shown: an HTML page, a text on a terminal, or a message in a chat. */
 export type Medium = 'page' | 'text' | 'message';
 
-/** How a line stands out. */
+/** How a line is emphasised. */
 export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
 /** What becomes of a record. */
@@ -66,12 +66,12 @@ export interface Paragraph extends Part {
   readonly role?: 'headline' | 'explanation' | 'problem' | 'file' | 'hint';
 }
 
-/** A column: its header stands above it and, on a narrow screen, before each of its cells. */
+/** A column: its header is above it and, on a narrow screen, before each of its cells. */
 export interface TableColumn extends Part {
   readonly header: string;
   /** Figures are aligned, so that they can be compared. */
   readonly numeric?: boolean;
-  /** A word or two: on a narrow screen several stand on a line, as figures do. */
+  /** A word or two: on a narrow screen several share a line, as figures do. */
   readonly short?: boolean;
   /** Clear without its header, which a narrow screen leaves out. */
   readonly bare?: boolean;
@@ -120,6 +120,13 @@ export interface Bars extends Part {
   readonly shares: readonly Share[];
 }
 
+/** A figure over time. */
+export interface TrendSeries {
+  readonly name: string;
+  /** Rising in time (milliseconds since the epoch). */
+  readonly points: readonly { readonly at: number; readonly value: number }[];
+}
+
 /** Plots of figures over time; on a page only. */
 export interface Plot extends Part {
   readonly kind: 'plot';
@@ -129,18 +136,26 @@ export interface Plot extends Part {
         readonly figure: 'trends';
         readonly trends: readonly {
           readonly title: string;
-          readonly name: string;
-          /** Rising in time (milliseconds since the epoch). */
-          readonly points: readonly { readonly at: number; readonly value: number }[];
+          readonly series: readonly TrendSeries[];
         }[];
       };
 }
+
+/** What may be done after a run; a dashboard has buttons for most of it. */
+export type Action =
+  | { readonly does: 'run' | 'plan'; readonly job: string; readonly resend?: boolean }
+  | { readonly does: 'verify' | 'stats'; readonly job: string }
+  | {
+      readonly does: 'approve' | 'retry' | 'see' | 'download' | 'interrupt';
+      readonly run: string;
+    };
 
 /** What may be done, and the command that does it. */
 export interface Command extends Part {
   readonly kind: 'command';
   readonly what: string;
   readonly command: string;
+  readonly action: Action;
 }
 
 /** Items of one kind. */
@@ -168,7 +183,7 @@ export type Block = Heading | Paragraph | Table | Bars | Plot | Command | List |
 /** A part of a document under a title; a section without a title begins the document. */
 export interface Section extends Part {
   readonly id: string;
-  readonly title: string | null;
+  readonly title: Words;
   readonly blocks: readonly Block[];
 }
 

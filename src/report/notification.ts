@@ -1,12 +1,11 @@
 import type { Run } from '../model/run.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './document.ts';
-import { PROGRAM } from './next-steps.ts';
+import { formatDuration, printable, shortened } from './printable.ts';
 import { runDocument } from './run-document.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
-import { formatDuration } from './wording/durations.ts';
-import { printable, shortened } from './wording/printable.ts';
-import { statusWords } from './wording/status-words.ts';
+import { PROGRAM } from './sections/next-section.ts';
+import { statusWords } from './status-words.ts';
 
 /** An end of a run that a job may notify of. */
 export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
@@ -18,7 +17,7 @@ export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
 export interface Notification {
   readonly text: string;
   readonly content: string;
-  /** Discord: nobody is called by what a store's message happens to contain. */
+  /** Discord: the message of a store mentions nobody. */
   readonly allowed_mentions: { readonly parse: readonly [] };
   /** The same however often it arrives, and another one for every end, also of a run that was continued. */
   readonly id: string;
@@ -58,7 +57,7 @@ export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, versio
   const lines = [
     `${head.job}: ${statusWords(head.status)} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
     ...paragraphsOf(sections),
-    // A run that is done needs nobody to act.
+    // A run that is done needs no action.
     ...(end === 'done' ? [] : commandsOf(sections).slice(0, 1)),
   ];
   const id = `${run.id}-${run.status}-${run.finishedAt ?? now}`;
@@ -89,7 +88,7 @@ function commandsOf(sections: readonly Section[]): string[] {
     .flatMap((block) => (block.kind === 'command' ? [`${block.what} ${block.command}`] : []));
 }
 
-/** Says that a job could not start, which nobody sees when a schedule started it. */
+/** Says that a job could not start: of a scheduled run nobody sees it. */
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };

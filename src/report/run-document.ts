@@ -15,7 +15,7 @@ import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
-import { totalsWords } from './wording/totals-words.ts';
+import { totalsWords } from './status-words.ts';
 
 /** What a document is about, for its title. */
 export interface DocumentHead {

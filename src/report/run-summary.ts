@@ -1,6 +1,7 @@
-import { lastedMs, type RunStatus, type RunTotals } from '../model/run.ts';
-import type { RunFacts } from './run-facts.ts';
-import { NO_TOTALS } from './run-totals.ts';
+import type { ShareEstimate, Verification } from '../model/run.ts';
+import { lastedMs, type Run, type RunStatus, type RunTotals } from '../model/run.ts';
+import type { ClockKeeper, JobFacts } from './run-facts.ts';
+import { NO_TOTALS, type RunFacts } from './run-facts.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
@@ -20,7 +21,7 @@ export interface FailedCommand {
   readonly run: string | null;
   readonly job: string | null;
   readonly status: RunStatus;
-  /** What its run had reported by then; the other figures are 0. */
+  /** What its run had reported before; the other figures are 0. */
   readonly applied: number;
   readonly rejected: number;
   readonly durationMs: number;
@@ -68,4 +69,105 @@ export function runSummary(
     durationMs: lastedMs(run, now),
     error: run.error,
   };
+}
+
+/** A run as `runs --json` prints it: as `run --json` does, and what it is. Times are ISO 8601, null while unknown. */
+interface ListedRun extends RunSummary {
+  readonly kind: Run['kind'];
+  readonly store: string;
+  readonly step: Run['step'];
+  readonly retryOf: string | null;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** Of a run under way; null where nothing is known. */
+  readonly progress: { readonly done: number; readonly total: number | null; readonly unit: string } | null;
+}
+
+/** A job as `runs --json` prints it. */
+interface ListedJob {
+  readonly job: string;
+  readonly schedule: { readonly cron: string; readonly timezone: string } | null;
+  readonly next: string | null;
+  readonly broken: boolean;
+  /** The id of its latest run that was more than a plan. */
+  readonly last: string | null;
+}
+
+/** The object that `runs --json` prints. */
+interface RunsSummary {
+  readonly jobs: readonly ListedJob[];
+  /** Who keeps the schedules. */
+  readonly schedules: ClockKeeper;
+  /** Newest first. */
+  readonly runs: readonly ListedRun[];
+}
+
+/** One run for programs; `now` in milliseconds since the epoch. */
+export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number): ListedRun {
+  const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
+  return {
+    ...runSummary(facts, now),
+    ...{ kind, store, step, retryOf },
+    startedAt: isoTime(startedAt),
+    finishedAt: finishedAt === null ? null : isoTime(finishedAt),
+    progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },
+  };
+}
+
+/** Jobs and runs for programs. A run in a list has the totals it ended with. */
+export function runsSummary(
+  jobs: readonly JobFacts[],
+  schedules: ClockKeeper,
+  runs: readonly Run[],
+  now: number,
+): RunsSummary {
+  return {
+    jobs: jobs.map(({ job, schedule, next, broken, last }) => ({
+      job,
+      schedule: schedule && { cron: schedule.cron, timezone: schedule.timezone },
+      next: next === null ? null : isoTime(next),
+      broken,
+      last: last?.id ?? null,
+    })),
+    schedules,
+    runs: runs.map((run) => listedRun({ run, totals: run.totals ?? NO_TOTALS, rejectsFile: null }, now)),
+  };
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** The object that `verify --json` prints as the last line. */
+interface VerificationSummary
+  extends Pick<
+    Verification,
+    'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent'
+  > {
+  /** Null where the command failed before it was known, as `store`. */
+  readonly job: string | null;
+  readonly store: string | null;
+  /** `estimate` is null when no answer said anything: then `low` is 0 and `high` 1. */
+  readonly forgottenShare: ShareEstimate;
+  readonly error: string | null;
+}
+
+/** The summary of a verification for programs. */
+export function verificationSummary(
+  { job, store, error }: Pick<Run, 'job' | 'store' | 'error'>,
+  { sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare }: Verification,
+): VerificationSummary {
+  return {
+    ...{ job, store, sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare },
+    error,
+  };
+}
+
+/** The summary of a verification that could not begin, or has no report. */
+export function failedVerification({
+  job,
+  error,
+}: Pick<VerificationSummary, 'job' | 'error'>): VerificationSummary {
+  const nothing = { sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0, rejected: 0, unsent: 0 };
+  return { job, store: null, ...nothing, forgottenShare: { estimate: null, low: 0, high: 1 }, error };
 }

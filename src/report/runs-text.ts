@@ -1,17 +1,16 @@
 import { lastedMs, type Run } from '../model/run.ts';
-import { documentText } from './document-text.ts';
+import { plainWords } from './document.ts';
+import { documentText, Page, type PageOptions } from './document-text.ts';
+import { formatAgo, formatDuration, formatMoment } from './printable.ts';
 import { runDocument } from './run-document.ts';
-import type { RunFacts, View } from './run-facts.ts';
-import { requestsWaitText } from './warning-lines.ts';
-import { formatAgo, formatDuration } from './wording/durations.ts';
-import { Page, type PageOptions } from './wording/page.ts';
-import { statusTone } from './wording/status-words.ts';
-import { totalsWords } from './wording/totals-words.ts';
+import type { ClockKeeper, JobFacts, RunFacts, View } from './run-facts.ts';
+import { requestsWaitText } from './sections/notes-section.ts';
+import { schedulesNote, statusTone, totalsWords } from './status-words.ts';
 
 /** Where a text about runs is shown, and when (milliseconds since the epoch). */
 export type RunsTextOptions = PageOptions & { readonly now: number };
 
-/** Runs, one a line, in the order given: id, job, status, when, how long, and what became of the records. */
+/** Runs, one per line, in the order given: id, job, status, start, duration and figures. */
 export function runsText(runs: readonly Run[], options: RunsTextOptions): string {
   const page = new Page(options);
   if (runs.length === 0) {
@@ -19,7 +18,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
     return page.toString();
   }
   page.table(
-    ['run', 'job', 'status', 'begun', 'lasted', 'records'],
+    ['run', 'job', 'status', 'started', 'duration', 'records'],
     runs.map((run) => ({
       cells: [
         run.id,
@@ -52,4 +51,56 @@ export function runText(facts: RunFacts, view: View, options: PageOptions): stri
     page.say(requestsWaitText(run.waiting.operations, waitsMs), { indent: 2 });
   }
   return `${page}\n${documentText(runDocument(facts, view), options)}`;
+}
+
+/** Jobs, one per line: schedule, next run, last run and its result. Empty without jobs. */
+export function jobsText(
+  jobs: readonly JobFacts[],
+  keeper: ClockKeeper,
+  options: RunsTextOptions & { readonly program: string },
+): string {
+  const page = new Page(options);
+  if (jobs.length === 0) return '';
+  page.table(
+    ['job', 'schedule', 'next', 'last', 'outcome'],
+    jobs.map((facts) => ({
+      cells: [
+        facts.job,
+        scheduleOf(facts),
+        nextOf(facts, options.now),
+        facts.last === undefined ? 'never' : formatAgo(options.now - facts.last.startedAt),
+        outcomeOf(facts, options.now),
+      ],
+      tone: facts.broken ? 'bad' : facts.last === undefined ? 'quiet' : statusTone(facts.last.status),
+    })),
+  );
+  const scheduled = jobs.some(({ schedule }) => schedule !== null);
+  if (scheduled && keeper !== 'worker') {
+    page.say(plainWords(schedulesNote(keeper, options.program), 'text'), { tone: 'warning' });
+  }
+  if (jobs.some(({ broken }) => broken)) {
+    page.say(`What is wrong with a broken job: ${options.program} check`, { tone: 'warning' });
+  }
+  return `${page}\n`;
+}
+
+function scheduleOf({ schedule, broken }: JobFacts): string {
+  if (broken) return 'broken file';
+  return schedule === null ? 'by hand' : `${schedule.cron} ${schedule.timezone}`;
+}
+
+/** `Sun 22 Nov 02:15 (in 5 h 12 min)`, by the clock of the schedule. */
+function nextOf({ schedule, next }: JobFacts, now: number): string {
+  if (schedule === null) return '';
+  if (next === null) return 'once a worker has read the schedule';
+  if (next <= now) return 'due now';
+  const time = formatMoment(next, { timezone: schedule.timezone, year: false, zone: false });
+  return `${time.replace(',', '')} (in ${formatDuration(next - now)})`;
+}
+
+function outcomeOf({ last }: JobFacts, now: number): string {
+  if (last === undefined) return '';
+  if (last.status === 'running') return `running for ${formatDuration(lastedMs(last, now))}`;
+  const figures = totalsWords(last);
+  return figures === '' ? last.status : `${last.status}: ${figures}`;
 }

@@ -1,6 +1,6 @@
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import type { RejectsEdits } from '../report/rejects/compare-rejects.ts';
+import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
 import { approvePlan, refuseInterrupted } from './import/approve-plan.ts';

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { SourceError, StateError } from '../model/errors.ts';
 import type { DeferredRecord, Mapped, Resource } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
+import { APPLIED_SINCE, KEY_NOT_REJECTED } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
-import { refusedCellWords } from '../report/rejects/cell-words.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
+import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
 import type { RejectedKey } from '../report/rejects/rejects-index.ts';
-import { APPLIED_SINCE, KEY_NOT_REJECTED } from '../report/warning-lines.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 

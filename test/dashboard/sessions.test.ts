@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createSessions, IDLE_MS, LONGEST_MS } from '../../src/dashboard/access/sessions.ts';
-import { allowedBy, hashToken } from '../../src/dashboard/access/token-hash.ts';
+import { allowedBy, hashToken } from '../../src/dashboard/access/tokens.ts';
 
 function setup() {
   let now = 1_000_000;

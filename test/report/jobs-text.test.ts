@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../../src/model/run.ts';
-import { type ClockKeeper, type JobFacts, jobsText } from '../../src/report/jobs-text.ts';
-import { NO_TOTALS } from '../../src/report/run-totals.ts';
+import { type ClockKeeper, type JobFacts, NO_TOTALS } from '../../src/report/run-facts.ts';
+import { jobsText } from '../../src/report/runs-text.ts';
 import { aRun, NOW } from './run-facts.ts';
 
 const HOUR = 3_600_000;
@@ -35,7 +35,7 @@ describe('the list of jobs', () => {
     expect(shown).toMatch(/manual +by hand +3 min ago +running for 3 min/);
     expect(shown).toMatch(/broken +broken file +never/);
     expect(shown).toMatch(/due +15 2 \* \* \* Europe\/London +due now/);
-    expect(shown).toMatch(/unseen +15 2 \* \* \* Europe\/London +when a worker has seen it/);
+    expect(shown).toMatch(/unseen +15 2 \* \* \* Europe\/London +once a worker has read the schedule/);
     expect(shown).toContain('storeferry -C shop check');
   });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Page } from '../../src/report/wording/page.ts';
+import { Page } from '../../src/report/document-text.ts';
 
 function page(): Page {
   return new Page({ colors: false, width: 60 });

@@ -136,7 +136,7 @@ describe('a plan for people', () => {
     );
     expect(text).toContain('2 removed products cannot be deleted');
     expect(text).toContain('cannot be cleared through the API: phone (1,200 contacts)');
-    expect(text).toContain('1 url stands more than once, 3 copies in all');
+    expect(text).toContain('1 url occurs more than once, 3 copies in all');
     expect(text).toContain('7 records: quantity below 0 raised to 0');
   });
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatProgress, type Progress, progressLine } from '../../src/report/format-progress.ts';
-import { ProgressMeter } from '../../src/report/progress-meter.ts';
-import { formatDuration } from '../../src/report/wording/durations.ts';
+import { formatDuration } from '../../src/report/printable.ts';
+import { formatProgress, type Progress, ProgressMeter, progressLine } from '../../src/report/progress.ts';
 
 const HALF: Progress = {
   step: 'apply',

@@ -2,8 +2,7 @@ import type { Plan, PlanCounts } from '../../src/model/plan.ts';
 import type { Run } from '../../src/model/run.ts';
 import { documentText } from '../../src/report/document-text.ts';
 import { runDocument } from '../../src/report/run-document.ts';
-import type { RunFacts, View } from '../../src/report/run-facts.ts';
-import { runTotals } from '../../src/report/run-totals.ts';
+import { type RunFacts, runTotals, type View } from '../../src/report/run-facts.ts';
 import type { OutcomeTally } from '../../src/state/state.ts';
 
 export const NOW = Date.UTC(2030, 0, 2, 3, 0, 0);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { refusedDeletes, runTotals, unsentDeletes } from '../../src/report/run-facts.ts';
 import { runSummary } from '../../src/report/run-summary.ts';
-import { refusedDeletes, runTotals, unsentDeletes } from '../../src/report/run-totals.ts';
 import { ALL_APPLIED, aPlan, aRun, COUNTS, NOW } from './run-facts.ts';
 
 const NOTHING_SENT = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { refusedCellWords } from '../../src/report/rejects/cell-words.ts';
+import { refusedCellWords } from '../../src/report/rejects/rejects-edits.ts';
 import { judgeCell } from '../../src/report/rejects/spreadsheet-damage.ts';
 
 const LONG = 'x'.repeat(40_000);

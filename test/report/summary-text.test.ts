@@ -125,7 +125,7 @@ describe('the list of runs', () => {
       aRun({ id: 'p1', kind: 'plan', status: 'planned' }),
     ];
     const [header, first, second] = linesOf(runsText(runs, { ...plain, width: 120 }));
-    expect(header).toBe('run job status begun lasted records');
+    expect(header).toBe('run job status started duration records');
     expect(first).toContain(
       'k3f9 nightly-catalog done 3 h ago 2 min 4 s 12 applied, 498 unchanged, 3 deleted',
     );

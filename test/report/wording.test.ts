@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatBytesOf } from '../../src/report/wording/byte-sizes.ts';
-import { fieldWords, formatChange } from '../../src/report/wording/changes.ts';
-import { formatMoment } from '../../src/report/wording/moments.ts';
-import { formatShare } from '../../src/report/wording/shares.ts';
+import { formatBytes, formatBytesOf, formatMoment, formatShare } from '../../src/report/printable.ts';
+import { fieldWords, formatChange } from '../../src/report/sections/prices-section.ts';
 
 describe('figures in words', () => {
   it.each([

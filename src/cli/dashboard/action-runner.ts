@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Action, ActionResult, AtWork, DashboardActions } from '../../dashboard/dashboard-actions.ts';
-import type { DashboardLog } from '../../dashboard/dashboard-log.ts';
+import type {
+  Action,
+  ActionResult,
+  AtWork,
+  DashboardActions,
+  DashboardLog,
+} from '../../dashboard/dashboard-context.ts';
 import type { ChildCommand } from './child-command.ts';
 
 /** A click waits so long for a run to show; after that the page says that it is starting. */

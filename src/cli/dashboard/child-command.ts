@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Action } from '../../dashboard/dashboard-actions.ts';
+import type { Action } from '../../dashboard/dashboard-context.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
 /** The same from the sources and from `dist/`. */

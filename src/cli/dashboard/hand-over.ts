@@ -1,5 +1,5 @@
 import type { Workspace } from '../../config/workspace.ts';
-import type { ActionResult, AtWork } from '../../dashboard/dashboard-actions.ts';
+import type { ActionResult, AtWork } from '../../dashboard/dashboard-context.ts';
 import { enqueueRun, isRunJobData, type Queues } from '../../queue/queues.ts';
 import { newRunId } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';

@@ -10,7 +10,7 @@ import {
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { listed } from '../../report/wording/words.ts';
+import { listed } from '../../report/printable.ts';
 import type { Asking } from './asking.ts';
 
 /** The fields without which nothing can be planned. */

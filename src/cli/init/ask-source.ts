@@ -12,7 +12,7 @@ import {
   UsageError,
 } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { counted } from '../../report/wording/words.ts';
+import { counted } from '../../report/printable.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';

@@ -4,7 +4,7 @@ import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
 import type { Environment } from '../../config/environment.ts';
 import { InterruptedError } from '../../model/errors.ts';
-import { printable } from '../../report/wording/printable.ts';
+import { printable } from '../../report/printable.ts';
 
 /** Says what is wrong with an answer; undefined when nothing is. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;

@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
 import { UsageError } from '../../model/errors.ts';
+import { PROMETHEUS_TYPE, prometheusText } from '../../queue/prometheus-text.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
-import { PROMETHEUS_TYPE, prometheusText } from '../../report/prometheus-text.ts';
 import { isLoopback, type ListenAddress } from './listen-address.ts';
 
 /** Without Redis some figures would be waited for until it is back. */

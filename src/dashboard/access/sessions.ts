@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Viewer } from '../viewer.ts';
 
 /** A session without a request for so long ends. */
 export const IDLE_MS = 2 * 60 * 60_000;
@@ -64,4 +63,19 @@ export function createSessions(clock: () => number): Sessions {
 
 function random(): string {
   return randomBytes(ID_BYTES).toString('base64url');
+}
+
+/** A signed-in visitor. */
+export interface Viewer {
+  /** False with the read-only token: its pages have no buttons, and every change is refused. */
+  readonly canAct: boolean;
+  /** Belongs to the session, and must come with every form (the field `CSRF_FIELD`). */
+  readonly csrfToken: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The visitor of this request. Throws on public routes: the sign-in page, the assets, `/healthz`. */
+    viewer: Viewer;
+  }
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { formatDuration } from '../../report/wording/durations.ts';
-import type { DashboardLog } from '../dashboard-log.ts';
+import { formatDuration } from '../../report/printable.ts';
+import type { DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import type { OwnAddresses } from '../guard/own-addresses.ts';
 import { PageError } from '../guard/page-error.ts';
-import { page } from '../pages/layout.ts';
+import { page } from '../pages/page.ts';
 import type { Sessions } from './sessions.ts';
-import { allowedBy, type TokenHashes } from './token-hash.ts';
+import { allowedBy, type TokenHashes } from './tokens.ts';
 
 /**
  * With wrong tokens, from one address. A right token is checked first and never limited: nobody can lock its owner out, and

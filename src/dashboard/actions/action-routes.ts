@@ -3,18 +3,21 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { asItStands, askToInterrupt, laterRun } from '../../run/as-it-stands.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
-import type { Action } from '../dashboard-actions.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import type { DashboardLog } from '../dashboard-log.ts';
+import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
-import { frameOf } from '../pages/frame.ts';
 import { activityOf } from '../pages/job-state.ts';
-import { serverTimezone } from '../pages/server-timezone.ts';
+import { serverTimezone } from '../pages/moment.ts';
+import { frameOf } from '../pages/page.ts';
 import { confirmApprove } from './confirm-approve.ts';
-import { confirmInterrupt } from './confirm-interrupt.ts';
 import { type Beginning, confirmPlan, confirmRun } from './confirm-run.ts';
-import { type Confirmation, confirmationPage, onceOf, underWayPage } from './confirmation.ts';
+import {
+  type Confirmation,
+  confirmationPage,
+  confirmInterrupt,
+  onceOf,
+  underWayPage,
+} from './confirmation.ts';
 import { showResult } from './show-result.ts';
 
 interface OfJob {

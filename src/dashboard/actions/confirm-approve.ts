@@ -1,11 +1,10 @@
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
-import { html, type Slot } from '../../report/html/markup.ts';
-import { foreign } from '../../report/html/text.ts';
+import { foreign, html, type Slot } from '../../report/html/markup.ts';
+import { counted, grouped, listed, newWord } from '../../report/printable.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
+import { planWarnings } from '../../report/sections/notes-section.ts';
 import { safetyFound } from '../../report/sections/safety-section.ts';
-import { planWarnings } from '../../report/warning-lines.ts';
-import { counted, grouped, listed, newWord } from '../../report/wording/words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { at } from './confirm-run.ts';

@@ -2,12 +2,11 @@ import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { totalsWords } from '../../report/wording/totals-words.ts';
-import { counted } from '../../report/wording/words.ts';
-import { jobHref } from '../pages/job-card.ts';
-import { limitWords } from '../pages/job-settings.ts';
+import { counted } from '../../report/printable.ts';
+import { totalsWords } from '../../report/status-words.ts';
+import { jobHref, placeWords, whatItMoves } from '../pages/job-card.ts';
+import { limitWords } from '../pages/job-page.ts';
 import { waitingPlan } from '../pages/job-state.ts';
-import { placeWords, whatItMoves } from '../pages/job-words.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
 
@@ -15,7 +14,7 @@ import type { Confirmation } from './confirmation.ts';
 export interface Beginning {
   readonly job: Job;
   readonly store: Pick<StoreConfig, 'name' | 'baseUrl'>;
-  /** The latest runs of the job, newest first, as they stand. */
+  /** The latest runs of the job, newest first, in their present state. */
   readonly runs: readonly Run[];
   /** A run of another job that it would wait for. */
   readonly waitsFor: Run | undefined;
@@ -24,7 +23,7 @@ export interface Beginning {
   readonly reading: Reading;
 }
 
-/** What running a job will do, as far as it is known before its source is read. */
+/** What a run of a job will do, as far as it is known before its source is read. */
 export function confirmRun(beginning: Beginning): Confirmation {
   const { job, byWorkers, waitsFor } = beginning;
   return {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { counted, grouped } from '../../report/printable.ts';
 import { PageError } from '../guard/page-error.ts';
-import type { Frame } from '../pages/frame.ts';
 import { activityWords, jobHref } from '../pages/job-card.ts';
 import type { Activity } from '../pages/job-state.ts';
-import { csrfInput, page } from '../pages/layout.ts';
-import type { Reading } from '../pages/moment.ts';
+import { type Reading, relative } from '../pages/moment.ts';
+import { csrfInput, type Frame, page } from '../pages/page.ts';
 
 /** Names one confirmation: sent twice, it does what it says once. */
 const ONCE_FIELD = 'once';
@@ -73,4 +74,31 @@ export function onceOf(fields: Readonly<Record<string, string | undefined>>): st
   const once = fields[ONCE_FIELD];
   if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
+}
+
+/** What interrupting a run will do. PageError when it is not running. */
+export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
+  const { id, job, kind, progress, startedAt } = run;
+  if (run.status !== 'running') {
+    throw new PageError(409, 'Nothing to interrupt', `Run ${id} has ended: it is ${run.status}.`);
+  }
+  const sends = kind === 'run' || kind === 'retry';
+  return {
+    title: `Interrupt run ${id}?`,
+    lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relative(startedAt, reading)}${
+      progress != null &&
+      progress.step === 'apply' &&
+      html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`
+    }.`,
+    does: [
+      'Sends nothing new within about a second, lets the requests under way end, and records what the store has acknowledged.',
+      sends
+        ? 'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.'
+        : 'The next one starts again: what was read so far is discarded.',
+    ],
+    label: 'Interrupt the run',
+    weight: 'danger',
+    action: `/runs/${id}/interrupt`,
+    back: `/runs/${id}`,
+  };
 }

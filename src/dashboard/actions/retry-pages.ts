@@ -1,15 +1,17 @@
 import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { CELLS_LISTED, editsWords, isUntouched, REFUSED, RESTORED } from '../../report/rejects/cell-words.ts';
-import type { RejectsEdits } from '../../report/rejects/compare-rejects.ts';
-import type { CellEdit, DamagedCell } from '../../report/rejects/compare-row.ts';
+import { counted, formatBytes, grouped, shortened } from '../../report/printable.ts';
+import type { CellEdit, DamagedCell, RejectsEdits } from '../../report/rejects/rejects-edits.ts';
+import {
+  CELLS_LISTED,
+  editsWords,
+  isUntouched,
+  REFUSED,
+  RESTORED,
+} from '../../report/rejects/rejects-edits.ts';
 import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
-import { formatBytes } from '../../report/wording/byte-sizes.ts';
-import { shortened } from '../../report/wording/printable.ts';
-import { counted, grouped } from '../../report/wording/words.ts';
-import type { Frame } from '../pages/frame.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { csrfInput, type Notice, page } from '../pages/layout.ts';
+import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
 import { at } from './confirm-run.ts';
 import { confirmationForm } from './confirmation.ts';
 
@@ -22,10 +24,10 @@ export interface Corrections {
   readonly personal: boolean;
 }
 
-/** The page that takes the corrected rejects of a run; `lying` is what was corrected in the run's folder itself. */
+/** The page that takes the corrected rejects of a run; `inFolder` is what was corrected in the run's folder itself. */
 export function uploadPage(
   { id, job, totals }: Run,
-  { location, limitBytes, lying, notice }: UploadPageFacts,
+  { location, limitBytes, inFolder, notice }: UploadPageFacts,
   frame: Frame,
 ): string {
   const rejected =
@@ -50,10 +52,10 @@ ${csrfInput(frame.viewer)}
 <p class="actions"><button type="submit" class="button primary">Upload and check</button> <a class="button" href="/runs/${id}">Cancel</a></p>
 </form>
 ${
-  lying !== null &&
-  html`<section><h2>Or send the file as it lies there</h2>
-<p><code>${location}</code> has been corrected in its place: ${editsWords(lying)}.</p>
-<p><a class="button" href="/runs/${id}/retry?upload=lying">See what was corrected</a></p></section>`
+  inFolder !== null &&
+  html`<section><h2>Or send the file in the folder of the run</h2>
+<p><code>${location}</code> was corrected there: ${editsWords(inFolder)}.</p>
+<p><a class="button" href="/runs/${id}/retry?upload=in-folder">See what was corrected</a></p></section>`
 }`,
   });
 }
@@ -63,7 +65,7 @@ export interface UploadPageFacts {
   readonly location: string;
   readonly limitBytes: number;
   /** What was corrected in the run's folder itself; null when nothing was. */
-  readonly lying: RejectsEdits | null;
+  readonly inFolder: RejectsEdits | null;
   readonly notice: Notice | null;
 }
 
@@ -89,10 +91,10 @@ ${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
 ${damageSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
 ${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
 <ul class="does">
-<li>Sends what is right now to the store ${at({ name: store, baseUrl })}, through the mapping as it is now: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
+<li>Sends the rows that are valid now to the store ${at({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
 <li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
 <li>Deletes nothing; safety limits do not apply.</li>
-<li>It is a run of its own. The source stays the truth: correct it there too, or the next run changes it back.</li>
+<li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
 </ul>
 ${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back: `/runs/${id}/retry` }, frame)}`,
   });
@@ -116,7 +118,7 @@ function changesTable(
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }
 
-/** What a spreadsheet did to cells, and what comes of it. */
+/** Cells that a spreadsheet changed, and what is done with them. */
 function damageSection(
   title: string,
   what: string,

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
-import { isUntouched } from '../../report/rejects/cell-words.ts';
+import { formatBytes, printable, shortened } from '../../report/printable.ts';
+import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
-import { formatBytes } from '../../report/wording/byte-sizes.ts';
-import { printable, shortened } from '../../report/wording/printable.ts';
 import { shownFile } from '../../run/export/shown-location.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
@@ -12,19 +11,17 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { checkFormToken } from '../guard/guard.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { frameOf } from '../pages/frame.ts';
-import { CSRF_FIELD, type Notice } from '../pages/layout.ts';
+import { CSRF_FIELD, frameOf, type Notice } from '../pages/page.ts';
 import { onceOf } from './confirmation.ts';
-import { replaceRejects } from './replace-rejects.ts';
 import { confirmRetryPage, uploadPage } from './retry-pages.ts';
 import { showResult } from './show-result.ts';
-import type { Upload, Uploads } from './uploads.ts';
+import { replaceRejects, type Upload, type Uploads } from './uploads.ts';
 
-/** Far more than anybody corrects by hand. */
+/** Far more than people correct by hand. */
 const UPLOAD_LIMIT_BYTES = 64_000_000;
 const UPLOAD_LIMITS = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
-/** Names the file that lies in the run's folder, in the place of an uploaded one. */
-const LYING = 'lying';
+/** Names the file in the run's folder, instead of an uploaded one. */
+const IN_FOLDER = 'in-folder';
 const NAME_LENGTH = 80;
 
 interface OfRun {
@@ -48,13 +45,13 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     return (await readCorrections(context, run, file)).edits;
   };
   const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<string> => {
-    const lying = await editsOf(run).catch(() => null);
-    const edited = lying !== null && !isUntouched(lying);
+    const inFolder = await editsOf(run).catch(() => null);
+    const edited = inFolder !== null && !isUntouched(inFolder);
     const location = shownFile(
       context.workspaceDir,
       `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`,
     );
-    const facts = { location, limitBytes: UPLOAD_LIMIT_BYTES, lying: edited ? lying : null, notice };
+    const facts = { location, limitBytes: UPLOAD_LIMIT_BYTES, inFolder: edited ? inFolder : null, notice };
     return uploadPage(run, facts, frameOf(dashboard, request));
   };
 
@@ -64,7 +61,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     reply.type('text/html; charset=utf-8');
     if (typeof id !== 'string') return await askForFile(request, run, null);
     const upload = uploads.find(id, run.id);
-    if (upload === undefined && id !== LYING) return await askForFile(request, run, GONE);
+    if (upload === undefined && id !== IN_FOLDER) return await askForFile(request, run, GONE);
     const corrections = { edits: await editsOf(run, upload), personal: run.resource === 'contacts' };
     return confirmRetryPage(run, id, corrections, frameOf(dashboard, request));
   });
@@ -96,13 +93,13 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     if (known !== undefined) return showResult(reply, { ...known, once }, frame, dashboard);
     const run = await rejectedRun(id);
     const upload = uploads.find(fields['upload'], id);
-    if (upload === undefined && fields['upload'] !== LYING) {
+    if (upload === undefined && fields['upload'] !== IN_FOLDER) {
       return reply.redirect(
         `/runs/${id}/retry?upload=${encodeURIComponent(fields['upload'] ?? 'none')}`,
         303,
       );
     }
-    // Not while the job is at work, here or elsewhere: it may be about to read what lies there.
+    // Not while the job is at work, here or elsewhere: it may be about to read that file.
     const replace = async (): Promise<void> => {
       if (upload === undefined) return;
       await using _job = await lockJob(context, run);

@@ -1,10 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
-import type { Action, ActionResult } from '../dashboard-actions.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import type { Frame } from '../pages/frame.ts';
+import type { Action, ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { page } from '../pages/layout.ts';
+import { type Frame, page } from '../pages/page.ts';
 
 const LOOK_AGAIN_S = 2;
 

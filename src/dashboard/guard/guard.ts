@@ -1,12 +1,10 @@
 import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, Sessions } from '../access/sessions.ts';
-import { sameText } from '../access/token-hash.ts';
-import { CSRF_FIELD } from '../pages/layout.ts';
+import { sameText } from '../access/tokens.ts';
+import { CSRF_FIELD } from '../pages/page.ts';
 import type { OwnAddresses } from './own-addresses.ts';
-import { notFound, PageError } from './page-error.ts';
-import { HTTPS_ONLY, SECURITY_HEADERS } from './security-headers.ts';
-import type { ShowError } from './show-errors.ts';
+import { notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -161,3 +159,23 @@ function refuseStrangeNames({ params }: FastifyRequest): void {
     if (NAMES.has(name) && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
   }
 }
+
+/** Pages load their own stylesheets, script and pictures, talk to their own server, and nothing else. */
+export const PAGE_POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/** On every answer. What may be kept by browsers says so itself, as the stylesheets do. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': PAGE_POLICY,
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  // Not `no-referrer`: with that, browsers send forms with the origin `null`.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** Where browsers reach the dashboard by https, they are to do so ever after. */
+const HTTPS_ONLY = 'max-age=31536000';

@@ -21,7 +21,7 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '
 
 /**
  * The addresses are those of this machine, the host that was named to listen on, and that of `publicUrl`, where a proxy
- * stands in front. Any other name in `Host` may be that of somebody else's page, whose name was made to lead here (DNS
+ * is in front. Any other name in `Host` may be that of somebody else's page, whose name was made to lead here (DNS
  * rebinding). Numeric addresses cannot be made to lead elsewhere, and are known where others are to reach it.
  */
 export function ownAddresses(listen: Listen, publicUrl: URL | undefined): OwnAddresses {

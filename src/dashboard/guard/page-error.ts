@@ -1,3 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ConfigurationError, formatPlace, StoreferryError } from '../../model/errors.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import { page, problemList } from '../pages/page.ts';
+
 /** What was wrong with a request, to be shown as a page: what happened, and what to do. */
 export class PageError extends Error {
   readonly statusCode: number;
@@ -14,4 +21,109 @@ export class PageError extends Error {
 /** There is no page at this address. */
 export function notFound(message = 'There is no page at this address.'): PageError {
   return new PageError(404, 'Not found', message);
+}
+
+/** What is shown of an error: never its stack, which is in the log. */
+interface ShownError {
+  readonly status: number;
+  readonly title: string;
+  readonly body: Markup;
+}
+
+/** Below every error, for those who have signed in. */
+const WAYS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
+
+/** Shows an error as a page. */
+export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+const NO_QUEUES =
+  'There are queues only with Redis: set REDIS_URL, then restart the dashboard and start a worker.';
+
+/** Shows every error as a page that says what to do; bugs are logged under the reference that the page shows. */
+export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
+  const show: ShowError = (error, request, reply) => {
+    // Without a sign-in, no message names the folder of the workspace, as commands would.
+    const shownContext =
+      request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
+    const { status, title, body } = shown(error, shownContext, (reference) =>
+      log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
+    );
+    reply.code(status).type('text/html; charset=utf-8');
+    // What has not been read of the body is not waited for.
+    if (!request.raw.complete) reply.header('connection', 'close');
+    const { session } = request;
+    return reply.send(
+      page({
+        title,
+        viewer: session,
+        ...(session === null
+          ? {}
+          : { workspace: dashboard.workspaceName, queues: dashboard.redisUrl !== undefined }),
+        body: html`${body}${session !== null && WAYS_ON}`,
+      }),
+    );
+  };
+  app.setErrorHandler(show);
+  app.setNotFoundHandler((request, reply) => {
+    const noQueues = dashboard.redisUrl === undefined && /^\/queues\b/.test(request.url);
+    return show(notFound(noQueues ? NO_QUEUES : undefined), request, reply);
+  });
+  return show;
+}
+
+function shown(
+  error: unknown,
+  { program, retell }: DashboardContext,
+  logBug: (reference: string) => void,
+): ShownError {
+  if (error instanceof PageError) {
+    return { status: error.statusCode, title: error.title, body: html`<p>${retell(error.message)}</p>` };
+  }
+  if (error instanceof ConfigurationError) {
+    return {
+      status: 422,
+      title: 'The files of the workspace need a correction',
+      body: html`${problemList(error.problems)}<p>Correct them and load the page again; <code>${program} check</code> checks all files.</p>`,
+    };
+  }
+  if (error instanceof StoreferryError) {
+    const { place, message, hint = '' } = error;
+    const where = place === undefined ? '' : `${formatPlace(place)}: `;
+    return {
+      status: STATUS_OF[error.code] ?? 500,
+      title: 'This cannot be done',
+      body: html`<p>${retell(where + message)}</p>${hint !== '' && html`<p>${retell(hint)}</p>`}`,
+    };
+  }
+  const status = statusOf(error);
+  if (status < 500) return { status, title: 'Invalid request', body: html`<p>${wordsFor(status)}</p>` };
+  const reference = randomUUID().slice(0, 8);
+  logBug(reference);
+  return {
+    status: 500,
+    title: 'Something went wrong in the dashboard',
+    body: html`<p>This is a bug in Storeferry. The log of the dashboard has the details under the reference <code>${reference}</code>; please report it.</p>`,
+  };
+}
+
+/** By the code of an error of ours. */
+const STATUS_OF: Readonly<Record<string, number>> = { usage: 409, locked: 409, state: 503 };
+
+function statusOf(error: unknown): number {
+  const isObject = typeof error === 'object' && error !== null;
+  const status = isObject && 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' && status >= 400 ? status : 500;
+}
+
+function wordsFor(status: FastifyError['statusCode']): string {
+  switch (status) {
+    case 413:
+      return 'It is larger than the dashboard accepts.';
+    case 415:
+      return 'Its content type is not one that the forms of the dashboard send.';
+    case 408:
+      return 'It took too long to arrive. Try again.';
+    default:
+      return 'Go back and try again.';
+  }
 }

@@ -1,6 +1,11 @@
 import type { Run, RunProgress, RunStatus } from '../../model/run.ts';
-import { type Progress, type ProgressWords, progressWords, shareOf } from '../../report/format-progress.ts';
-import { ProgressMeter } from '../../report/progress-meter.ts';
+import {
+  type Progress,
+  ProgressMeter,
+  type ProgressWords,
+  progressWords,
+  shareOf,
+} from '../../report/progress.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
@@ -64,7 +69,7 @@ export function runFeed(
       if (watched.get(id)?.listeners !== listeners) return;
       const waiting = run?.waiting;
       const progress = liveProgress(run, (step, done, total) => {
-        // Another step counts something else; what was done of this one before anybody looked is no speed.
+        // Another step counts something else; what was done of this one before the first look is no speed.
         if (measured !== step) meter = new ProgressMeter();
         measured = step;
         if (waiting != null && waiting.until !== waitsUntil) {

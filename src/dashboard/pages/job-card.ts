@@ -1,14 +1,13 @@
 import cronstrue from 'cronstrue';
-import type { Job } from '../../config/job/job.ts';
+import type { ExportJob, Job } from '../../config/job/job.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { statusBadge } from '../../report/html/status-badge.ts';
-import type { JobFacts } from '../../report/jobs-text.ts';
-import { formatDuration } from '../../report/wording/durations.ts';
-import { totalsWords } from '../../report/wording/totals-words.ts';
+import { html, type Markup, type Slot, statusBadge } from '../../report/html/markup.ts';
+import { formatDuration } from '../../report/printable.ts';
+import type { JobFacts } from '../../report/run-facts.ts';
+import { totalsWords } from '../../report/status-words.ts';
 import type { Activity, Need } from './job-state.ts';
-import { keepsHistory, whatItMoves } from './job-words.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 
 /** A job with its recent runs. */
@@ -19,7 +18,7 @@ export interface JobCardFacts {
   readonly problems: readonly ConfigurationProblem[];
   /** What is under way; null when nothing is. */
   readonly activity: Activity | null;
-  /** Why somebody must act; null when nobody must. */
+  /** Why the job needs action; null when it needs none. */
   readonly need: Need | null;
   /** A plot of the recent runs; null while there are too few to compare. */
   readonly history: Markup | null;
@@ -185,4 +184,28 @@ function scheduleWords(cron: string): string {
   } catch {
     return cron;
   }
+}
+
+/** What a job moves, from where and to where. */
+export function whatItMoves(job: Job): Markup {
+  if (job.kind === 'export') {
+    const how = job.destination.mode === 'append' ? 'adds to' : 'writes';
+    return html`Reads the ${exportedThing(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;
+  }
+  const how = job.mode === 'mirror' ? 'Mirrors' : 'Imports';
+  return html`${how} ${job.import} from ${placeWords(job.source)} into the store <b>${job.store}</b>`;
+}
+
+/** Where a file is, as the job names it; never with a secret. */
+export function placeWords({ path, remote }: FilePlace): Markup {
+  return html`<code>${remote === undefined ? path : remote.location}</code>`;
+}
+
+/** Whether a job collects list statistics over time. */
+export function keepsHistory(job: Job | undefined): job is ExportJob {
+  return job?.kind === 'export' && job.export === 'subscriber-lists' && job.destination.mode === 'append';
+}
+
+function exportedThing({ export: what }: ExportJob): string {
+  return what === 'orders' ? 'orders' : 'subscriber lists';
 }

@@ -1,17 +1,22 @@
+import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts';
 import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
-import { section } from '../../report/html/section.ts';
-import { statusBadge } from '../../report/html/status-badge.ts';
-import type { ClockKeeper } from '../../report/jobs-text.ts';
-import { clockNote } from './clock-note.ts';
-import type { Frame } from './frame.ts';
-import { activityWords, type JobCardFacts, jobActions, scheduleFacts } from './job-card.ts';
-import { jobSettings } from './job-settings.ts';
+import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
+import { html, type Markup, type Slot, section, statusBadge } from '../../report/html/markup.ts';
+import { counted, listed } from '../../report/printable.ts';
+import type { ClockKeeper } from '../../report/run-facts.ts';
+import {
+  activityWords,
+  fact,
+  type JobCardFacts,
+  jobActions,
+  placeWords,
+  scheduleFacts,
+  whatItMoves,
+} from './job-card.ts';
 import { settledRuns } from './job-state.ts';
-import { whatItMoves } from './job-words.ts';
-import { page } from './layout.ts';
-import { problemList } from './problem-list.ts';
+import { clockNote } from './jobs-page.ts';
+import { type Frame, page, problemList } from './page.ts';
 import { runsTable } from './runs-table.ts';
 
 /** What the page of a job is made of. */
@@ -58,4 +63,117 @@ function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
   if (job.kind !== 'import')
     return html`<p>No runs yet. Start one: <code>${program} run ${facts.job}</code></p>`;
   return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
+}
+
+/** The settings of a job in words, defaults included, without secrets. */
+function jobSettings(job: Job): Markup {
+  const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
+  return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
+<p class="quiet">From <code>jobs/${job.name}.yaml</code>. This page shows the file as it is now; edit the file to change the job.</p>`;
+}
+
+function importSettings(job: ImportJob): Slot {
+  const { crosswalk } = job;
+  return [
+    fact('Imports', `${job.import} into the store ${job.store}`),
+    fact('Source', sourceWords(job)),
+    fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
+    fact('Mode', modeWords(job)),
+    fact('Duplicates', duplicatesWords(job)),
+    crosswalk !== undefined &&
+      fact('Crosswalk', html`<code>${crosswalk.path}</code>, matched by <code>${crosswalk.match}</code>`),
+    fact('Safety limits', safetyWords(limitWords(job))),
+  ];
+}
+
+function exportSettings(job: ExportJob): Slot {
+  const { destination, columns } = job;
+  const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run replaces the file';
+  return [
+    fact('Reads', `${job.export === 'orders' ? 'orders' : 'subscriber lists'} of the store ${job.store}`),
+    fact('Destination', html`${placeWords(destination)}: ${how}`),
+    fact('Format', FORMATS[destination.format]),
+    columns !== undefined &&
+      fact('Columns', html`${columns.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`),
+  ];
+}
+
+const FORMATS: Readonly<Record<ExportJob['destination']['format'], string>> = {
+  csv: 'CSV, for programs',
+  'excel-csv': 'CSV, for spreadsheets',
+  jsonl: 'JSON Lines',
+};
+
+function sourceWords({ source }: ImportJob): Markup {
+  const details = [
+    source.files !== undefined && counted(source.files, 'file'),
+    source.encoding !== undefined && source.encoding,
+    source.delimiter !== undefined && `separated by "${source.delimiter}"`,
+  ].filter((words) => words !== false);
+  return html`${placeWords(source)}${details.length > 0 && ` (${details.join(', ')})`}`;
+}
+
+function paramsWords({ params }: ImportJob): Markup | false {
+  const entries = Object.entries(params);
+  if (entries.length === 0) return false;
+  return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
+}
+
+function modeWords({ mode, import: imports }: ImportJob): string {
+  if (imports === 'contacts') return 'upsert: updates contacts; the API creates and deletes none';
+  return mode === 'mirror'
+    ? 'mirror: creates and changes, and deletes what this job last sent and the source no longer has'
+    : 'upsert: creates and changes, deletes nothing';
+}
+
+function duplicatesWords({ duplicates }: ImportJob): string {
+  switch (duplicates) {
+    case 'reject':
+      return 'every copy is rejected; identical copies are skipped';
+    case 'first':
+      return 'the first copy is used';
+    case 'last':
+      return 'the last copy is used';
+    case 'merge':
+      return 'copies are merged into one';
+    default:
+      return duplicates satisfies never;
+  }
+}
+
+function safetyWords(limits: readonly string[]): Slot {
+  if (limits.length === 0) return 'Off';
+  return html`<ul>${limits.map((words) => html`<li>${words}</li>`)}</ul>
+<p class="quiet">Checked on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
+}
+
+/** The safety limits of a job that are not off, a clause each; only `mode: mirror` deletes anything. */
+export function limitWords({
+  import: imports,
+  mode,
+  safety,
+}: Pick<ImportJob, 'import' | 'mode' | 'safety'>): string[] {
+  return limitsFor(imports, mode)
+    .filter((name) => safety[name].kind !== 'off')
+    .map((name) => {
+      const { bound, setting } = safetyLimit(name);
+      return `${bound === 'most' ? 'at most' : 'at least'} ${size(safety[name], setting.of)} ${setting.what}`;
+    });
+}
+
+function size(limit: Limit, base: string): string {
+  return limit.kind === 'percent' ? `${limitText(limit)} ${base}` : limitText(limit);
+}
+
+const ENDS: Readonly<Record<Notify['on'][number], string>> = {
+  failed: 'when a run fails',
+  stopped: 'when a safety limit stops a run',
+  rejects: 'when a run ends with rejects',
+  done: 'when a run is done',
+};
+
+/** The address may contain a token: only its host is shown. */
+function notifyWords(notify: Notify | undefined): string {
+  if (notify === undefined) return 'Nobody';
+  return `${new URL(notify.url).host} ${listed(notify.on.map((end) => ENDS[end]))}`;
 }

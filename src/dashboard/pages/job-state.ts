@@ -1,9 +1,8 @@
 import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
 import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
-import { withoutPersonalData } from '../../report/wording/personal-data.ts';
-import { printable, shortened } from '../../report/wording/printable.ts';
-import { counted } from '../../report/wording/words.ts';
-import type { AtWork } from '../dashboard-actions.ts';
+import { counted, printable, shortened } from '../../report/printable.ts';
+import { withoutPersonalData } from '../../report/run-facts.ts';
+import type { AtWork } from '../dashboard-context.ts';
 
 const LONGEST_WHY = 240;
 
@@ -15,7 +14,7 @@ export interface Activity {
   readonly by: AtWork['by'] | 'command';
 }
 
-/** What is under way for a job; null when nothing is. `runs` are its latest ones as they stand, newest first. */
+/** What is under way for a job; null when nothing is. `runs` are its latest ones in their present state, newest first. */
 export function activityOf(runs: readonly Run[], atWork: AtWork | undefined): Activity | null {
   const run = runs.find(({ status }) => status === 'running');
   if (run !== undefined) {
@@ -27,7 +26,7 @@ export function activityOf(runs: readonly Run[], atWork: AtWork | undefined): Ac
   return atWork.run !== null && atWork.by !== 'queue' ? null : { run: null, by: atWork.by };
 }
 
-/** Why a job needs somebody to act. */
+/** Why a job needs action. */
 export interface Need {
   /** The lower, the sooner. */
   readonly rank: number;

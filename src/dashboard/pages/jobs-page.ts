@@ -1,14 +1,11 @@
 import type { ConfigurationProblem } from '../../model/errors.ts';
-import { dataTable } from '../../report/html/data-table.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
-import { section } from '../../report/html/section.ts';
-import type { ClockKeeper } from '../../report/jobs-text.ts';
-import { counted } from '../../report/wording/words.ts';
-import { clockNote } from './clock-note.ts';
-import type { Frame } from './frame.ts';
+import { wordsMarkup } from '../../report/html/document-page.ts';
+import { dataTable, html, type Markup, section } from '../../report/html/markup.ts';
+import { counted } from '../../report/printable.ts';
+import type { ClockKeeper } from '../../report/run-facts.ts';
+import { schedulesNote } from '../../report/status-words.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
-import { page } from './layout.ts';
-import { problemList } from './problem-list.ts';
+import { type Frame, page, problemList } from './page.ts';
 
 /** What the first page is made of. */
 export interface JobsPageFacts {
@@ -88,4 +85,11 @@ function noJobs(program: string): Markup {
   return html`<section class="empty"><h2>No jobs yet</h2>
 <p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. This command asks a few questions, reads a sample of your file and writes one:</p>
 <pre><code>${program} init</code></pre></section>`;
+}
+
+/** Whether schedules are active, and what to do where they are not. */
+export function clockNote(keeper: ClockKeeper, program: string): Markup {
+  // A workspace without Redis starts its jobs by cron: no warning.
+  const style = { worker: 'quiet', 'no-worker': 'notice warning', 'no-redis': 'notice' }[keeper];
+  return html`<p class="${style}">${wordsMarkup(schedulesNote(keeper, program))}</p>`;
 }

@@ -1,8 +1,20 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { html } from '../../report/html/markup.ts';
-import type { Frame } from './frame.ts';
-import { whatItMoves } from './job-words.ts';
-import { page } from './layout.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { sectionMarkup } from '../../report/html/document-page.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import { type ListTrend, listTrends } from '../../report/list-trends.ts';
+import { counted } from '../../report/printable.ts';
+import { latestFigures, listSection } from '../../report/sections/lists-section.ts';
+import { exportHistory } from '../../run/export/export-history.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';
+import { moment, type Reading, relative, serverTimezone } from './moment.ts';
+import { type Frame, page } from './page.ts';
+import { type Pages, pageOf, pager } from './runs-page.ts';
+
+const LISTS_A_PAGE = 10;
+/** A history may be on another machine: a page does not wait for it longer than this. */
+const READ_WITHIN_MS = 10_000;
 
 const EXAMPLE = `export: subscriber-lists
 store: main
@@ -25,4 +37,78 @@ export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
               html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${whatItMoves(job)}.</p></article></li>`,
           )}</ul>`,
   });
+}
+
+/** The jobs that collect a history of lists. */
+export function historyJobs(workspace: Workspace): ExportJob[] {
+  return workspace.jobNames().flatMap((name) => {
+    const { job } = workspace.inspectJob(name);
+    return keepsHistory(job) ? [job] : [];
+  });
+}
+
+/**
+ * The lists that an export job reads: their latest figures, and plots of each over time, some lists per page.
+ * StoreferryError when the history cannot be read.
+ */
+export async function listPage(
+  { context, program }: DashboardContext,
+  workspace: Workspace,
+  job: ExportJob,
+  number: unknown,
+  frame: Frame,
+): Promise<string> {
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
+  const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
+  const { lists, moments } = listTrends(history);
+  const facts: ListFacts = {
+    ...{ job: job.name, location, program, lists, moments, unreadable: history.unreadable },
+    shown: pageOf(lists, LISTS_A_PAGE, number),
+    reading: { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() },
+  };
+  return page({
+    ...frame,
+    title: `Lists of ${job.name}`,
+    section: 'lists',
+    heading: html`Lists`,
+    body: moments.length === 0 ? noReadings(facts, frame) : await trends(facts),
+  });
+}
+
+interface ListFacts {
+  readonly job: string;
+  /** Where the history is. */
+  readonly location: string;
+  /** All lists, those first that the store still has. */
+  readonly lists: readonly ListTrend[];
+  readonly shown: Pages<ListTrend>;
+  /** When lists were read, rising. */
+  readonly moments: readonly number[];
+  /** Lines that cannot be read. */
+  readonly unreadable: number;
+  readonly reading: Reading;
+  readonly program: string;
+}
+
+async function trends(facts: ListFacts): Promise<Markup> {
+  const { job, lists, moments, location, unreadable, shown, reading, program } = facts;
+  const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
+  const span =
+    moments.length === 1
+      ? html`taken ${relative(last, reading)}`
+      : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relative(last, reading)})</span>`;
+  const latest = { id: 'latest', title: 'Latest figures', blocks: [latestFigures(lists, reading.now)] };
+  const each = shown.items.map((list) => listSection(list, reading.now)).filter((part) => part !== null);
+  const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
+  return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
+${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
+${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
+<div class="report">${sections}</div>
+${pager(shown, (number) => `/lists/${encodeURIComponent(job)}${number === 1 ? '' : `?page=${number}`}`)}`;
+}
+
+function noReadings({ job, location, program }: ListFacts, { viewer }: Frame): Markup {
+  return html`<section class="empty"><h2>No readings yet</h2>
+<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
+<pre><code>${program} run ${job}</code></pre></section>`;
 }

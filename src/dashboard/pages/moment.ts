@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../report/html/markup.ts';
-import { formatAgo, formatDuration } from '../../report/wording/durations.ts';
+import { formatAgo, formatDuration, formatMoment } from '../../report/printable.ts';
 
 /** Where and when a page is read. */
 export interface Reading {
@@ -28,24 +28,16 @@ export function momentAndDistance(at: number, reading: Reading): Markup {
   return html`${moment(at, reading)} <span class="quiet">(${relative(at, reading)})</span>`;
 }
 
-/** The first part of a day on which something happened: `Sat 21 Nov`. */
 function written(at: number, now: number, timezone: string): string {
-  const sameYear = Math.abs(at - now) < 300 * DAY_MS;
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone: timezone,
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    ...(sameYear ? {} : { year: 'numeric' }),
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-    timeZoneName: 'short',
-  });
-  return format.format(at).replace(',', '').replace(' at ', ', ');
+  return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY_MS });
 }
 
 /** Seconds do not matter hours ahead. */
 function roughly(ms: number): number {
   return ms < 60_000 ? ms : Math.round(ms / 60_000) * 60_000;
+}
+
+/** The time zone of this machine, for times that belong to no schedule. */
+export function serverTimezone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

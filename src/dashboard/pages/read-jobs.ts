@@ -1,16 +1,15 @@
 import { checkWorkspace } from '../../config/check-workspace.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
-import type { JobFacts } from '../../report/jobs-text.ts';
 import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
+import type { JobFacts } from '../../report/run-facts.ts';
 import { asItStands } from '../../run/as-it-stands.ts';
-import type { AtWork } from '../dashboard-actions.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
+import type { AtWork, DashboardContext } from '../dashboard-context.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
 import { activityOf, needOf } from './job-state.ts';
 import type { JobsPageFacts } from './jobs-page.ts';
-import { serverTimezone } from './server-timezone.ts';
+import { serverTimezone } from './moment.ts';
 
 /** So many runs of a job are kept. */
 const RUNS_SHOWN = 20;
@@ -67,7 +66,7 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
   };
 }
 
-/** The latest runs of a job, newest first, as they stand. */
+/** The latest runs of a job, newest first, in their present state. */
 async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
   const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
   return await Promise.all(runs.map((run) => asItStands(context, run)));

@@ -5,19 +5,14 @@ import { didYouMean } from '../../model/nearest.ts';
 import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { type Frame, frameOf } from './frame.ts';
-import { jobHref } from './job-card.ts';
+import { jobHref, keepsHistory } from './job-card.ts';
 import { jobPage } from './job-page.ts';
-import { keepsHistory } from './job-words.ts';
 import { jobsPage } from './jobs-page.ts';
-import { page, type Section } from './layout.ts';
-import { listPage } from './list-page.ts';
-import { listsPage } from './lists-page.ts';
+import { historyJobs, listPage, listsPage } from './lists-page.ts';
+import { type Frame, frameOf, page, type Section } from './page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
-import { historyJobs, readLists } from './read-lists.ts';
-import { readRuns } from './read-runs.ts';
 import { runPage } from './run-page.ts';
-import { runsPage } from './runs-page.ts';
+import { readRuns, runsPage } from './runs-page.ts';
 
 interface Query {
   readonly job?: unknown;
@@ -80,8 +75,8 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       });
     }
     try {
-      const facts = await readLists(dashboard, workspace, job, request.query.page);
-      return show(reply, listPage(facts, frame(request)));
+      const document = await listPage(dashboard, workspace, job, request.query.page, frame(request));
+      return show(reply, document);
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
       return show(

@@ -1,19 +1,18 @@
-import type { Run } from '../../model/run.ts';
+import type { Run, RunStep } from '../../model/run.ts';
+import type { Action } from '../../report/document.ts';
 import { documentSections } from '../../report/html/document-page.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { grouped } from '../../report/printable.ts';
+import { progressWords, shareOf } from '../../report/progress.ts';
 import { runDocument } from '../../report/run-document.ts';
-import { withoutPersonalData } from '../../report/wording/personal-data.ts';
+import { withoutPersonalData } from '../../report/run-facts.ts';
 import { asItStands, laterRun } from '../../run/as-it-stands.ts';
 import { withShownFiles } from '../../run/export/shown-location.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { Frame } from './frame.ts';
 import { jobHref } from './job-card.ts';
-import { page } from './layout.ts';
-import { liveProgress } from './live-progress.ts';
-import { momentAndDistance } from './moment.ts';
-import { runActions } from './run-actions.ts';
-import { serverTimezone } from './server-timezone.ts';
+import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
+import { type Frame, page } from './page.ts';
 
 /** One run: its progress and its document, with the actions that fit; undefined when there is no such run. */
 export async function runPage(
@@ -28,9 +27,9 @@ export async function runPage(
   const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
   const { run } = facts;
   const later = await laterRun(context, kept);
-  const actions = frame.viewer.canAct ? runActions(facts, later) : null;
+  const buttons = frame.viewer.canAct;
   const reading = { now: context.clock(), timezone: serverTimezone() };
-  const view = { now: reading.now, program, version, buttons: actions !== null, progress: true };
+  const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
   return page({
     ...frame,
@@ -40,8 +39,36 @@ export async function runPage(
     live: running,
     body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}.</p>
 ${running && liveProgress(run, reading)}
-${await documentSections(runDocument(facts, view), actions)}`,
+${await documentSections(runDocument(facts, view), buttons ? (action) => buttonFor(action, run) : undefined)}`,
   });
+}
+
+/** The button for what may be done after a run, each behind a confirmation; null for what only a command does. */
+function buttonFor(action: Action, { status }: Run): Markup | null {
+  const button = (label: string, href: string, weight = '') =>
+    html`<a class="button ${weight}" href="${href}">${label}</a>`;
+  switch (action.does) {
+    case 'run':
+      return action.resend === true ? null : button('Run', `${jobHref(action.job)}/run`);
+    case 'plan':
+      return action.resend === true ? null : button('Plan', `${jobHref(action.job)}/plan`);
+    case 'verify':
+      return null;
+    case 'stats':
+      return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
+    case 'approve':
+      return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
+    case 'retry':
+      return button('Upload the corrected file', `/runs/${action.run}/retry`, 'primary');
+    case 'see':
+      return button(`See run ${action.run}`, `/runs/${action.run}`);
+    case 'download':
+      return button('Download the rejects', `/runs/${action.run}/rejects.csv`);
+    case 'interrupt':
+      return button('Interrupt', `/runs/${action.run}/interrupt`, 'danger');
+    default:
+      return action satisfies never;
+  }
 }
 
 function kindWords({ kind, retryOf }: Run): Markup {
@@ -58,4 +85,53 @@ function kindWords({ kind, retryOf }: Run): Markup {
     default:
       return kind satisfies never;
   }
+}
+
+/** The steps of a run in order, and what each does, in words. */
+const STEPS = {
+  import: [
+    ['stage', 'Copy the source'],
+    ['plan', 'Plan what must change'],
+    ['apply', 'Send it to the store'],
+    ['finish', 'Write the reports'],
+  ],
+  verify: [['apply', 'Send a sample again']],
+  export: [
+    ['read', 'Read the store'],
+    ['write', 'Write the file'],
+    ['finish', 'Write the reports'],
+  ],
+} as const satisfies Record<string, readonly (readonly [RunStep, string])[]>;
+
+/**
+ * How far a run under way is. The script `live.js` fills whatever is marked `data-live` from the events at
+ * `data-events`, and reloads the page at the end; without it the page says that it does not update.
+ */
+export function liveProgress(run: Run, reading: Reading): Markup {
+  const { id, step, progress, interruptAskedAt = null } = run;
+  const known = progress?.step === step ? progress : null;
+  const share = known && shareOf(known);
+  const words = known && progressWords({ ...known, ratePerSecond: null, etaMs: null });
+  return html`<section class="live panel" aria-labelledby="under-way" data-events="/runs/${id}/events">
+<h2 id="under-way">Under way <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
+<ol class="live-steps">${stepsOf(run).map(
+    ([name, words]) =>
+      html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
+  )}</ol>
+<progress data-live="bar" aria-label="How far this step is" max="1"${share !== null && html` value="${share.toFixed(4)}"`}></progress>
+<p class="live-line"><b data-live="percent">${words?.percent ?? ''}</b> <span data-live="figures">${words?.figures ?? ''}</span> <span data-live="rate"></span> <span data-live="left"></span></p>
+<dl class="facts">
+<div><dt>Applied so far</dt><dd data-live="applied">${grouped(progress?.applied ?? 0)}</dd></div>
+<div><dt>Rejected so far</dt><dd data-live="rejected">${grouped(progress?.rejected ?? 0)}</dd></div>
+</dl>
+<p class="visually-hidden" role="status" data-live="spoken"></p>
+<p class="notice" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
+${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relative(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
+<noscript><p class="quiet">Without JavaScript this does not update: <a href="/runs/${id}">reload</a>.</p></noscript>
+</section>`;
+}
+
+function stepsOf({ kind }: Run): readonly (readonly [RunStep, string])[] {
+  const steps = STEPS[kind === 'export' || kind === 'verify' ? kind : 'import'];
+  return kind === 'plan' ? steps.filter(([step]) => step !== 'apply') : steps;
 }

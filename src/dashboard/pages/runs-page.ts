@@ -1,11 +1,12 @@
 import { RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { statusLabel } from '../../report/wording/status-words.ts';
-import { counted } from '../../report/wording/words.ts';
-import type { Frame } from './frame.ts';
-import { page } from './layout.ts';
-import type { Reading } from './moment.ts';
-import { type Pages, pager } from './pager.ts';
+import { counted } from '../../report/printable.ts';
+import { statusLabel } from '../../report/status-words.ts';
+import { asItStands } from '../../run/as-it-stands.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { settledRuns } from './job-state.ts';
+import { type Reading, serverTimezone } from './moment.ts';
+import { type Frame, page } from './page.ts';
 import { runsTable } from './runs-table.ts';
 
 /** Which runs to list; null for all. */
@@ -69,4 +70,57 @@ function address({ job, status }: RunsFilter, number: number): string {
   if (status !== null) query.set('status', status);
   if (number > 1) query.set('page', String(number));
   return `/runs${query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** 20 runs of each of 50 jobs. */
+const LOOKED_AT = 1_000;
+const RUNS_A_PAGE = 25;
+
+/** One page of the runs that match a filter. */
+export async function readRuns(
+  { context, openWorkspace, program }: DashboardContext,
+  filter: RunsFilter,
+  number: unknown,
+): Promise<RunsPageFacts> {
+  const listed = await context.state.runs.list({ limit: LOOKED_AT });
+  const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
+  const fitting = standing
+    .filter(({ job }) => filter.job === null || job === filter.job)
+    .filter(({ status }) => filter.status === null || status === filter.status);
+  const jobs = new Set([...openWorkspace().jobNames(), ...listed.map(({ job }) => job)]);
+  return {
+    filter,
+    jobs: [...jobs].sort(),
+    shown: pageOf(fitting, RUNS_A_PAGE, number),
+    settled: settledRuns(standing),
+    reading: { now: context.clock(), timezone: serverTimezone() },
+    program,
+  };
+}
+
+/** One page of many things. */
+export interface Pages<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+  /** Counts from 1. */
+  readonly number: number;
+  readonly count: number;
+}
+
+/** The page of this number (1 where it is none), or the last one. */
+export function pageOf<T>(items: readonly T[], size: number, asked: unknown): Pages<T> {
+  const count = Math.max(1, Math.ceil(items.length / size));
+  const wanted = typeof asked === 'string' && /^\d{1,6}$/.test(asked) ? Number(asked) : 1;
+  const number = Math.min(count, Math.max(1, wanted));
+  return { items: items.slice((number - 1) * size, number * size), total: items.length, number, count };
+}
+
+/** Links to the neighbours of a page; nothing where there is but one. */
+export function pager({ number, count }: Pages<unknown>, href: (number: number) => string): Markup {
+  if (count === 1) return html``;
+  return html`<nav class="pager" aria-label="Pages">
+${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">Newer</a>`}
+<span>Page ${number} of ${count}</span>
+${number < count && html`<a class="button" rel="next" href="${href(number + 1)}">Older</a>`}
+</nav>`;
 }

@@ -1,9 +1,7 @@
 import { lastedMs, type Run } from '../../model/run.ts';
-import { type Column, dataTable } from '../../report/html/data-table.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
-import { statusBadge } from '../../report/html/status-badge.ts';
-import { formatDuration } from '../../report/wording/durations.ts';
-import { totalsWords } from '../../report/wording/totals-words.ts';
+import { type Column, dataTable, html, type Markup, statusBadge } from '../../report/html/markup.ts';
+import { formatDuration } from '../../report/printable.ts';
+import { totalsWords } from '../../report/status-words.ts';
 import { jobHref } from './job-card.ts';
 import { whyNotDone } from './job-state.ts';
 import { moment, type Reading, relative } from './moment.ts';

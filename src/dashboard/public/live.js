@@ -1,5 +1,5 @@
 // @ts-check
-/** Shows how far a run is, from the events of the server, and loads the page anew when the run has ended. */
+/** Shows how far a run is, from the events of the server, and reloads the page when the run has ended. */
 
 /** @typedef {{ step: string, share: number | null, applied: number, rejected: number, words: { percent: string, figures: string, rate: string, left: string } }} Progress */
 
@@ -37,7 +37,7 @@ function showLost(lost) {
 
 const address = block?.getAttribute('data-events');
 if (address) {
-  // A browser connects again by itself, unless it is answered with an error: then the page as it is by then tells why.
+  // A browser connects again by itself, unless it is answered with an error: then the reloaded page shows the reason.
   const events = new EventSource(address);
   events.addEventListener('open', () => showLost(false));
   events.addEventListener('error', () => {

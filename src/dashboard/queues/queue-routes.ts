@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { PAGE_POLICY } from '../guard/security-headers.ts';
+import { PAGE_POLICY } from '../guard/guard.ts';
 
 /** The path of the queues. */
 export const QUEUES_PATH = '/queues';

@@ -1,21 +1,33 @@
-import { type Block, type List, type Section, shownIn, type Table, type Terms } from '../document.ts';
-import { plotFigure } from '../plots/plot-figure.ts';
+import { readFileSync } from 'node:fs';
+import {
+  type Action,
+  type Block,
+  type List,
+  type Section,
+  type Style,
+  shownIn,
+  type Table,
+  type Terms,
+  type Words,
+} from '../document.ts';
+import { plotFigure } from '../plots/draw-plot.ts';
 import { trafficPlots } from '../plots/traffic-plots.ts';
 import { trendPlot } from '../plots/trend-plot.ts';
+import { formatDuration, formatMoment, printable, sentence } from '../printable.ts';
 import type { RunDocument } from '../run-document.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { formatMoment } from '../wording/moments.ts';
-import { printable } from '../wording/printable.ts';
-import { statusTone } from '../wording/status-words.ts';
-import { sentence } from '../wording/words.ts';
-import { dataTable } from './data-table.ts';
-import { shareBar } from './drawings.ts';
-import { html, type Markup, type Slot, trusted } from './markup.ts';
-import { section } from './section.ts';
-import { statusBadge } from './status-badge.ts';
-import { readStylesheet } from './stylesheet.ts';
-import { foreign } from './text.ts';
-import { wordsMarkup } from './words-markup.ts';
+import { statusTone } from '../status-words.ts';
+import { drawingMarkup, shareBar } from './drawing-markup.ts';
+import {
+  badge,
+  dataTable,
+  foreign,
+  html,
+  type Markup,
+  type Slot,
+  section,
+  statusBadge,
+  trusted,
+} from './markup.ts';
 
 /** Nothing of the file may load or run anything, whatever the facts contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -46,23 +58,16 @@ ${await documentSections(document)}
 </html>`}\n`;
 }
 
-/**
- * The sections of a document for a page that gives the h1; `actions` are the buttons that take the place of what to
- * type next.
- */
-export async function documentSections(
-  document: RunDocument,
-  actions: Markup | null = null,
-): Promise<Markup> {
-  const sections = await Promise.all(
-    shownIn(document.sections, 'page').map((part) =>
-      part.title === null ? leadMarkup(document, part) : partMarkup(part, part.title),
-    ),
+/** The button for an action; null where there is none, and its command is shown. */
+export type ButtonOf = (action: Action) => Markup | null;
+
+/** The sections of a document for a page that gives the h1. */
+export async function documentSections(document: RunDocument, buttonOf?: ButtonOf): Promise<Markup> {
+  const sections = shownIn(document.sections, 'page').map((part) =>
+    part.title === null ? leadMarkup(document, part) : sectionMarkup(part, buttonOf),
   );
-  const isLead = document.sections[0]?.title === null;
-  const [lead, rest] = isLead ? [sections.slice(0, 1), sections.slice(1)] : [[], sections];
   return html`<div class="report">
-${lead}${actions}${rest}</div>`;
+${await Promise.all(sections)}</div>`;
 }
 
 async function leadMarkup({ head }: RunDocument, { blocks }: Section): Promise<Markup> {
@@ -74,15 +79,18 @@ ${await blocksMarkup(blocks)}</section>
 `;
 }
 
-async function partMarkup({ id, blocks }: Section, title: string): Promise<Markup> {
-  return section(id, printable(title), await blocksMarkup(blocks));
+/** One section under its title, for a page that consists of more. */
+export async function sectionMarkup({ id, title, blocks }: Section, buttonOf?: ButtonOf): Promise<Markup> {
+  const body = await blocksMarkup(blocks, buttonOf);
+  const isList = blocks.some(({ kind }) => kind === 'command');
+  return section(id, wordsMarkup(title), isList ? html`<div class="next-list">${body}</div>` : body);
 }
 
-async function blocksMarkup(blocks: readonly Block[]): Promise<Markup[]> {
-  return await Promise.all(shownIn(blocks, 'page').map(blockMarkup));
+async function blocksMarkup(blocks: readonly Block[], buttonOf?: ButtonOf): Promise<Markup[]> {
+  return await Promise.all(shownIn(blocks, 'page').map((block) => blockMarkup(block, buttonOf)));
 }
 
-async function blockMarkup(block: Block): Promise<Markup> {
+async function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Promise<Markup> {
   switch (block.kind) {
     case 'heading':
       return html`<h3>${wordsMarkup(block.words)}</h3>\n`;
@@ -98,7 +106,7 @@ async function blockMarkup(block: Block): Promise<Markup> {
     case 'plot':
       return await plotMarkup(block.of);
     case 'command':
-      return html`<div class="step"><p>${block.what}</p><pre class="command"><code>${printable(block.command)}</code></pre></div>\n`;
+      return html`<div class="step"><p>${block.what}</p>${buttonOf(block.action) ?? html`<pre class="command"><code>${printable(block.command)}</code></pre>`}</div>\n`;
     case 'list':
       return listMarkup(block);
     case 'terms':
@@ -160,8 +168,68 @@ function termsMarkup({ terms }: Terms): Markup {
 
 async function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of']): Promise<Markup> {
   if (plot.figure === 'traffic') return html`${await trafficPlots(plot.samples)}`;
-  const figures = plot.trends.map(async ({ title, name, points }) =>
-    plotFigure(title, await trendPlot([{ name, points }])),
-  );
+  const figures = plot.trends.map(async ({ title, series }) => plotFigure(title, await trendPlot(series)));
   return html`<div class="plots">${await Promise.all(figures)}</div>\n`;
+}
+
+/** Words of a document with their markup: all text is escaped, and nothing in it acts. */
+export function wordsMarkup(words: Words): Markup {
+  if (words === false || words === null) return html``;
+  if (typeof words === 'string') return html`${printable(words)}`;
+  if (!('as' in words)) return html`${words.map(wordsMarkup)}`;
+  switch (words.as) {
+    case 'drawing':
+      return drawingMarkup(words.drawing);
+    case 'badge':
+      return badge(words.tone, printable(words.words));
+    case 'samples':
+      return html`<ul class="samples">${words.items.map((item) => html`<li>${wordsMarkup(item)}</li>`)}</ul>`;
+    default:
+      break;
+  }
+  if (words.only !== undefined && words.only !== 'page') return html``;
+  return styled(words.as, wordsMarkup(words.words));
+}
+
+function styled(style: Style | 'plain', text: Markup): Markup {
+  switch (style) {
+    case 'plain':
+      return text;
+    case 'foreign':
+      return html`<bdi>${text}</bdi>`;
+    case 'strong':
+      return html`<strong>${text}</strong>`;
+    case 'code':
+      return html`<code>${text}</code>`;
+    case 'setting':
+      return html`<code class="setting">${text}</code>`;
+    case 'removed':
+      return html`<del>${text}</del>`;
+    case 'added':
+      return html`<ins>${text}</ins>`;
+    case 'unusual':
+      return html`<strong class="unusual"><span class="sign" aria-hidden="true">!</span> ${text}<span class="unseen">, unusual</span></strong>`;
+    case 'key':
+      return html`<span class="sample-key">${text}</span>`;
+    case 'examples':
+    case 'places':
+    case 'subject':
+    case 'text':
+    case 'tone-good':
+    case 'tone-warning':
+    case 'tone-bad':
+    case 'tone-quiet':
+    case 'tone-strong':
+      return html`<span class="${style}">${text}</span>`;
+    default:
+      return style satisfies never;
+  }
+}
+
+/** The stylesheet of report and dashboard; beside this file, in `dist/` too. */
+export const STYLESHEET_URL = new URL('report.css', import.meta.url);
+
+/** The text of the stylesheet, read for each report. */
+function readStylesheet(): string {
+  return readFileSync(STYLESHEET_URL, 'utf8');
 }

@@ -1,6 +1,9 @@
 import { escapeUTF8 } from 'entities';
+import type { RunStatus } from '../../model/run.ts';
+import { printable, shortened } from '../printable.ts';
+import { statusLabel, statusTone } from '../status-words.ts';
 
-/** HTML that is safe to show as it is: made by `html` only, or vouched for by `trusted`. */
+/** HTML that is safe to show: made by `html`, or marked as safe by `trusted`. */
 export class Markup {
   readonly #text: string;
 
@@ -13,12 +16,12 @@ export class Markup {
   }
 }
 
-/** What may stand in a template: text is escaped; what is absent or false leaves nothing. */
+/** A value in a template: text is escaped; absent and false values leave nothing. */
 export type Slot = Markup | string | number | null | undefined | false | readonly Slot[];
 
 /**
  * A piece of HTML: everything from outside goes through a slot and is escaped there, as text and within quoted
- * attributes alike, so that nothing from a catalog can become an element. Slots stand in text or in quoted attributes only.
+ * attributes alike, so that nothing from a catalog can become an element. Use slots in text and in quoted attributes only.
  */
 export function html(parts: TemplateStringsArray, ...slots: readonly Slot[]): Markup {
   let text = parts[0] ?? '';
@@ -26,7 +29,7 @@ export function html(parts: TemplateStringsArray, ...slots: readonly Slot[]): Ma
   return new Markup(text);
 }
 
-/** Vouches for HTML that was not made by `html`: a drawing of the plot library, a stylesheet of our own. */
+/** Marks HTML as safe that `html` did not make: a drawing of the plot library, our own stylesheet. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }
@@ -36,4 +39,99 @@ function rendered(slot: Slot): string {
   if (slot === null || slot === undefined || slot === false) return '';
   if (typeof slot === 'object') return slot.map(rendered).join('');
   return escapeUTF8(String(slot));
+}
+
+/** Longer than any reason that is pleasant to read. */
+const LONGEST_TEXT = 600;
+
+/** Text of a source or a store: without control characters, in its own direction, and not endless. */
+export function foreign(text: string, length = LONGEST_TEXT): Markup {
+  return html`<bdi>${shortened(printable(text), length)}</bdi>`;
+}
+
+/** A part of the report under a heading of its own. */
+export function section(id: string, title: Slot, body: Slot): Markup {
+  return html`<section class="part" id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${body}
+</section>
+`;
+}
+
+/** Shapes that differ, for readers who do not see the colours: check, cross, exclamation mark, dots, line. */
+const SHAPES: Readonly<Record<ReturnType<typeof statusTone>, string>> = {
+  good: 'M3.5 8.5 6.5 11.5 12.5 4.5',
+  bad: 'M4.5 4.5 11.5 11.5 M11.5 4.5 4.5 11.5',
+  warning: 'M8 3.5V9 M8 12v.5',
+  strong: 'M4 8h.01 M8 8h.01 M12 8h.01',
+  quiet: 'M4 8h8',
+};
+
+/** A status with its colour, its shape and its words; of a settled run without a colour that calls for action. */
+export function statusBadge(
+  status: RunStatus,
+  { settled = false }: { readonly settled?: boolean } = {},
+): Markup {
+  const tone = statusTone(status);
+  const calls = tone === 'warning' || tone === 'bad';
+  return badge(settled && calls ? 'quiet' : tone, statusLabel(status), tone);
+}
+
+/** A word that is to be seen before it is read, with the shape of its own tone or another one. */
+export function badge(tone: keyof typeof SHAPES, words: string, shape = tone): Markup {
+  return html`<span class="badge ${tone}"><svg class="badge-icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false"><path d="${SHAPES[shape]}"/></svg>${words}</span>`;
+}
+
+/** A column of a table: its header is above it and, on a narrow screen, before each of its cells. */
+export interface Column {
+  readonly header: string;
+  /** Figures are aligned to the right, so that they can be compared. */
+  readonly numeric?: boolean;
+  /** A word or two: on a narrow screen several share a line, as figures do. */
+  readonly short?: boolean;
+  /** Clear without its header, which a narrow screen leaves out. */
+  readonly bare?: boolean;
+}
+
+/** What a table is made of. The first cell of a row names the row. */
+interface TableParts {
+  readonly caption: Slot;
+  /** The heading above says the same: only screen readers read the caption. */
+  readonly captionHidden?: boolean;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Slot[])[];
+  /** Sums of the figures above. */
+  readonly foot?: readonly (readonly Slot[])[];
+}
+
+/** A table that becomes a list of cards where there is no room for columns. */
+export function dataTable({ caption, captionHidden = false, columns, rows, foot = [] }: TableParts): Markup {
+  return html`<table class="data">
+<caption${captionHidden && html` class="unseen"`}>${caption}</caption>
+<thead><tr>${columns.map(
+    ({ header, numeric }) => html`<th scope="col"${numeric === true && html` class="num"`}>${header}</th>`,
+  )}</tr></thead>
+<tbody>
+${rows.map((cells) => tableRow(columns, cells))}</tbody>
+${foot.length > 0 && html`<tfoot>\n${foot.map((cells) => tableRow(columns, cells))}</tfoot>\n`}</table>
+`;
+}
+
+function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
+  return html`<tr>${cells.map((cell, index) => {
+    const column = columns[index];
+    const classes = classesOf(column);
+    if (index === 0) return html`<th scope="row"${classes}>${cell}</th>`;
+    const label = column?.bare !== true && html` data-label="${column?.header}"`;
+    return html`<td${classes}${label}>${cell}</td>`;
+  })}</tr>
+`;
+}
+
+function classesOf(column: Column | undefined): Markup | false {
+  const classes = [
+    ...(column?.numeric === true ? ['num'] : []),
+    ...(column?.numeric === true || column?.short === true ? ['short'] : []),
+  ];
+  return classes.length > 0 && html` class="${classes.join(' ')}"`;
 }

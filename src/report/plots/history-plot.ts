@@ -1,13 +1,10 @@
 import type { RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { formatMoment } from '../wording/moments.ts';
-import { statusWords } from '../wording/status-words.ts';
-import { counted, grouped, listed } from '../wording/words.ts';
-import { type Drawing, drawPlot } from './draw-plot.ts';
+import { counted, formatDuration, formatMoment, grouped, listed } from '../printable.ts';
+import { statusWords } from '../status-words.ts';
+import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
+import { countTicks, durationTicks, endTicks, type Tick } from './duration-ticks.ts';
 import { labelled, oddValues, plotHeight } from './odd-values.ts';
-import { type LegendEntry, plotFigure } from './plot-figure.ts';
-import { countTicks, durationTicks, endTicks, type Tick } from './ticks.ts';
 
 /** A run of a job, as a bar among others. */
 export interface PastRun {
@@ -25,7 +22,7 @@ export interface PastRun {
 const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginTop: 22, marginBottom: 22 };
 /** How bars are drawn whose data name their own fill, opacity and title. */
 const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
-/** How the value stands above its bar. */
+/** How the value above a bar is drawn. */
 const VALUE_ABOVE = {
   lineAnchor: 'bottom',
   dy: -4,

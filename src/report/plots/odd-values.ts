@@ -1,10 +1,10 @@
 /** Fewer values do not show what is usual. */
 const FEWEST = 5;
-/** How far from the middle a value must be: so many times the usual distance, and this share of the middle. */
+/** How far from the median a value must be: so many times the median distance, and at least this share of the median. */
 const DISTANCES = 4;
 const SHARE = 0.5;
 
-/** Which values stand out from the others; none where there are too few, or nothing is usual. */
+/** Which values are outliers; none where there are too few values. */
 export function oddValues(values: readonly number[]): boolean[] {
   if (values.length < FEWEST) return values.map(() => false);
   const middle = median(values);
@@ -26,7 +26,7 @@ export function labelled(values: readonly number[], wanted: readonly boolean[], 
   return values.map((_, index) => chosen.includes(index));
 }
 
-/** A value that stands out this far would leave no room for the others in a plot. */
+/** A value this many times the median would leave no room for the others. */
 const TALLEST = 5;
 
 /** How high a plot of values should be, so that the usual ones can be compared: values beyond it reach its top. */

@@ -1,16 +1,14 @@
 import type { TrafficSample } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { grouped } from '../wording/words.ts';
-import { type Drawing, drawPlot } from './draw-plot.ts';
-import { plotFigure } from './plot-figure.ts';
+import { formatDuration, grouped } from '../printable.ts';
+import { type Drawing, drawPlot, plotFigure } from './draw-plot.ts';
 
-/** With fewer there is no course to see. */
+/** With fewer samples a plot shows nothing. */
 const FEWEST_SAMPLES = 3;
 const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
 const Y = { label: null, grid: true, ticks: 4, zero: true };
 
-/** What all plots of a run have in common: its time. */
+/** What all plots of a run share: its time axis. */
 interface Course {
   readonly samples: readonly TrafficSample[];
   readonly x: (at: number) => number;
@@ -21,7 +19,7 @@ interface Course {
   };
 }
 
-/** Rate, answer times and requests at once over the time of a run; null of a run too short to have a course. */
+/** Request rate, latency and concurrency over the time of a run; null for a run that is too short. */
 export async function trafficPlots(samples: readonly TrafficSample[]): Promise<Markup | null> {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || samples.length < FEWEST_SAMPLES) return null;
@@ -120,7 +118,7 @@ async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
   ]);
 }
 
-/** The unit in which a stretch of time is told on an axis. */
+/** The unit of a time axis. */
 interface TimeUnit {
   readonly name: string;
   readonly ms: number;

@@ -1,17 +1,10 @@
+import type { TrendSeries } from '../document.ts';
 import type { Markup } from '../html/markup.ts';
 import { html } from '../html/markup.ts';
-import { printable, shortened } from '../wording/printable.ts';
-import { listed } from '../wording/words.ts';
+import { listed, printable, shortened } from '../printable.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
 
-/** A figure over time. */
-export interface TrendSeries {
-  readonly name: string;
-  /** Rising in time (milliseconds since the epoch). */
-  readonly points: readonly { readonly at: number; readonly value: number }[];
-}
-
-/** More lines in one plot than anybody can tell apart. */
+/** More lines than a reader can distinguish in one plot. */
 const SERIES_SHOWN = 6;
 const LONGEST_NAME = 18;
 const SIZE = { width: 440, height: 150, marginLeft: 48, marginTop: 12, marginBottom: 24 };
@@ -84,7 +77,7 @@ export async function trendPlot(series: readonly TrendSeries[]): Promise<Markup>
   return await drawPlot(drawing, described(drawn));
 }
 
-/** With some air above and below; a line that does not move stands in the middle. */
+/** Some space above and below; a constant line is in the middle. */
 function roomy(lowest: number, highest: number): readonly [number, number] {
   const air = highest > lowest ? (highest - lowest) * 0.1 : Math.max(1, Math.abs(highest) * 0.1);
   return [lowest >= 0 ? Math.max(0, lowest - air) : lowest - air, highest + air];
@@ -99,11 +92,11 @@ function widened(moments: readonly number[]): [Date, Date] {
 }
 
 function described(series: readonly TrendSeries[]): string {
-  const told = series.map(({ name, points }) => {
+  const texts = series.map(({ name, points }) => {
     const [first, last] = [points[0], points.at(-1)];
     return `${shortened(printable(name), 60)} from ${figure(first?.value ?? 0)} to ${figure(last?.value ?? 0)}`;
   });
-  return `Over time: ${listed(told)}.`;
+  return `Over time: ${listed(texts)}.`;
 }
 
 function figure(value: number): string {
@@ -120,7 +113,7 @@ export function spreadLabels(places: readonly number[], height: number): number[
     moved[index] = at - place;
     free = at + height;
   }
-  // What was pushed down in all is shared out, so that the group stands around its middle.
+  // The shift is shared by all labels, so that the group stays centred.
   const shift = moved.reduce((sum, move) => sum + move, 0) / Math.max(1, moved.length);
   return moved.map((move) => move - shift);
 }

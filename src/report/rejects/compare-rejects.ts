@@ -1,38 +1,16 @@
 import { createHash } from 'node:crypto';
-import { type CellEdit, type DamagedCell, rowOfNoLine } from './compare-row.ts';
 import {
   type CorrectedForm,
   type CorrectedRejectsOptions,
   type JoinedRow,
   joinRejects,
   openUntouched,
+  rowOfNoLine,
 } from './join-rejects.ts';
+import type { CellEdit, DamagedCell, RejectsEdits } from './rejects-edits.ts';
 import type { DoubtfulLines, UntouchedRow } from './untouched-rows.ts';
 
 const CELLS_KEPT = 1000;
-
-/** What the user changed, and what a spreadsheet did, to be printed before anything is sent. */
-export interface RejectsEdits {
-  readonly rows: number;
-  readonly editedRows: number;
-  readonly addedRows: number;
-  readonly deletedRows: number;
-  readonly editedCells: number;
-  /** How many cells were edited in each column: a spreadsheet that reformats a whole column shows here. */
-  readonly byColumn: ReadonlyMap<string, number>;
-  /** The first of them. */
-  readonly cells: readonly CellEdit[];
-  /** Cells that a spreadsheet has damaged; their old text is used. */
-  readonly restoredCells: number;
-  /** The first of them. */
-  readonly restored: readonly DamagedCell[];
-  /** Cells that a spreadsheet has damaged so that what they were meant to be is not known: their records are not sent. */
-  readonly refusedCells: number;
-  /** The first of them. */
-  readonly refused: readonly DamagedCell[];
-  readonly removedColumns: readonly string[];
-  readonly addedColumns: readonly string[];
-}
 
 /** Where a row of the corrected file stands among the files of `CorrectedRejects`. */
 export interface CorrectedPlace {
@@ -57,7 +35,7 @@ export interface ComparedRejects {
   readonly doubtful: DoubtfulLines | undefined;
 }
 
-/** Enough to see in which script somebody writes. */
+/** Enough to recognise the script of the text. */
 const TYPED_KEPT = 10_000;
 
 /**

@@ -3,14 +3,14 @@ import {
   extraColumn,
   LINE_COLUMN,
   REASON_COLUMN,
+  type RejectsIndex,
   uniteColumns,
   withoutBlankSurplus,
-} from './rejects-columns.ts';
-import type { RejectsIndex } from './rejects-index.ts';
+} from './rejects-index.ts';
 import { garbled } from './spreadsheet-damage.ts';
 
 /**
- * Where the columns of a rejects file have gone in its corrected form. Rows are arranged as they once stood: the
+ * Where the columns of a rejects file are in its corrected form. Rows are arranged as they were: the
  * columns of all headers, then the surplus cells, then columns that the user has added.
  */
 export interface CorrectedLayout {
@@ -23,7 +23,7 @@ export interface CorrectedLayout {
   readonly comparable: readonly number[];
   /** Of them those with a header: surplus cells are cleared where they are corrected. */
   readonly named: readonly number[];
-  /** Places whose columns are gone: the copy alone says what stood there. */
+  /** Places whose columns are gone: only the copy has their cells. */
   readonly removed: readonly number[];
   columnName(place: number): string;
   /** The cells of a row of the corrected file, arranged. */
@@ -32,9 +32,9 @@ export interface CorrectedLayout {
   lineOf(cells: readonly string[]): string;
   /** The `storeferry_reason` of a row of the corrected file. */
   reasonOf(cells: readonly string[]): string;
-  /** Which of `headers` rows stand under that stood under this one. */
+  /** Which of `headers` the rows of this header have. */
   headerOf(header: number | undefined): number;
-  /** An arranged row as it stands under one of `headers`, of the length that it once had if one is given. */
+  /** An arranged row under one of `headers`, of the length that it had if one is given. */
   cut(arranged: readonly string[], header: number, length: number | undefined): string[];
 }
 
@@ -48,7 +48,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   for (const [place, name] of trimmed.entries()) if (ourNames.has(name)) ours.set(name, place);
 
   const hasLines = ours.has(LINE_COLUMN);
-  // Without lines nobody can tell which header a row stood under: then all stand under all columns.
+  // Without lines the header of a row is unknown: then all rows have all columns.
   const headers = hasLines ? index.headers : [uniteColumns(index.headers).header];
   const union = uniteColumns(headers);
   const columns = union.header.length;
@@ -92,7 +92,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
     arrange: (cells) => {
       const arranged = from.map((place) => (place < 0 ? '' : (cells[place] ?? '')));
-      // What stands behind the header of the corrected file is surplus, too.
+      // Cells beyond the header of the corrected file are surplus, too.
       return arranged.concat(withoutBlankSurplus(cells, corrected.length).slice(corrected.length));
     },
     lineOf: (cells) => (cells[linePlace] ?? '').trim(),

@@ -2,10 +2,12 @@ import type { Readable } from 'node:stream';
 import type { Dialect } from '../../model/dialect.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Table } from '../../model/row.ts';
-import { type ComparedRow, compareRow, damageInAdded } from './compare-row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
+import type { CellEdit, DamagedCell } from './rejects-edits.ts';
 import type { FormatRow } from './rejects-file.ts';
 import type { RejectsIndex } from './rejects-index.ts';
+import { LINE_COLUMN } from './rejects-index.ts';
+import { judgeCell } from './spreadsheet-damage.ts';
 import {
   type DoubtfulLines,
   isLike,
@@ -35,7 +37,7 @@ export interface CorrectedRejectsOptions {
   readonly untouched: () => Promise<Readable>;
   readonly index: RejectsIndex;
   readonly csv: CsvTools;
-  /** Left out: told by comparing with the untouched copy. */
+  /** Left out: found by comparing with the untouched copy. */
   readonly encoding?: string | undefined;
   /** Whether messages must not quote cells. */
   readonly personal?: boolean;
@@ -144,4 +146,70 @@ export async function openUntouched(
   if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.named);
   if (doubtful === undefined) return untouchedByLine(table);
   return await untouchedByLineOrLikeness(table, doubtful, layout.named);
+}
+
+/** A row with what has become of its cells. */
+interface ComparedRow {
+  /** The cells to map: the old text for all that was not edited. */
+  readonly cells: readonly string[];
+  readonly edits: readonly CellEdit[];
+  /** Their old text is used, and is right. */
+  readonly restored: readonly DamagedCell[];
+  /** Their old text is used, and what was meant is not known: the record must not be sent. */
+  readonly refused: readonly DamagedCell[];
+}
+
+/** Compares a row with what it was, and undoes what a spreadsheet did to it; columns that were removed are as they were. */
+function compareRow(original: UntouchedRow, cells: readonly string[], layout: CorrectedLayout): ComparedRow {
+  const result = [...cells];
+  const edits: CellEdit[] = [];
+  const restored: DamagedCell[] = [];
+  const refused: DamagedCell[] = [];
+  for (const place of layout.removed) result[place] = original.cells[place] ?? '';
+  for (const index of layout.comparable) {
+    const old = original.cells[index] ?? '';
+    const now = cells[index] ?? '';
+    if (old === now) continue;
+    const column = layout.columnName(index);
+    const verdict = judgeCell(old, now, isBlamed(original.reason, column));
+    const cell = { line: original.line, column, old, new: now };
+    if (verdict.kind === 'edited') {
+      edits.push(cell);
+      continue;
+    }
+    result[index] = old;
+    if (verdict.kind === 'restored') restored.push({ ...cell, damage: verdict.damage });
+    if (verdict.kind === 'refused') refused.push({ ...cell, damage: verdict.damage });
+  }
+  return { cells: result, edits, restored, refused };
+}
+
+/** What shows by itself in a row that the copy has not, as `1.23E+12` does. */
+function damageInAdded(
+  line: number,
+  cells: readonly string[],
+  layout: CorrectedLayout,
+): readonly DamagedCell[] {
+  const added = { line: correctedLine(line), cells: [], reason: '' };
+  return compareRow(added, cells, layout).refused;
+}
+
+/** A row that the copy has not, where it may be one that the copy has. */
+export function rowOfNoLine(line: number): DamagedCell {
+  return { line: correctedLine(line), column: LINE_COLUMN, old: '', new: '', damage: 'line' };
+}
+
+function correctedLine(line: number): string {
+  return `${line} of the corrected file`;
+}
+
+/** Whether one of the reasons of a row names the column, and no other line. */
+function isBlamed(reasons: string, column: string): boolean {
+  if (!reasons.includes(column)) return false;
+  return reasons.split(' / ').some((reason) => {
+    if (/\(line \d+[,)]/.test(reason)) return false;
+    const at = reason.indexOf(column);
+    const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+    return at >= 0 && !/[\p{L}\d]/u.test(around);
+  });
 }

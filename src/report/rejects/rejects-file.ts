@@ -4,22 +4,20 @@ import type { Dialect } from '../../model/dialect.ts';
 import { inertCell } from '../../model/inert-cell.ts';
 import type { Table } from '../../model/row.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { RejectedSpans, type Rejection } from './rejected-spans.ts';
 import {
   extraColumn,
   LINE_COLUMN,
   REASON_COLUMN,
-  uniteColumns,
-  withoutBlankSurplus,
-} from './rejects-columns.ts';
-import {
   REJECTS_FILE,
   type RejectedKey,
   type RejectsIndex,
   UNMATCHED_FILE,
   UNTOUCHED_FILE,
+  uniteColumns,
+  withoutBlankSurplus,
   writeRejectsIndex,
 } from './rejects-index.ts';
-import { RejectedSpans, type Rejection } from './rejects-spans.ts';
 
 const ROWS_FILE = 'rejects-rows.jsonl';
 const WRITTEN_AT_ONCE = 256 * 1024;
@@ -49,7 +47,7 @@ export interface WriteRejectsOptions {
  * (`inertCell`), each with why and from where: what the user
  * corrects, and a copy that stays untouched. Gives how many rows that are; no file is written for none.
  *
- * Under several headers, the columns are those of all, by name; a row's cells stand under its own. Of several files,
+ * Under several headers, the columns are those of all, by name; a row's cells are under its own. Of several files,
  * `storeferry_line` names the file as well.
  */
 export async function writeRejects(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {

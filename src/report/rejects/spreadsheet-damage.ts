@@ -12,9 +12,9 @@ import {
 
 /** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
 export const DAMAGE_WORDS = {
-  letters: 'letters were lost',
-  charset: 'letters were read in another charset than they were saved in',
-  accents: 'letters lost their accents',
+  letters: 'characters were lost',
+  charset: 'the text was read in another charset than it was saved in',
+  accents: 'accents were lost',
   cut: 'the text was cut where a cell is full',
   shortened: 'a long number was shortened',
   rounded: 'the last digits of a long number were lost',
@@ -36,7 +36,7 @@ export type SpreadsheetDamage = keyof typeof DAMAGE_WORDS;
 
 /**
  * What became of a cell. `same`: nothing but line ends differ. `edited`: the user's change. `restored`: what a spreadsheet
- * makes of the old text, which therefore stands. `refused`: damaged, and what it was meant to be cannot be known.
+ * makes of the old text, which is therefore used. `refused`: damaged, and what it was meant to be cannot be known.
  */
 export type CellVerdict =
   | { readonly kind: 'same' | 'edited' }
@@ -57,7 +57,7 @@ interface Effect {
 
 /** In this order: what loses most comes first. */
 const EFFECTS: readonly Effect[] = [
-  { damage: 'letters', makes: lostLetters, whereBlamed: 'restored' },
+  { damage: 'letters', makes: lostCharacters, whereBlamed: 'restored' },
   { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
   { damage: 'cut', makes: cutText, whereBlamed: 'restored' },
   { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
@@ -106,7 +106,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
 
 /** What shows that a new text is not as it was typed. */
 function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
-  if (hasGarbledLetter(old, now)) return 'charset';
+  if (hasGarbledCharacter(old, now)) return 'charset';
   if (CELL_SIZES.has(now.length) || cutWithin(old, now)) return 'cut';
   if (isErrorValue(now.trim())) return 'error';
   if (SHORTENED.test(now)) return 'shortened';
@@ -122,8 +122,8 @@ function withPlainBreaks(text: string): string {
   return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
 }
 
-/** Whether `now` is what is left of `old` when it was saved in a charset without some of its letters. */
-function lostLetters(old: string, now: string): boolean {
+/** Whether `now` is what is left of `old` when it was saved in a charset without some of its characters. */
+function lostCharacters(old: string, now: string): boolean {
   if (!/[?\ufffd]/.test(now)) return false;
   const after = [...now];
   const isMark = (character: string | undefined) => character === '?' || character === '\ufffd';
@@ -147,7 +147,7 @@ const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windo
   .split(' ')
   .map((charset) => new TextDecoder(charset));
 
-/** What the letters of a text become when its UTF-8 is read in each of those charsets. */
+/** What a text becomes when its UTF-8 is read in each of those charsets. */
 function misreadingsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   return ASSUMED_CHARSETS.map((charset) => visible(charset.decode(bytes)));
@@ -163,8 +163,8 @@ export function garbled(old: string, now: string): boolean {
   return BEYOND_ASCII.test(old) && BEYOND_ASCII.test(now) && misreadingsOf(old).includes(visible(now));
 }
 
-/** Whether a letter of `old` stands in `now` as another charset shows it: the text was edited after that. */
-function hasGarbledLetter(old: string, now: string): boolean {
+/** Whether a character of `old` is in `now` as another charset shows it: the text was edited after that. */
+function hasGarbledCharacter(old: string, now: string): boolean {
   if (!BEYOND_ASCII.test(old) || !BEYOND_ASCII.test(now)) return false;
   const letters = new Set(old.match(/[^\p{ASCII}]/gu));
   return [...letters].some((letter) =>
@@ -174,7 +174,7 @@ function hasGarbledLetter(old: string, now: string): boolean {
 
 const BEYOND_ASCII = /\P{ASCII}/u;
 
-/** The same where a program writes the plain letter instead: `ř`, which Windows-1252 has not, as `r`. */
+/** The same where a program writes the plain character instead: `ř`, which Windows-1252 does not have, as `r`. */
 function lostAccents(old: string, now: string): boolean {
   if (old.length !== now.length) return false;
   const after = [...now];
@@ -291,7 +291,7 @@ function sameNumber(old: string, now: string): boolean {
 }
 
 /**
- * Whether the digits are the same and the decimal sign stands elsewhere: `129.95` read where points group digits is
+ * Whether the digits are the same and the decimal sign is elsewhere: `129.95` read where points group digits is
  * `12995`. With one digit alone, as in `10.00`, only the loss of the sign counts: `100.00` is another price.
  */
 function movedDecimal(old: string, now: string): boolean {

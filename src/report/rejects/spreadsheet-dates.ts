@@ -6,7 +6,7 @@ export function plainDigits(text: string): string {
     .replaceAll('\u066b', '.')
     .replaceAll('\u066c', ',')
     .replaceAll(/\p{Nd}/gu, (digit) => {
-      // The digits of a script stand together, ten by ten from its zero.
+      // The digits of a script are adjacent, ten by ten from its zero.
       let below = 0;
       const code = digit.codePointAt(0) ?? 0;
       while (/\p{Nd}/u.test(String.fromCodePoint(code - below - 1))) below += 1;
@@ -43,7 +43,7 @@ function learnMonths(language: string): void {
         if (/\d/.test(name)) continue;
         for (let length = SHORTEST_MONTH; length <= name.length; length += 1)
           learn(name.slice(0, length), month);
-        // Some scripts need fewer letters: `ม.ค.`.
+        // Some scripts need fewer characters: `ม.ค.`.
         if (!/^[a-z]/.test(name)) learn(name.replace(/[^\p{L}\p{M}]$/u, ''), month);
       }
     }
@@ -80,7 +80,7 @@ export function isShortDate(text: string): boolean {
   return (SHORT_DATE.test(plain) || CHARACTER_DATE.test(plain)) && datePartsOf(plain) !== undefined;
 }
 
-/** The numbers that each part of what may be a date may mean, months by their number; undefined where anything else stands there. */
+/** The numbers that each part of a possible date may mean, months by their number; undefined for any other text. */
 function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
   const plain = plainDigits(text);
   if (plain.length > LONGEST_DATE || !/^[\p{L}\p{M}\d\s.,/:-]+$/u.test(plain)) return undefined;

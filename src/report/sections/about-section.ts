@@ -1,9 +1,7 @@
 import { lastedMs } from '../../model/run.ts';
 import { foreign, type Section, type Words } from '../document.ts';
+import { formatDuration, formatMoment, grouped } from '../printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { formatMoment } from '../wording/moments.ts';
-import { grouped } from '../wording/words.ts';
 
 /** When, where and by what. */
 export function aboutSection(facts: RunFacts, view: View): Section {

@@ -1,7 +1,6 @@
 import { foreign, type Section } from '../document.ts';
+import { counted, formatBytes, grouped } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { formatBytes } from '../wording/byte-sizes.ts';
-import { counted, grouped } from '../wording/words.ts';
 
 /** What an export read and what it wrote; null for imports, and until it is written. */
 export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {

@@ -1,9 +1,8 @@
 import type { ChangeSample } from '../../model/plan.ts';
 import { foreign, only, type Section, type Words } from '../document.ts';
+import { counted, grouped, printable, sentence, shortened } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { fieldWords } from '../wording/changes.ts';
-import { printable, shortened } from '../wording/printable.ts';
-import { counted, grouped, sentence } from '../wording/words.ts';
+import { fieldWords } from './prices-section.ts';
 
 const LONGEST_NAME = 60;
 const LONGEST_VALUE = 80;
@@ -44,7 +43,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
   };
 }
 
-/** As people say it; beside it stands the name that a mapping uses. */
+/** As people say it, beside the name that a mapping uses. */
 function foreignField(field: string): Words {
   return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
 }

@@ -1,10 +1,12 @@
 import { isPriceMove, type Move } from '../../model/move.ts';
 import type { Plan } from '../../model/plan.ts';
+import type { Run, RunTotals } from '../../model/run.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../document.ts';
-import { headline } from '../headline.ts';
+import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
-import { formatChange, formatNumber, moveFieldWords } from '../wording/changes.ts';
-import { counted } from '../wording/words.ts';
+import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
+import { safetyFound, safetyVerdicts } from './safety-section.ts';
+import { verificationHeadline } from './verification-section.ts';
 
 /** So many unusual prices are named; where they stop the run, so many. */
 const MOVES_SHOWN = 3;
@@ -62,4 +64,208 @@ function moveWords(move: Move): Words {
     { as: 'strong', words: formatNumber(move, now) },
     ` (${formatChange(old, now)})`,
   ];
+}
+
+/** What happened, or would happen, for a reader who knows nothing of the run yet. */
+interface Headline {
+  readonly sentence: string;
+  /** Sentences that explain it; empty when it says all. */
+  readonly explanation: readonly string[];
+}
+
+const NOTHING_SENT = 'Nothing was sent to the store.';
+const STAYS_SENT = 'What was sent before stays sent.';
+
+/** What became of a run, or what a plan would do, in one sentence. */
+function headline(facts: RunFacts): Headline {
+  const { kind, resource, status, verification } = facts.run;
+  if (verification !== undefined) return verificationHeadline(verification, { resource, status });
+  return kind === 'export' ? ofExport(facts) : ofImport(facts);
+}
+
+function ofImport(facts: RunFacts): Headline {
+  const { run, plan, totals } = facts;
+  switch (run.status) {
+    case 'planned':
+      return plan === null ? said('Planned.', NOTHING_SENT) : ofPlan(plan);
+    case 'stopped':
+      return ofStop(facts);
+    case 'running':
+      return totals.unsent === 0
+        ? said('Under way.')
+        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures change until it ends.');
+    case 'done':
+      return ofSuccess(facts);
+    case 'done-with-rejects':
+      return said(
+        `Done, except for ${partOf(totals.rejected, facts)} that ${were(totals.rejected)} rejected.`,
+        'All other records are up to date.',
+      );
+    case 'failed':
+      return ofBreak(facts, 'Failed');
+    case 'interrupted':
+      return ofBreak(facts, 'Interrupted');
+    case 'superseded':
+      return said(
+        'Superseded: a later run of this job made a new plan.',
+        totals.applied > 0 ? STAYS_SENT : NOTHING_SENT,
+      );
+    default:
+      return run.status satisfies never;
+  }
+}
+
+function ofPlan(plan: Plan): Headline {
+  const { counts } = plan;
+  const effects = effectsOf(plan);
+  const left = counts.rejected.records > 0 ? cannotBeSent(counts.rejected.records, plan) : null;
+  if (effects.length === 0) {
+    const same =
+      counts.unchanged.records > 0
+        ? `: ${all(counts.unchanged.records, counts.records, plan)} unchanged`
+        : '';
+    return said(`Nothing would be sent${same}.`, left);
+  }
+  const stay = counts.unchanged.records > 0 ? `${grouped(counts.unchanged.records)} stay as they are.` : null;
+  return said(`${listed(effects)}.`, 'This is a plan: nothing was sent to the store.', stay, left);
+}
+
+/** `10 products would be created`, `2 updated`, `3 deleted`: the first with the thing and the verb. */
+function effectsOf({ counts, resource }: Plan): string[] {
+  const written = counts.changed.records + counts.resent.records;
+  const parts: [number, string][] =
+    resource === 'products'
+      ? [
+          [counts.new.records, 'created'],
+          [written, 'updated'],
+          [counts.deletes, 'deleted'],
+        ]
+      : [[counts.new.records + written, 'updated']];
+  return parts
+    .filter(([figure]) => figure > 0)
+    .map(([figure, word], index) =>
+      index === 0 ? `${counted(figure, thing(resource))} would be ${word}` : `${grouped(figure)} ${word}`,
+    );
+}
+
+function ofStop(facts: RunFacts): Headline {
+  const { run, totals } = facts;
+  const when =
+    totals.requests === 0 ? 'before the first request' : `after ${counted(totals.requests, 'request')}`;
+  const verdict = safetyVerdicts(facts).find(({ exceeded }) => exceeded);
+  const sent = totals.requests === 0 ? NOTHING_SENT : STAYS_SENT;
+  if (verdict === undefined) return said(`Stopped ${when} by a safety limit.`, sent);
+  const yours = verdict.allowed === undefined ? '' : `; your limit is ${verdict.allowed.text}`;
+  return said(
+    `Stopped ${when}: ${safetyFound(verdict, run)}${yours}.`,
+
+    sent,
+  );
+}
+
+function ofSuccess(facts: RunFacts): Headline {
+  const { run, plan, totals } = facts;
+  if (run.unchangedSince !== undefined) {
+    return said(
+      `Nothing to do: the source has not changed since run ${run.unchangedSince} read it.`,
+      NOTHING_SENT,
+    );
+  }
+  if (totals.applied + totals.deleted === 0) {
+    const same = totals.unchanged > 0 ? `: ${all(totals.unchanged, totals.records, run)} unchanged` : '';
+    return said(`Nothing to do${same}.`, NOTHING_SENT);
+  }
+  const parts = plan === null ? [] : appliedParts(plan, totals.applied);
+  const made = parts.length === 0 ? '' : ` (${listed(parts)})`;
+  const things = counted(totals.applied, thing(run.resource));
+  const done = [
+    ...(totals.applied > 0 ? [`${things} ${were(totals.applied)} sent${made}`] : []),
+    ...(totals.deleted > 0 ? [deletedWords(totals, run)] : []),
+  ];
+  const stay =
+    totals.unchanged > 0
+      ? `${grouped(totals.unchanged)} ${were(totals.unchanged)} unchanged and needed no request.`
+      : null;
+  return said(`Done: ${listed(done)}.`, stay);
+}
+
+/** `3 deleted` after what was sent, else with the thing and the verb. */
+function deletedWords({ applied, deleted }: RunTotals, { resource }: Pick<Run, 'resource'>): string {
+  return applied > 0
+    ? `${grouped(deleted)} deleted`
+    : `${counted(deleted, thing(resource))} ${were(deleted)} deleted`;
+}
+
+/** Which of the sent records were new: known only where all that was planned arrived. */
+function appliedParts({ counts, resource }: Plan, applied: number): string[] {
+  const written = counts.changed.records + counts.resent.records;
+  if (resource !== 'products' || counts.new.records === 0 || applied !== counts.new.records + written)
+    return [];
+  if (written === 0) return ['all new'];
+  return [`${grouped(counts.new.records)} new`, `${grouped(written)} updated`];
+}
+
+function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
+  const { plan, totals, run } = facts;
+  if (plan === null) return said(`${what} before anything was sent.`, NOTHING_SENT);
+  if (run.kind === 'plan') return said(`${what} while planning.`, NOTHING_SENT);
+  const stays =
+    totals.applied > 0
+      ? `${counted(totals.applied, thing(run.resource))} ${were(totals.applied)} sent and will not be sent again.`
+      : totals.requests === 0
+        ? NOTHING_SENT
+        : 'The store confirmed nothing.';
+  if (totals.unsent > 0) return said(`${what}: ${unsentOf(facts)} not sent.`, stays);
+  return said(`${what} before the end.`, stays);
+}
+
+function ofExport({ run, exported }: RunFacts): Headline {
+  const one = run.resource === 'orders' ? 'order' : 'list';
+  if (exported !== null) {
+    const lines = counted(exported.lines, 'line');
+    const isAdded = exported.mode === 'append' && exported.begun !== true;
+    const where = isAdded ? `${lines} added to the file` : `${lines} in the file`;
+    return said(`${counted(exported.items, one)} exported, ${where}.`);
+  }
+  switch (run.status) {
+    case 'failed':
+      return said('Failed: the file was not written.', 'It is unchanged.');
+    case 'interrupted':
+      return said('Interrupted before the file was written.', 'It is unchanged.');
+    case 'running':
+      return said(`Under way: ${one}s are being read.`);
+    case 'done':
+    case 'done-with-rejects':
+    case 'planned':
+    case 'stopped':
+    case 'superseded':
+      return said('Ended.');
+    default:
+      return run.status satisfies never;
+  }
+}
+
+function said(sentence: string, ...explanation: readonly (string | null)[]): Headline {
+  return { sentence, explanation: explanation.filter((words) => words !== null) };
+}
+
+/** `3 of 511 products`. */
+function partOf(figure: number, { run, totals }: RunFacts): string {
+  return `${grouped(figure)} of ${counted(totals.records, thing(run.resource))}`;
+}
+
+function unsentOf(facts: RunFacts): string {
+  const { unsent } = facts.totals;
+  return `${partOf(unsent, facts)} ${unsent === 1 ? 'is' : 'are'}`;
+}
+
+/** `all 511 products are`; `498 products are` where there are others. */
+function all(figure: number, records: number, { resource }: Pick<Run, 'resource'>): string {
+  const some = counted(figure, thing(resource));
+  if (figure === 1) return records === 1 ? `the ${thing(resource)} is` : `${some} is`;
+  return `${figure === records ? 'all ' : ''}${some} are`;
+}
+
+function cannotBeSent(rejected: number, { resource }: Pick<Run, 'resource'>): string {
+  return `${counted(rejected, thing(resource))} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`;
 }

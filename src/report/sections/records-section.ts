@@ -1,9 +1,8 @@
 import type { KeyExample, Plan } from '../../model/plan.ts';
 import { foreign, only, type Section, type Share, type TableRow, type Words } from '../document.ts';
+import { counted, formatShare, grouped, listed, newWord, thing } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { formatShare } from '../wording/shares.ts';
-import { unsentWord } from '../wording/totals-words.ts';
-import { counted, grouped, listed, newWord, thing } from '../wording/words.ts';
+import { unsentWord } from '../status-words.ts';
 
 const LONGEST_KEY = 60;
 
@@ -12,7 +11,7 @@ interface Outcome extends Share {
   readonly rows: number;
   /** The label explained. */
   readonly meaning: string;
-  /** What else is known of it. */
+  /** Further details. */
   readonly note?: Words;
 }
 

@@ -1,15 +1,14 @@
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
 import { type Block, foreign, only, paragraph, type Section, type Table } from '../document.ts';
+import { counted, listed, printable, sentence } from '../printable.ts';
 import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-index.ts';
-import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
-import { printable } from '../wording/printable.ts';
-import { counted, listed, sentence } from '../wording/words.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 
-/** A file may be wrong in more ways than anybody reads about. */
+/** More reasons than these nobody reads. */
 const REASONS_SHOWN = { page: 25, text: 100 };
 
 /** What was rejected, by the mapping and by the store, why, and on which lines; null where nothing was. */
-export function rejectedSection(facts: RunFacts, view: View): Section | null {
+export function rejectedSection(facts: RunFacts): Section | null {
   const { plan, refusals } = facts;
   const rejections = plan?.rejections ?? [];
   const groups = [...rejections, ...refusals];
@@ -18,7 +17,7 @@ export function rejectedSection(facts: RunFacts, view: View): Section | null {
   const top = `${groups.length > 1 ? 'Mostly: ' : ''}${reasonAmount(most)}: ${most.message}`;
   const blocks: Block[] = [
     paragraph([top], { only: 'message' }),
-    ...(namesRejects(facts, view) ? [] : rejectsFiles(facts)),
+    ...(namesRejects(facts.run) ? [] : rejectsFiles(facts)),
   ];
   if (rejections.length > 0) blocks.push(reasonsTable('Found in the file', rejections, facts));
   if (refusals.length > 0) blocks.push(reasonsTable('Refused by the store', refusals, facts));
@@ -59,8 +58,8 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
 }
 
 /** Whether what to do next is about the rejects file, and so names it. */
-export function namesRejects({ run }: RunFacts, { buttons = false }: View): boolean {
-  return run.status === 'done-with-rejects' && !buttons;
+export function namesRejects({ status }: RunFacts['run']): boolean {
+  return status === 'done-with-rejects';
 }
 
 /** Where the rejected rows are. */

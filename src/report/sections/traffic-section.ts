@@ -1,8 +1,7 @@
 import type { TrafficSample } from '../../model/run.ts';
 import { type Block, paragraph, type Section } from '../document.ts';
+import { counted, formatDuration, grouped } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { formatDuration } from '../wording/durations.ts';
-import { counted, grouped } from '../wording/words.ts';
 
 /** Fewer requests have no rate. */
 const REQUESTS_OF_A_RATE = 10;
@@ -48,7 +47,7 @@ export function trafficWords(samples: readonly TrafficSample[]): string[] {
   ];
 }
 
-/** The percentiles of the whole do not follow from those of its parts: the middle median and the highest p95 do. */
+/** The percentiles of a run do not follow from those of its samples: it gives the median of the medians and the highest p95. */
 function latencyWords(samples: readonly TrafficSample[]): string[] {
   const medians = samples.flatMap(({ p50 }) => (p50 === null ? [] : [p50]));
   const slow = samples.flatMap(({ p95 }) => (p95 === null ? [] : [p95]));

@@ -15,7 +15,7 @@ import { InterruptedError, lockLost } from '../../model/errors.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { NO_TOTALS } from '../../report/run-totals.ts';
+import { NO_TOTALS } from '../../report/run-facts.ts';
 import { abortingWith } from '../aborting-with.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';

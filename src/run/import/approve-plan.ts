@@ -3,7 +3,7 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { nextSteps } from '../../report/next-steps.ts';
+import { nextSteps } from '../../report/sections/next-section.ts';
 import { asItStands, laterRun } from '../as-it-stands.ts';
 import { reconcileState } from '../reconcile-state.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';

@@ -7,7 +7,7 @@ import {
   notifiedEnd,
 } from '../../report/notification.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { reasonsForWebhook, withoutPersonalData } from '../../report/wording/personal-data.ts';
+import { reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
 import { withShownFiles } from '../export/shown-location.ts';
 import type { RunContext } from '../run-context.ts';
 

@@ -1,5 +1,5 @@
 import { stat, statfs } from 'node:fs/promises';
-import { formatBytes } from '../../report/wording/byte-sizes.ts';
+import { formatBytes } from '../../report/printable.ts';
 import type { Finding, OnlineCheck } from './finding.ts';
 import { nearestFolder } from './nearest-folder.ts';
 

@@ -3,7 +3,7 @@ import { fitHeader } from '../../mapping/guess-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { formatBytes } from '../../report/wording/byte-sizes.ts';
+import { formatBytes } from '../../report/printable.ts';
 import { findFiles, probeRemote } from '../../source/find-files.ts';
 import { allowedPath, type FileAccess } from '../../state/file-access.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';

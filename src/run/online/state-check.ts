@@ -1,4 +1,4 @@
-import { formatBytes } from '../../report/wording/byte-sizes.ts';
+import { formatBytes } from '../../report/printable.ts';
 import { checkEmbeddedState } from '../../state/open-state.ts';
 import type { OnlineCheck } from './finding.ts';
 

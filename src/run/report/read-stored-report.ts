@@ -7,7 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-totals.ts';
+import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { storedChangedId, storedReason, storedTotals } from '../../state/stored-record.ts';
 import type { RunContext } from '../run-context.ts';

@@ -1,7 +1,7 @@
 import { InterruptedError, StateError } from '../../model/errors.ts';
 import type { Run, RunStatus, RunTotals, Verification } from '../../model/run.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { NO_TOTALS } from '../../report/run-totals.ts';
+import { NO_TOTALS } from '../../report/run-facts.ts';
 import { importTarget } from '../../state/state.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runTotals } from '../../../src/report/run-totals.ts';
+import { runTotals } from '../../../src/report/run-facts.ts';
 import { jobLockName } from '../../../src/state/state.ts';
 import { ALL_APPLIED, aRun } from '../../report/run-facts.ts';
 import { cellsOf, LOOKING, type PagesScene, setupPages, textOf } from './setup.ts';

@@ -56,10 +56,10 @@ describe('the page of a run after the store has forgotten products', () => {
     expect(text).toContain('verify nightly');
   });
 
-  it('names it also where buttons stand in place of the commands', async () => {
+  it('names it also beside buttons', async () => {
     const text = await shown(ids.rejects);
     expect(text).toContain('The store answered another id than before for 20 products');
-    expect(text).toContain('To estimate how much it has forgotten: ');
+    expect(text).toContain('To estimate how much the store has forgotten:');
     expect(text).toContain('verify nightly');
   });
 

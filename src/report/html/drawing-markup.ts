@@ -1,13 +1,12 @@
 import type { Drawing, Share } from '../document.ts';
-import { formatShare } from '../wording/shares.ts';
-import { grouped } from '../wording/words.ts';
+import { formatShare, grouped } from '../printable.ts';
 import { html, type Markup } from './markup.ts';
 
 /** A share that is hardly there is drawn this wide all the same, in percent of the bar. */
 const NARROWEST = 2;
 /** From here on there is room for a percentage within. */
 const ROOM_FOR_TEXT = 9;
-/** A thousandfold fills one half; the scale is logarithmic, so that a tenth is as far as ten times. */
+/** A factor of 1,000 fills half of the bar; the scale is logarithmic, so that a tenth is as far as ten times. */
 const FARTHEST = 3;
 
 /** Shares of a whole as one bar, in proportion; shares of nothing are left out. */

@@ -1,9 +1,43 @@
-import { printable, shortened } from '../wording/printable.ts';
-import { counted, grouped } from '../wording/words.ts';
-import type { RejectsEdits } from './compare-rejects.ts';
-import type { DamagedCell } from './compare-row.ts';
-import { LINE_COLUMN } from './rejects-columns.ts';
-import { DAMAGE_WORDS } from './spreadsheet-damage.ts';
+import { counted, grouped, printable, shortened } from '../printable.ts';
+import { LINE_COLUMN } from './rejects-index.ts';
+import { DAMAGE_WORDS, type SpreadsheetDamage } from './spreadsheet-damage.ts';
+
+/** What the user changed, and what a spreadsheet did, to be printed before anything is sent. */
+export interface RejectsEdits {
+  readonly rows: number;
+  readonly editedRows: number;
+  readonly addedRows: number;
+  readonly deletedRows: number;
+  readonly editedCells: number;
+  /** How many cells were edited in each column: a spreadsheet that reformats a whole column shows here. */
+  readonly byColumn: ReadonlyMap<string, number>;
+  /** The first of them. */
+  readonly cells: readonly CellEdit[];
+  /** Cells that a spreadsheet has damaged; their old text is used. */
+  readonly restoredCells: number;
+  /** The first of them. */
+  readonly restored: readonly DamagedCell[];
+  /** Cells that a spreadsheet has damaged so that what they were meant to be is not known: their records are not sent. */
+  readonly refusedCells: number;
+  /** The first of them. */
+  readonly refused: readonly DamagedCell[];
+  readonly removedColumns: readonly string[];
+  readonly addedColumns: readonly string[];
+}
+
+/** A cell that the user has changed. */
+export interface CellEdit {
+  /** The `storeferry_line` of its row. */
+  readonly line: string;
+  readonly column: string;
+  readonly old: string;
+  readonly new: string;
+}
+
+/** A cell that a spreadsheet has changed. */
+export interface DamagedCell extends CellEdit {
+  readonly damage: SpreadsheetDamage;
+}
 
 const CELL_LENGTH = 60;
 const COLUMNS_NAMED = 5;

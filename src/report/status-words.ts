@@ -1,6 +1,79 @@
-import { forgotten, type Run, type RunStatus, type RunTotals, type Verification } from '../../model/run.ts';
-import { printable, shortened } from './printable.ts';
-import { counted, grouped } from './words.ts';
+import type { Run, RunStatus, RunTotals } from '../model/run.ts';
+import { forgotten, type Verification } from '../model/run.ts';
+import { only, type Tone, type Words } from './document.ts';
+import { counted, grouped, printable, sentence, shortened } from './printable.ts';
+import type { ClockKeeper } from './run-facts.ts';
+
+/** A status as the beginning of a sentence that goes on with a time. */
+export function statusWords(status: RunStatus): string {
+  switch (status) {
+    case 'running':
+      return 'running';
+    case 'planned':
+      return 'planned, nothing sent,';
+    case 'done':
+      return 'done';
+    case 'done-with-rejects':
+      return 'done, with rejects,';
+    case 'stopped':
+      return 'stopped by a safety limit';
+    case 'failed':
+      return 'failed';
+    case 'interrupted':
+      return 'interrupted';
+    case 'superseded':
+      return 'superseded by a later run';
+    default:
+      return status satisfies never;
+  }
+}
+
+/** A status by itself: `Done, with rejects`. */
+export function statusLabel(status: RunStatus): string {
+  return sentence(statusWords(status).replace(/,$/, ''));
+}
+
+/** Whether schedules are active, and what to do where they are not. */
+export function schedulesNote(keeper: ClockKeeper, program: string): Words {
+  const code = (words: string): Words => ({ as: 'code', words });
+  switch (keeper) {
+    case 'worker':
+      return 'Schedules are active: a worker is running.';
+    case 'no-worker':
+      return ['Schedules are inactive: no worker is running. Start one: ', code(`${program} worker`)];
+    case 'no-redis': {
+      const steps = [' Set ', code('REDIS_URL'), ', then start ', code(`${program} worker`)];
+      const cron = ['. Without Redis, start ', code(`${program} run JOB`), ' from cron.'];
+      return [
+        'Schedules are inactive: they need Redis (REDIS_URL) and a worker.',
+        only('page', [...steps, ...cron]),
+      ];
+    }
+    default:
+      return keeper satisfies never;
+  }
+}
+
+/** How a status is emphasised. */
+export function statusTone(status: RunStatus): Tone {
+  switch (status) {
+    case 'done':
+      return 'good';
+    case 'done-with-rejects':
+    case 'stopped':
+    case 'interrupted':
+      return 'warning';
+    case 'failed':
+      return 'bad';
+    case 'running':
+    case 'planned':
+      return 'strong';
+    case 'superseded':
+      return 'quiet';
+    default:
+      return status satisfies never;
+  }
+}
 
 type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
   Partial<Pick<Run, 'verification' | 'error' | 'resend' | 'progress'>>;
@@ -37,7 +110,7 @@ function soFarWords({ progress }: Ended): string {
   return `${parts
     .filter(([figure]) => figure > 0)
     .map(([figure, word]) => `${grouped(figure)} ${word}`)
-    .join(', ')} by then`;
+    .join(', ')} so far`;
 }
 
 const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'interrupted'];
@@ -70,7 +143,7 @@ function verifiedWords(found: Verification): string {
   );
 }
 
-/** What the operations are that a run leaves: a plan that nobody applied was not to send any. */
+/** The word for operations that were not sent: of a plan that was not applied they are `planned`. */
 export function unsentWord({ kind, status, totals }: Ended): 'planned' | 'unsent' {
   const onlyPlanned = status === 'planned' || (status === 'superseded' && kind === 'plan');
   return onlyPlanned && (totals === null || totals.requests === 0) ? 'planned' : 'unsent';

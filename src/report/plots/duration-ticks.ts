@@ -1,4 +1,4 @@
-/** A value of an axis, and what stands beside it. */
+/** A value of an axis, with its label. */
 export interface Tick {
   readonly value: number;
   readonly label: string;

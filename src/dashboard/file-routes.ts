@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
-import type { Run } from '../../model/run.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound } from '../guard/page-error.ts';
+import type { Run } from '../model/run.ts';
+import { STYLESHEET_URL } from '../report/html/document-page.ts';
+import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import { notFound } from './guard/page-error.ts';
 
 const REPORT_FILE = 'report.html';
 
-/** Gives the files of runs: the rejects to be corrected, and the report as it is mailed. */
+/** Serves the files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardContext, 'context'>): void {
   const fileOf = async (id: string, name: string) => {
     const run = await context.state.runs.get(id);
@@ -39,14 +41,41 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
   });
 }
 
-/** Names of jobs are letters, digits, dots, `-` and `_`. */
+/** Names of jobs consist of letters, digits, dots, `-` and `_`. */
 function attachment({ job, id }: Run): string {
   return `attachment; filename="${job}-${id}-rejects.csv"`;
 }
 
-/** The report's own stylesheet, which stands first, works; no script, no request and no form does, whatever is in it. */
+/** Allows the report's own stylesheet, which comes first; no script, no request and no form. */
 function reportPolicy(report: string): string {
   const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(report)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-popups`;
+}
+
+const CSS = 'text/css; charset=utf-8';
+const JS = 'text/javascript; charset=utf-8';
+const own = (name: string) => new URL(`public/${name}`, import.meta.url);
+
+/** All there is: no other name leads to a file. */
+const ASSETS = [
+  { name: 'report.css', type: CSS, url: STYLESHEET_URL },
+  { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
+  { name: 'queues.css', type: CSS, url: own('queues.css') },
+  { name: 'live.js', type: JS, url: own('live.js') },
+  { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
+] as const;
+
+/** Serves stylesheets, script and icon, which the page for signing in needs too. Browsers ask whether they have changed. */
+export async function serveAssets(app: FastifyInstance): Promise<void> {
+  for (const { name, type, url } of ASSETS) {
+    const content = await readFile(url);
+    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 20)}"`;
+    app.get(`/assets/${name}`, { config: { who: 'anyone' } }, (request, reply) => {
+      reply.headers({ etag, 'cache-control': 'no-cache' });
+      return request.headers['if-none-match'] === etag
+        ? reply.code(304).send()
+        : reply.type(type).send(content);
+    });
+  }
 }

@@ -1,6 +1,5 @@
-import type { HistoryPoint } from '../model/subscriber-list.ts';
-import { printable, shortened } from './wording/printable.ts';
-import { grouped } from './wording/words.ts';
+import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
+import { grouped, printable, shortened } from './printable.ts';
 
 /** One thing that is measured of a subscriber list. */
 export interface Measure {
@@ -12,7 +11,7 @@ export interface Measure {
 
 const LONGEST_NAME = 60;
 
-/** What the store tells of a list, the most telling first. */
+/** What the store says about a list, the most important first. */
 export const MEASURES: readonly Measure[] = [
   {
     name: 'subscribers',
@@ -39,7 +38,7 @@ export function changeOf(measure: Measure, from: HistoryPoint | undefined, to: H
   return before === null || after === null ? '' : measure.change(before, after);
 }
 
-/** Whether a measure has risen (good) or fallen (bad); quiet where it has not moved, or nobody knows. */
+/** Whether a measure has risen (good) or fallen (bad); quiet where it has not moved, or is unknown. */
 export function changeTone(
   measure: Measure,
   from: HistoryPoint | undefined,
@@ -69,4 +68,48 @@ function signed(figure: number, digits: number): string {
   if (rounded === 0) return '±0';
   const size = digits === 0 ? grouped(Math.abs(rounded)) : Math.abs(rounded).toFixed(digits);
   return `${rounded > 0 ? '+' : '−'}${size}`;
+}
+
+/** The readings of one list. */
+export interface ListTrend {
+  readonly id: string;
+  /** Rising in time. */
+  readonly points: readonly HistoryPoint[];
+  readonly first: HistoryPoint;
+  readonly latest: HistoryPoint;
+  readonly before: HistoryPoint | undefined;
+  readonly formerNames: readonly string[];
+  /** Later readings do not have it. */
+  readonly gone: boolean;
+}
+
+/** The lists of a history, those first that the last reading still had, the largest first; and when they were read. */
+export function listTrends({ points }: ListHistory): {
+  readonly lists: readonly ListTrend[];
+  readonly moments: readonly number[];
+} {
+  const rising = points.toSorted((a, b) => a.readAt - b.readAt);
+  const moments = [...new Set(rising.map(({ readAt }) => readAt))];
+  const lists = [...Map.groupBy(rising, ({ id }) => id)].flatMap(([id, own]): ListTrend[] => {
+    const [first, latest] = [own[0], own.at(-1)];
+    if (first === undefined || latest === undefined) return [];
+    const name = shownListName(latest);
+    const formerNames = [...new Set(own.map(shownListName))].filter((former) => former !== name);
+    return [
+      {
+        id,
+        points: own,
+        first,
+        latest,
+        before: own.at(-2),
+        formerNames,
+        gone: latest.readAt !== moments.at(-1),
+      },
+    ];
+  });
+  const size = ({ latest }: ListTrend) => latest.subscribers ?? -1;
+  return {
+    lists: lists.toSorted((a, b) => Number(a.gone) - Number(b.gone) || size(b) - size(a)),
+    moments,
+  };
 }

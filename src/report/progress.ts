@@ -1,13 +1,11 @@
 import type { RunStep } from '../model/run.ts';
-import { formatBytes, formatBytesOf } from './wording/byte-sizes.ts';
-import { formatDuration } from './wording/durations.ts';
-import { grouped } from './wording/words.ts';
+import { formatBytes, formatBytesOf, formatDuration, grouped } from './printable.ts';
 
 /** How far a step has come. */
 export interface Progress {
   readonly step: RunStep;
   readonly done: number;
-  /** Null while nobody can know it. */
+  /** Null while it is unknown. */
   readonly total: number | null;
   readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
   /** Null while it cannot be said. */
@@ -50,7 +48,7 @@ export function progressLine(progress: Progress): string {
   ].join(', ');
 }
 
-/** The parts of such a line, for whoever lays them out; empty where nothing can be said. */
+/** The parts of such a line, to be laid out by the caller; empty where nothing is known. */
 export interface ProgressWords {
   readonly percent: string;
   readonly figures: string;
@@ -106,4 +104,60 @@ function rateOf({ ratePerSecond, unit }: Progress): string[] {
 function leftOf({ etaMs }: Progress): string[] {
   if (etaMs === null) return [];
   return [`${formatDuration(Math.max(1, Math.ceil(etaMs / 1000)) * 1000)} left`];
+}
+
+const WINDOW_MS = 10_000;
+/** Before this much has been seen, a rate would be a guess. */
+const SETTLED_MS = 1_000;
+
+/** Samples closer together add nothing but memory. */
+const SAMPLE_MS = 200;
+
+interface Sample {
+  readonly atMs: number;
+  readonly done: number;
+}
+
+/** How fast something goes, over the last ten seconds: what was done before a pause says little about after it. */
+export class ProgressMeter {
+  #samples: Sample[] = [];
+  #latest: Sample | undefined;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+
+  /** `atMs`: any clock that only goes forward. A smaller `done` than before begins a new measurement. */
+  add(atMs: number, done: number): void {
+    if (atMs < this.#pausedUntil) {
+      this.#samples = [];
+      this.#latest = { atMs, done };
+      return;
+    }
+    if (this.#latest !== undefined && done < this.#latest.done) this.#samples = [];
+    this.#latest = { atMs, done };
+    if (atMs - (this.#samples.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < SAMPLE_MS) return;
+    this.#samples.push(this.#latest);
+    while ((this.#samples[1]?.atMs ?? atMs) <= atMs - WINDOW_MS) this.#samples.shift();
+  }
+
+  /** A pause until then, by the same clock, is no speed: the measurement begins again after it. */
+  pauseUntil(atMs: number): void {
+    if (atMs <= this.#pausedUntil) return;
+    this.#pausedUntil = atMs;
+    this.#samples = [];
+  }
+
+  /** Null while nothing can be said yet. */
+  get ratePerSecond(): number | null {
+    const first = this.#samples[0];
+    const latest = this.#latest;
+    if (first === undefined || latest === undefined || latest.atMs - first.atMs < SETTLED_MS) return null;
+    return ((latest.done - first.done) * 1000) / (latest.atMs - first.atMs);
+  }
+
+  /** Time left until `total` at the present rate; null when it cannot be said. */
+  etaMs(total: number | null): number | null {
+    const rate = this.ratePerSecond;
+    const done = this.#latest?.done;
+    if (total === null || done === undefined || rate === null || rate <= 0 || done > total) return null;
+    return ((total - done) * 1000) / rate;
+  }
 }

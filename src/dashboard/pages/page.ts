@@ -1,4 +1,7 @@
+import type { FastifyRequest } from 'fastify';
+import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 
 /** The hidden field of every form that does something, with the token of the session. */
 export const CSRF_FIELD = 'csrfToken';
@@ -87,7 +90,26 @@ export function csrfInput({ csrfToken }: { readonly csrfToken: string }): Markup
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">`;
 }
 
-/** A notice above the heading; screen readers read it out at once. */
+/** A notice above the heading; screen readers read it out immediately. */
 function noticeBox({ tone, text }: Notice): Markup {
   return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
+}
+
+/** What all pages of a dashboard have in common for this visitor. */
+export function frameOf(
+  { workspaceName, redisUrl }: Pick<DashboardContext, 'workspaceName' | 'redisUrl'>,
+  { viewer }: Pick<FastifyRequest, 'viewer'>,
+): Frame {
+  return { viewer, workspace: workspaceName, queues: redisUrl !== undefined };
+}
+
+export type Frame = Required<Pick<PageParts, 'workspace' | 'queues'>> & {
+  readonly viewer: NonNullable<PageParts['viewer']>;
+};
+
+/** What is wrong in the files of the workspace, each with its file, line and column. */
+export function problemList(problems: readonly ConfigurationProblem[]): Markup {
+  return html`<ul class="problems">${problems.map(
+    ({ place, message }) => html`<li><code>${formatPlace(place)}</code> <span>${message}</span></li>`,
+  )}</ul>`;
 }

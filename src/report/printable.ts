@@ -1,0 +1,164 @@
+import type { Resource } from '../model/mapped-record.ts';
+import type { Run } from '../model/run.ts';
+
+// How texts, figures, sizes, durations and times are printed, alike on every machine.
+
+/** Control characters, and those that turn the direction of text: in a terminal they would act instead of show. */
+const ACTING = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** Text of a source or a store, harmless on a terminal: keys and messages may hold escape sequences. */
+export function printable(text: string): string {
+  return text.replaceAll(ACTING, ' ').toWellFormed();
+}
+
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** At most so many characters, the last of them an ellipsis when something was cut. */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+}
+
+/** `12,345`: thousands grouped, alike on every machine. */
+export function grouped(figure: number): string {
+  return figure.toLocaleString('en');
+}
+
+/** `1 record`, `2 records`, `1,200 copies`: a plural that is not made with s is given. */
+export function counted(figure: number, one: string, many = `${one}s`): string {
+  return `${grouped(figure)} ${figure === 1 ? one : many}`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  if (parts.length <= 1) return parts.join('');
+  return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
+
+/** The same with a capital letter first. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What a record, or an item of an export, is called. */
+export function thing(resource: Run['resource']): 'product' | 'contact' | 'order' | 'list' {
+  switch (resource) {
+    case 'products':
+      return 'product';
+    case 'contacts':
+      return 'contact';
+    case 'orders':
+      return 'order';
+    case 'subscriber-lists':
+      return 'list';
+    default:
+      return resource satisfies never;
+  }
+}
+
+/** `was` for one, `were` for all other figures. */
+export function were(figure: number): 'was' | 'were' {
+  return figure === 1 ? 'was' : 'were';
+}
+
+/** What a record is called that the ledger does not know: the API creates products, and no contacts. */
+export function newWord(resource: Resource): string {
+  return resource === 'products' ? 'new' : 'not sent before';
+}
+
+/** `0%`, `<0.1%`, `5.2%`, `97%`, `>99.9%`, `100%`: only nothing is 0%, and only everything is 100%. */
+export function formatShare(figure: number, of: number): string {
+  if (figure === 0 || of === 0) return '0%';
+  const percent = (figure / of) * 100;
+  if (figure === of) return '100%';
+  if (percent < 0.1) return '<0.1%';
+  if (percent > 99.9) return '>99.9%';
+  return `${Number(percent.toFixed(percent < 10 || percent > 99 ? 1 : 0))}%`;
+}
+
+const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
+const STEP = 1_000;
+/** From here on `toFixed(1)` would round up to a thousand: `999.95` is the next unit. */
+const ROUNDS_UP = 999.95;
+
+/** `812 bytes`, `3.4 kB`, `12.0 MB`, `5.0 GB`: how large something is, in the unit that people read. */
+export function formatBytes(bytes: number): string {
+  return bytes < STEP
+    ? counted(Math.round(bytes), 'byte')
+    : `${figureOf(bytes, unitOf(bytes))} ${unitOf(bytes)}`;
+}
+
+/** `1.5 of 30.0 MB`: a part in the unit of the whole. */
+export function formatBytesOf(part: number, whole: number): string {
+  if (whole < STEP) return `${part} of ${formatBytes(whole)}`;
+  return `${figureOf(part, unitOf(whole))} of ${formatBytes(whole)}`;
+}
+
+type Unit = (typeof UNITS)[number];
+
+function unitOf(bytes: number): Unit {
+  return UNITS.find((unit) => bytes / sizeOf(unit) < ROUNDS_UP) ?? 'TB';
+}
+
+function figureOf(bytes: number, unit: Unit): string {
+  return (bytes / sizeOf(unit)).toFixed(1);
+}
+
+function sizeOf(unit: Unit): number {
+  return STEP ** (UNITS.indexOf(unit) + 1);
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `350 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`: two units at most. */
+export function formatDuration(ms: number): string {
+  if (ms < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 99.95 * SECOND) return `${Number((ms / SECOND).toFixed(1))} s`;
+  if (ms < HOUR - SECOND / 2) return twoUnits(ms, MINUTE, 'min', SECOND, 's');
+  if (ms < DAY - MINUTE / 2) return twoUnits(ms, HOUR, 'h', MINUTE, 'min');
+  return twoUnits(ms, DAY, 'd', HOUR, 'h');
+}
+
+/** `just now`, `5 min ago`, `3 h ago`, `2 d ago`. */
+export function formatAgo(ms: number): string {
+  if (ms < MINUTE) return 'just now';
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ago`;
+  if (ms < DAY) return `${Math.floor(ms / HOUR)} h ago`;
+  return `${Math.floor(ms / DAY)} d ago`;
+}
+
+function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const smalls = Math.round(ms / small);
+  const ratio = large / small;
+  const rest = smalls % ratio;
+  const whole = `${Math.floor(smalls / ratio)} ${largeName}`;
+  return rest === 0 ? whole : `${whole} ${rest} ${smallName}`;
+}
+
+/** `Sat 21 Nov 2026, 02:15 UTC`; without the year or the time zone where these are left out. */
+export function formatMoment(
+  at: number,
+  { timezone = 'UTC', year = true, zone = true }: { timezone?: string; year?: boolean; zone?: boolean } = {},
+): string {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: timezone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    ...(year ? { year: 'numeric' } : {}),
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    ...(zone ? { timeZoneName: 'short' } : {}),
+  });
+  // Versions of the locale data differ in what they put between the parts.
+  return format
+    .format(at)
+    .replace(/^(\w+),/, '$1')
+    .replace(' at ', ', ');
+}
