@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -17,10 +18,9 @@ import { readForms } from './form-fields.ts';
 import { guard, SECURITY_HEADERS } from './guard/guard.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
-import { healthRoute } from './health-route.ts';
-import { eventRoutes } from './live/event-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { type QueueBoard, queueRoutes } from './queues/queue-routes.ts';
+import { eventRoutes } from './run-feed.ts';
 
 export interface DashboardOptions
   extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
@@ -156,4 +156,47 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   fileRoutes(app, dashboard);
   if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);
   return app;
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+
+/**
+ * Serves `/healthz` for whatever watches over the dashboard: 200, or 503 with the reason while its state cannot be read.
+ * Public route: it names no address and no job. Requests at the same time share one look at the state.
+ */
+function healthRoute(
+  app: FastifyInstance,
+  { context, redisUrl }: Pick<DashboardContext, 'context' | 'redisUrl'>,
+): void {
+  let looking: Promise<boolean> | null = null;
+  const stateAnswers = async (): Promise<boolean> => {
+    looking ??= context.state.runs
+      .list({ limit: 1 })
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        looking = null;
+      });
+    const waited = new AbortController();
+    const late = sleep(ANSWER_WITHIN_MS, false, { ref: false, signal: waited.signal }).catch(() => false);
+    try {
+      return await Promise.race([looking, late]);
+    } finally {
+      waited.abort();
+    }
+  };
+  app.get('/healthz', { config: { who: 'anyone' } }, async (_request, reply) => {
+    const problem = (await stateAnswers())
+      ? null
+      : redisUrl === undefined
+        ? 'the state cannot be read'
+        : 'Redis cannot be reached';
+    return reply
+      .code(problem === null ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .type('text/plain; charset=utf-8')
+      .send(`${problem ?? 'ok'}\n`);
+  });
 }

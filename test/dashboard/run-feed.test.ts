@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { type LiveProgress, runFeed } from '../../src/dashboard/live/run-feed.ts';
+import { type LiveProgress, runFeed } from '../../src/dashboard/run-feed.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { jobLockName } from '../../src/state/state.ts';
 import { sampleRun } from '../state/samples.ts';

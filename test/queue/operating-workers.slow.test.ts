@@ -219,7 +219,7 @@ describeWithRedis('storeferry runs', () => {
     await workspace.write('jobs/broken.yaml', 'import: [');
     const unseen = await workspace.storeferry('runs');
     expect(unseen.code).toBe(0);
-    expect(unseen.stdout).toMatch(/nightly +30 3 1 1 \* UTC +when a worker has seen it +never/);
+    expect(unseen.stdout).toMatch(/nightly +30 3 1 1 \* UTC +once a worker has read the schedule +never/);
     expect(unseen.stdout).toMatch(/broken +broken file/);
     expect(unseen.stdout).toContain('no worker is running. Start one: storeferry -C');
     await shop.worker();

@@ -9,8 +9,7 @@ import { notFound } from '../guard/page-error.ts';
 import { activityOf } from '../pages/job-state.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { frameOf } from '../pages/page.ts';
-import { confirmApprove } from './confirm-approve.ts';
-import { type Beginning, confirmPlan, confirmRun } from './confirm-run.ts';
+import { type Beginning, confirmApprove, confirmPlan, confirmRun } from './confirm-run.ts';
 import {
   type Confirmation,
   confirmationPage,

@@ -4,7 +4,7 @@ import { sectionMarkup } from '../../report/html/document-page.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { type ListTrend, listTrends } from '../../report/list-trends.ts';
 import { counted } from '../../report/printable.ts';
-import { latestFigures, listSection } from '../../report/sections/lists-section.ts';
+import { latestFigures, listSection } from '../../report/sections/exported-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';

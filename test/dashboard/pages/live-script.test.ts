@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it, vi } from 'vitest';
-import type { LiveProgress } from '../../../src/dashboard/live/run-feed.ts';
 import { liveProgress } from '../../../src/dashboard/pages/run-page.ts';
+import type { LiveProgress } from '../../../src/dashboard/run-feed.ts';
 import { aRun } from '../../report/run-facts.ts';
 import { textOf } from './setup.ts';
 

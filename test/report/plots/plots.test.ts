@@ -3,8 +3,13 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import { widths } from '../../../src/report/html/drawing-markup.ts';
 import { countTicks, durationTicks, endTicks, type Tick } from '../../../src/report/plots/duration-ticks.ts';
-import { historyPlot, type PastRun } from '../../../src/report/plots/history-plot.ts';
-import { labelled, oddValues, plotHeight } from '../../../src/report/plots/odd-values.ts';
+import {
+  historyPlot,
+  labelled,
+  oddValues,
+  type PastRun,
+  plotHeight,
+} from '../../../src/report/plots/history-plot.ts';
 import { steps } from '../../../src/report/plots/traffic-plots.ts';
 import { spreadLabels, trendPlot } from '../../../src/report/plots/trend-plot.ts';
 import { someTraffic } from '../html/report-samples.ts';
