@@ -1,5 +1,4 @@
-import type { ImportJob } from '../../config/job/job.ts';
-import type { Job } from '../../config/job/job.ts';
+import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
