@@ -4,7 +4,7 @@ import type { Run } from '../model/run.ts';
 import { openQueues, queuedRun } from '../queue/queues.ts';
 import { counted } from '../report/printable.ts';
 import { statusWords } from '../report/status-words.ts';
-import { asItStands, askToInterrupt } from '../run/as-it-stands.ts';
+import { asItStands, askToInterrupt } from '../run/lock-job.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { interruptSignal } from './interrupt-signal.ts';
 import type { Invocation } from './invocation.ts';

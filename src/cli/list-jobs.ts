@@ -2,7 +2,7 @@ import { nextTick, readSchedules } from '../config/job/read-schedules.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
 import { nextTicks, openQueues, type Queues } from '../queue/queues.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
-import { asItStands } from '../run/as-it-stands.ts';
+import { asItStands } from '../run/lock-job.ts';
 import { redisFailure } from '../state/redis/redis-connection.ts';
 import type { OpenContext } from './open-context.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Place } from '../model/errors.ts';
-import { pathFrom } from '../run/export/shown-location.ts';
+import { pathFrom } from '../run/shown-file.ts';
 
 /** Set by `demo`, whose commands are typed in its own folder: their paths are opened from the one that it was typed in. */
 export const TYPED_IN_VARIABLE = 'STOREFERRY_TYPED_IN';

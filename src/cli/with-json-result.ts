@@ -1,7 +1,6 @@
-import { firstError, InterruptedError, SafetyLimitError } from '../model/errors.ts';
+import { explainFailure, firstError, InterruptedError, SafetyLimitError } from '../model/errors.ts';
 import type { RunStatus } from '../model/run.ts';
 import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
-import { explainFailure } from '../run/run-bug.ts';
 import type { RunEvent } from '../run/run-context.ts';
 import type { Invocation } from './invocation.ts';
 import { printError } from './print-error.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../model/deep-readonly.ts';
-import { isHttpUrl } from '../model/is-http-url.ts';
+import type { DeepReadonly } from '../model/json-object.ts';
+import { isHttpUrl } from '../model/remote-address.ts';
 import { placeholder } from './placeholder.ts';
 
 const API_PREFIX = '/api/site';

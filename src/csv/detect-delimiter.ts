@@ -1,5 +1,5 @@
-import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/dialect.ts';
 import { CsvError, DelimiterError } from '../model/errors.ts';
+import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/row.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { CR, LF, QUOTE, SPACE } from './scan-rows.ts';
 

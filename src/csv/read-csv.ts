@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { Dialect } from '../model/dialect.ts';
 import { CsvError } from '../model/errors.ts';
-import type { Row, Table } from '../model/row.ts';
+import type { Dialect, Row, Table } from '../model/row.ts';
 import { ByteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';

@@ -1,5 +1,5 @@
-import type { Dialect } from '../model/dialect.ts';
 import { CsvError } from '../model/errors.ts';
+import type { Dialect } from '../model/row.ts';
 
 const TAB = 0x09;
 export const LF = 0x0a;

@@ -190,3 +190,16 @@ export function firstError(error: unknown): unknown {
   while (first instanceof SuppressedError) first = first.suppressed;
   return first;
 }
+
+/** The stable code of an error of Node.js or a library, else its name; messages of theirs may quote what is secret. */
+export function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** Anything that was thrown, as a sentence for people. */
+export function explainFailure(given: unknown): string {
+  const failure = firstError(given);
+  if (failure instanceof StoreferryError) return explainError(failure);
+  return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+}

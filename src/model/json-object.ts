@@ -15,3 +15,6 @@ export function member(object: JsonObject, name: string): unknown {
 export function memberNames(first: JsonObject, second: JsonObject): Set<string> {
   return new Set([...Object.keys(first), ...Object.keys(second)]);
 }
+
+/** A configuration value that cannot be changed at any depth. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

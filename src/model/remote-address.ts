@@ -103,3 +103,8 @@ function decoded(part: string): string | undefined {
 export type FilePlace =
   | { readonly path: string; readonly remote?: undefined }
   | { readonly path?: undefined; readonly remote: RemoteAddress };
+
+/** Whether the text is an absolute http or https address. */
+export function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
+}

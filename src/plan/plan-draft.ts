@@ -10,10 +10,10 @@ import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';
-import { RejectionWriter } from './files/rejection-writer.ts';
-import { ShardWriter, type UnplacedOperation } from './files/shard-writer.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
+import { RejectionWriter } from './rejection-writer.ts';
+import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 /**
  * One query to the ledger is about this many records, or fewer when their bodies are large. With 500 more of them outlived the

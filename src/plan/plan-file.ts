@@ -1,9 +1,13 @@
-import { text } from 'node:stream/consumers';
+import { createHash } from 'node:crypto';
+import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
-import type { Plan } from '../model/plan.ts';
+import type { Operation } from '../model/operation.ts';
+import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
-import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
+import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
+import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
+import { parseShardLine } from './shard-writer.ts';
 
 /** Where the plan stands in the folder of its run; there when all of the plan is. */
 export const PLAN_FILE = 'plan.json';
@@ -126,4 +130,83 @@ export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
       hint: 'The file was damaged or edited, or another version wrote it; run the job again to plan it again.',
     });
   }
+}
+
+/**
+ * The operations of a shard, in order, each with its index. StateError when its file is absent, or is not byte by byte
+ * what the plan has written: nothing of it is given then.
+ */
+export async function readShard(folder: RunFolder, shard: PlannedShard): Promise<Operation[]> {
+  const text = (await verifiedShard(folder, shard)).toString('utf8');
+  const lines = text.split('\n').slice(0, -1);
+  return lines.map((line, index) => {
+    try {
+      return parseShardLine(line, index);
+    } catch (cause) {
+      throw damagedLine(folder, shard.name, index + 1, cause);
+    }
+  });
+}
+
+/** The bytes of a shard's file; StateError unless they are those that the plan has written. */
+export async function verifiedShard(folder: RunFolder, { name, sha256 }: PlannedShard): Promise<Buffer> {
+  const content = await buffer(await folder.read(name));
+  if (sha256 === sha256Of(content)) return content;
+  const file = `${folder.location}/${name}`;
+  throw new StateError(
+    sha256 === undefined
+      ? `An earlier version has planned ${file}, without the checksum that shows whether it is whole.`
+      : `${file} is not what the plan has written: its checksum is another one.`,
+    { hint: 'Run the job again: it is planned again.' },
+  );
+}
+
+/** Every rejection of a plan in batches, in the order found; StateError when the file is absent or damaged. */
+export async function* readRejections(folder: RunFolder): AsyncGenerator<readonly PlannedRejection[]> {
+  let line = 0;
+  for await (const lines of readLines(folder, REJECTIONS_FILE)) {
+    yield lines.map((text) => {
+      line++;
+      try {
+        return parseRejectionLine(text);
+      } catch (cause) {
+        throw damagedLine(folder, REJECTIONS_FILE, line, cause);
+      }
+    });
+  }
+}
+
+/** StateError unless the file of rejections is byte by byte what the plan has written. */
+export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: Plan): Promise<void> {
+  const hash = createHash('sha256');
+  for await (const chunk of await folder.read(REJECTIONS_FILE)) hash.update(chunk);
+  if (hash.digest('hex') === rejectionsSha256) return;
+  throw new StateError(`${folder.location}/${REJECTIONS_FILE} is not what the plan has written.`, {
+    hint: 'The file was damaged or edited; run the job again to plan it again.',
+  });
+}
+
+/** The lines of an artifact that holds one JSON value a line, in batches; StateError when it cannot be read. */
+export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
+  const stream = await folder.read(name);
+  let rest = '';
+  stream.setEncoding('utf8');
+  for await (const chunk of stream) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) yield lines;
+  }
+  if (rest !== '') {
+    throw new StateError(`${folder.location}/${name} ends in the middle of a line.`, {
+      hint: 'The file was cut off or edited; run the job again.',
+    });
+  }
+}
+
+/** The error for a line of an artifact that is not what was written. */
+export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
+  return new StateError(`Line ${line} of ${folder.location}/${name} is not what a plan writes.`, {
+    cause,
+    hint: 'The file was damaged or edited; run the job again.',
+  });
 }

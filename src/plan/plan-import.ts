@@ -6,11 +6,11 @@ import type { DeletesWithheld, ImportMode, Plan, PlannedShard, PlanSource } from
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
-import { ShardWriter } from './files/shard-writer.ts';
 import { judgeSafety } from './judge-safety.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
+import { ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
 
 /** What planning an import needs. */

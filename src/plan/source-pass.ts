@@ -10,11 +10,11 @@ import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/pla
 import type { RunFolder } from '../state/artifacts.ts';
 import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
-import { REJECTIONS_FILE } from './files/rejection-writer.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { type HashKey, KeySet } from './key-set.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { PLAN_FILE } from './plan-file.ts';
+import { REJECTIONS_FILE } from './rejection-writer.ts';
 
 /** How far planning has come: rows read, and the distinct keys among them. */
 export interface PlanProgress {

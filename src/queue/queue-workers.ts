@@ -1,6 +1,6 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { InterruptedError, StoreferryError } from '../model/errors.ts';
-import { abortingWith } from '../run/aborting-with.ts';
+import { abortingWith } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';

@@ -11,13 +11,17 @@ import { masked } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { hasDied } from '../run/as-it-stands.ts';
-import { executeRun, jobTask } from '../run/execute-run.ts';
+import { executeRun, jobTask, notifyEnd, notifyNotBegun } from '../run/execute-run.ts';
 import type { DeliverShards } from '../run/import/apply-step.ts';
-import { notifyEnd, notifyNotBegun } from '../run/notify/notify-end.ts';
+import { hasDied } from '../run/lock-job.ts';
 import { readStoredReport } from '../run/report/read-stored-report.ts';
-import { RunBug } from '../run/run-bug.ts';
-import { isExportRequest, type RunContext, type RunEvent, type RunRequest } from '../run/run-context.ts';
+import {
+  isExportRequest,
+  RunBug,
+  type RunContext,
+  type RunEvent,
+  type RunRequest,
+} from '../run/run-context.ts';
 import { targetLockName } from '../state/state.ts';
 import { jobSignal } from './queue-workers.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';

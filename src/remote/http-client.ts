@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { RemoteAddress } from '../model/remote-address.ts';
-import { isPassingStatus, retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, retryAfterMs } from '../model/retry-after-ms.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from '../model/is-http-url.ts';
+import { isHttpUrl } from '../model/remote-address.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';

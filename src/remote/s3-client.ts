@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
-import { isPassingStatus } from '../model/retry-after.ts';
+import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './matches-pattern.ts';
 import { connectionFailure, failureWithin, type RemoteClient, RemoteFailure } from './remote-client.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isHttpUrl } from '../model/is-http-url.ts';
-import type { S3Place } from '../model/remote-address.ts';
+import { isHttpUrl, type S3Place } from '../model/remote-address.ts';
 import { isPattern } from './matches-pattern.ts';
 import { allowPrivateAddresses, newest, remoteKind, secretField } from './remote-kind.ts';
 import type { S3Address } from './s3-client.ts';

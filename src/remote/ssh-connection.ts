@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
-import { errorCode } from '../model/error-code.ts';
+import { errorCode } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { connectionFailure, RemoteFailure } from './remote-client.ts';

@@ -1,13 +1,11 @@
-import type { RunFacts } from '../report/run-facts.ts';
+import type { Notify } from '../config/job/job.ts';
+import { masked } from '../model/masked.ts';
+import { beginNotification, endNotification, type Notification, notifiedEnd } from '../report/notification.ts';
+import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import type { ImportTask } from './import-run.ts';
-import {
-  type ExportRequest,
-  isExportRequest,
-  type RunContext,
-  type RunRequest,
-  type VerifyRequest,
-} from './run-context.ts';
+import { type ExportRequest, isExportRequest, type RunContext, type RunRequest, type VerifyRequest } from './run-context.ts';
+import { withShownFiles } from './shown-file.ts';
 
 /** What is to be done with a job. */
 export type RunTask =
@@ -43,4 +41,42 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
 /** The task that carries out a job as it is scheduled; `workers` send the shards of an import where given. */
 export function jobTask(request: RunRequest, workers?: DeliverShards): RunTask {
   return isExportRequest(request) ? { kind: 'export', request } : { kind: 'run', request, workers };
+}
+
+/** Sends the notification that the job asks for at this end of a run, if any. Never rejects. */
+export async function notifyEnd(
+  context: RunContext,
+  notify: Notify | undefined,
+  report: RunFacts,
+): Promise<void> {
+  const shown = withShownFiles(withoutPersonalData(report), context.workspaceDir);
+  const { run, plan, refusals } = shown;
+  const facts = {
+    ...shown,
+    plan: plan && { ...plan, rejections: reasonsForWebhook(plan.rejections, run) },
+    refusals: reasonsForWebhook(refusals, run),
+  };
+  const end = notifiedEnd(facts.run);
+  if (notify === undefined || end === null || !notify.on.includes(end)) return;
+  const moment = { now: context.clock(), version: context.version };
+  await deliver(context, notify, endNotification(end, facts, moment));
+}
+
+/** Sends the notification that a job could not begin. Never rejects. */
+export async function notifyNotBegun(
+  context: RunContext,
+  notify: Notify | undefined,
+  job: string,
+  problem: string,
+): Promise<void> {
+  if (notify === undefined || !notify.on.includes('failed')) return;
+  const text = masked(context.redact?.(problem) ?? problem);
+  await deliver(context, notify, beginNotification(job, text, context.newRunId()));
+}
+
+async function deliver(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {
+  // Loaded when there is something to send: its HTTP client takes a tenth of a second, more than many commands need.
+  const { deliverNotification } = await import('./notify/deliver-notification.ts');
+  const problem = await deliverNotification(url, notification, context.signal);
+  if (problem !== null) context.onEvent({ type: 'not-notified', host: new URL(url).host, problem });
 }

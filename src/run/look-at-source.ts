@@ -2,9 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { readCsv } from '../csv/read-csv.ts';
-import type { Dialect } from '../model/dialect.ts';
 import { SourceError, StateError } from '../model/errors.ts';
-import type { Row } from '../model/row.ts';
+import type { Dialect, Row } from '../model/row.ts';
 import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 

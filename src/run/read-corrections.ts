@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../model/dialect.ts';
 import { UsageError } from '../model/errors.ts';
+import { LEGACY_ENCODINGS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';

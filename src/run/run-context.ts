@@ -1,7 +1,10 @@
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
+import { explainFailure } from '../model/errors.ts';
+import { masked } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import type { LockHolder, State } from '../state/state.ts';
@@ -92,6 +95,17 @@ export interface VerifyRequest {
   readonly random: () => number;
 }
 
+/** A bug of our own that ended a run. The run is recorded as failed, and this is its report. */
+export class RunBug extends Error {
+  readonly report: RunFacts;
+
+  constructor(report: RunFacts, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'RunBug';
+    this.report = report;
+  }
+}
+
 /** Takes secrets out of a text. */
 type Redact = (text: string) => string;
 
@@ -132,4 +146,23 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
     default:
       return outcome satisfies never;
   }
+}
+
+/** What ended a run, as its `error` says it: without secrets, and of contacts and orders without addresses and numbers. */
+export function runErrorOf(
+  failure: unknown,
+  { resource }: Pick<Run, 'resource'>,
+  { redact = (text) => text }: Pick<RunContext, 'redact'>,
+): string {
+  const text = explainFailure(failure);
+  return redact(resource === 'products' ? text : masked(text));
+}
+
+/** A signal that aborts when the other does, with a reason of its own. */
+export function abortingWith(signal: AbortSignal, reason: () => Error): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort(reason());
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return controller.signal;
 }

@@ -5,8 +5,7 @@ import { storeIdentity } from '../model/store-identity.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';
 import { refuseUnlessHeld } from './lock-job.ts';
-import { RunBug } from './run-bug.ts';
-import type { RunContext } from './run-context.ts';
+import { RunBug, type RunContext } from './run-context.ts';
 import { watchedRun } from './watched-run.ts';
 
 /** A run under way, as its steps find and leave it. */

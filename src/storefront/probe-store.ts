@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isPassingStatus } from '../model/retry-after.ts';
+import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
 import { isDeeperThan, MOST_LEVELS } from './page.ts';

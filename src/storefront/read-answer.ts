@@ -1,5 +1,5 @@
 import { withoutPeople } from '../model/masked.ts';
-import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after.ts';
+import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after-ms.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, isObject, type Proof, saysFailure } from './proof.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Mapped } from '../../src/model/mapped-record.ts';
 import type { Plan } from '../../src/model/plan.ts';
-import { readShard } from '../../src/plan/files/shard-writer.ts';
+import { readShard } from '../../src/plan/plan-file.ts';
 import { planImport } from '../../src/plan/plan-import.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';

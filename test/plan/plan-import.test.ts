@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readShard } from '../../src/plan/files/shard-writer.ts';
+import { readShard } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { ledgerOf, planOf, product, products, record, rejected, skipped } from './plan-of.ts';
 

@@ -8,8 +8,7 @@ import type {
 } from '../../src/model/mapped-record.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import type { DuplicatesPolicy, Plan, PlannedRejection } from '../../src/model/plan.ts';
-import { readRejections } from '../../src/plan/files/rejection-writer.ts';
-import { readShard } from '../../src/plan/files/shard-writer.ts';
+import { readRejections, readShard } from '../../src/plan/plan-file.ts';
 import { type PlanOptions, planImport } from '../../src/plan/plan-import.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { MemoryLedger } from './memory-ledger.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
-import { delimiterSchema, encodingSchema } from '../../model/dialect.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
+import { delimiterSchema, encodingSchema } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { exactlyOnePlace, remoteFields } from '../file-place.ts';

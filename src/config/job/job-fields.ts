@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { isHttpUrl } from '../../model/is-http-url.ts';
 import { isTimezone } from '../../model/is-timezone.ts';
+import { isHttpUrl } from '../../model/remote-address.ts';
 import { placeholder } from '../placeholder.ts';
 
 /** Any moment will do: an expression that matches no time at all has no next one. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { asItStands, askToInterrupt, laterRun } from '../../run/as-it-stands.ts';
+import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';

@@ -4,7 +4,7 @@ import type { Run } from '../../model/run.ts';
 import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
-import { shownFile } from '../../run/export/shown-location.ts';
+import { shownFile } from '../../run/shown-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -3,7 +3,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
-import { asItStands } from '../../run/as-it-stands.ts';
+import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';

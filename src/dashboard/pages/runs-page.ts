@@ -2,7 +2,7 @@ import { RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import { statusLabel } from '../../report/status-words.ts';
-import { asItStands } from '../../run/as-it-stands.ts';
+import { asItStands } from '../../run/lock-job.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { settledRuns } from './job-state.ts';
 import { type Reading, serverTimezone } from './moment.ts';

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Dialect } from '../../model/dialect.ts';
 import { CsvError, DestinationError } from '../../model/errors.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
-import type { Row } from '../../model/row.ts';
+import type { Dialect, Row } from '../../model/row.ts';
 import type { Destination } from '../destination/destination.ts';
 import {
   alreadyThere,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../../model/deep-readonly.ts';
-import { delimiterSchema, encodingSchema } from '../../model/dialect.ts';
 import type { Place } from '../../model/errors.ts';
+import type { DeepReadonly } from '../../model/json-object.ts';
+import { delimiterSchema, encodingSchema } from '../../model/row.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';

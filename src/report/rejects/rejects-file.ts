@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { Dialect } from '../../model/dialect.ts';
 import { inertCell } from '../../model/inert-cell.ts';
-import type { Table } from '../../model/row.ts';
+import type { Dialect, Table } from '../../model/row.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { RejectedSpans, type Rejection } from './rejected-spans.ts';
 import {

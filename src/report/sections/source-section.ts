@@ -1,4 +1,4 @@
-import { delimiterName } from '../../model/dialect.ts';
+import { delimiterName } from '../../model/row.ts';
 import { type Block, foreign, only, type Section } from '../document.ts';
 import { counted, grouped } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';

@@ -5,7 +5,7 @@ import { readHistory } from '../../export/read-history.ts';
 import { UsageError } from '../../model/errors.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { shownLocation } from './shown-location.ts';
+import { pathFrom } from '../shown-file.ts';
 
 /** The history of a job and where it is. */
 export interface ExportHistory {
@@ -34,7 +34,7 @@ export async function exportHistory(
     });
   }
   const destination = await openDestination(access, job);
-  const location = shownLocation(access.workspaceDir, destination);
+  const location = pathFrom(access.workspaceDir, destination.location);
   const history = await readHistory(destination, { format, openTable: readCsv, signal });
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {

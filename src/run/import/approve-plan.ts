@@ -4,7 +4,7 @@ import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { nextSteps } from '../../report/sections/next-section.ts';
-import { asItStands, laterRun } from '../as-it-stands.ts';
+import { asItStands, laterRun } from '../lock-job.ts';
 import { reconcileState } from '../reconcile-state.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { whyNotContinue } from './continue-or-begin.ts';

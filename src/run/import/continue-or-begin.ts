@@ -1,12 +1,10 @@
 import { StateError, UsageError } from '../../model/errors.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
-import { verifyRejections } from '../../plan/files/rejection-writer.ts';
-import { verifiedShard } from '../../plan/files/shard-writer.ts';
-import { readPlan } from '../../plan/plan-file.ts';
+import { readPlan, verifiedShard, verifyRejections } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
-import { hasDied } from '../as-it-stands.ts';
+import { hasDied } from '../lock-job.ts';
 import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
 

@@ -4,9 +4,9 @@ import { InterruptedError, SafetyLimitError } from '../../model/errors.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
-import { readRejections } from '../../plan/files/rejection-writer.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import type { Rejection } from '../../report/rejects/rejected-spans.ts';
+import { readRejections } from '../../plan/plan-file.ts';
 import { writeRejects, writeUnmatched } from '../../report/rejects/rejects-file.ts';
 import { REJECTS_FILE, type RejectedKey, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
@@ -18,12 +18,11 @@ import { pruneRuns } from '../prune-runs.ts';
 import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
-import { runErrorOf } from '../run-bug.ts';
-import type { ImportRequest, RunContext } from '../run-context.ts';
+import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
 import { discardPlan } from './continue-or-begin.ts';
-import { openSnapshotFile } from './read-snapshot.ts';
+import { openSnapshotFile } from './snapshot-reading.ts';
 
 /** A run that is about to end, and the lock that makes its end ours to write. */
 interface Ending {

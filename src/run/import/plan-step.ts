@@ -13,7 +13,7 @@ import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest } from '../inputs/open-mapping.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readSnapshotThroughMapping } from './read-snapshot.ts';
+import { readSnapshotThroughMapping } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 
 /** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */

@@ -1,4 +1,4 @@
-import { isPassingStatus } from '../../model/retry-after.ts';
+import { isPassingStatus } from '../../model/retry-after-ms.ts';
 import type { Notification } from '../../report/notification.ts';
 
 /** A way to deliver notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */

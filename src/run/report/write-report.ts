@@ -1,10 +1,9 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
-import type { RunFacts } from '../../report/run-facts.ts';
-import { withoutPersonalData } from '../../report/run-facts.ts';
+import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
 import { PROGRAM } from '../../report/sections/next-section.ts';
-import { withShownFiles } from '../export/shown-location.ts';
+import { withShownFiles } from '../shown-file.ts';
 import type { RunContext } from '../run-context.ts';
 import { REPORT_FILE } from './read-stored-report.ts';
 

@@ -1,4 +1,4 @@
-import { isPushBack } from '../../model/retry-after.ts';
+import { isPushBack } from '../../model/retry-after-ms.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 import type { Clock } from '../clock.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';

@@ -1,2 +1,0 @@
-/** A configuration value that cannot be changed at any depth. */
-export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
