@@ -1,7 +1,13 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Run, RunProgress, RunStatus } from '../model/run.ts';
-import { type Progress, ProgressMeter, type ProgressWords, progressWords, shareOf } from '../report/progress.ts';
+import {
+  type Progress,
+  ProgressMeter,
+  type ProgressWords,
+  progressWords,
+  shareOf,
+} from '../report/progress.ts';
 import { asItStands } from '../run/lock-job.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session, Sessions } from './access/sessions.ts';

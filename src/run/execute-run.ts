@@ -1,10 +1,21 @@
 import type { Notify } from '../config/job/job.ts';
 import { masked } from '../model/masked.ts';
-import { beginNotification, endNotification, type Notification, notifiedEnd } from '../report/notification.ts';
+import {
+  beginNotification,
+  endNotification,
+  type Notification,
+  notifiedEnd,
+} from '../report/notification.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import type { ImportTask } from './import-run.ts';
-import { type ExportRequest, isExportRequest, type RunContext, type RunRequest, type VerifyRequest } from './run-context.ts';
+import {
+  type ExportRequest,
+  isExportRequest,
+  type RunContext,
+  type RunRequest,
+  type VerifyRequest,
+} from './run-context.ts';
 import { withShownFiles } from './shown-file.ts';
 
 /** What is to be done with a job. */

@@ -2,10 +2,17 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { CsvError, DelimiterError, EncodingError, explainError, SourceError, UsageError } from '../../model/errors.ts';
+import {
+  CsvError,
+  DelimiterError,
+  EncodingError,
+  explainError,
+  SourceError,
+  UsageError,
+} from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { counted } from '../../report/printable.ts';
 import { delimiterName, delimiterSchema, encodingSchema } from '../../model/row.ts';
+import { counted } from '../../report/printable.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';

@@ -1,8 +1,14 @@
-import { DELIMITER_CHARACTERS, type Dialect } from '../../model/row.ts';
 import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
+import { DELIMITER_CHARACTERS, type Dialect } from '../../model/row.ts';
 import { type ComparedRejects, compareRejects } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
-import { type CorrectedForm, type CorrectedRejectsOptions, joinRejects, openUntouched, withoutMarks } from './join-rejects.ts';
+import {
+  type CorrectedForm,
+  type CorrectedRejectsOptions,
+  joinRejects,
+  openUntouched,
+  withoutMarks,
+} from './join-rejects.ts';
 import { quotedCell } from './rejects-edits.ts';
 import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from './rejects-index.ts';
 

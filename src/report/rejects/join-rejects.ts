@@ -1,12 +1,21 @@
 import type { Readable } from 'node:stream';
-import type { Dialect, Table } from '../../model/row.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
+import type { Dialect, Table } from '../../model/row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { CellEdit, DamagedCell } from './rejects-edits.ts';
 import type { FormatRow } from './rejects-file.ts';
-import { type RejectsIndex, LINE_COLUMN } from './rejects-index.ts';
+import { LINE_COLUMN, type RejectsIndex } from './rejects-index.ts';
 import { judgeCell } from './spreadsheet-damage.ts';
-import { type DoubtfulLines, isLike, type UntouchedRow, type UntouchedRows, untouchedByLikeness, untouchedByLine, untouchedByLineOrLikeness, untouchedRows } from './untouched-rows.ts';
+import {
+  type DoubtfulLines,
+  isLike,
+  type UntouchedRow,
+  type UntouchedRows,
+  untouchedByLikeness,
+  untouchedByLine,
+  untouchedByLineOrLikeness,
+  untouchedRows,
+} from './untouched-rows.ts';
 
 /** CSV reading and writing, which stages do not import from one another. */
 export interface CsvTools {

@@ -2,22 +2,36 @@ import { formatRow } from '../../csv/format-row.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { readItems } from '../../export/reading/read-items.ts';
-import { EXPORTED_FILE, READING_FILES, readReading, readReadingNotes, saveExported, saveReading } from '../../export/reading/save-reading.ts';
+import {
+  EXPORTED_FILE,
+  READING_FILES,
+  readReading,
+  readReadingNotes,
+  saveExported,
+  saveReading,
+} from '../../export/reading/save-reading.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
 import { InterruptedError, lockLost } from '../../model/errors.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
-import { type RunFacts, NO_TOTALS } from '../../report/run-facts.ts';
-import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
+import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
 import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
+import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
 import { pathFrom } from '../shown-file.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
-import { continueOrBeginExport, exportDigest, hasKeptReading, keepsReading, MOST_KEPT_READINGS, unfinishedBefore } from './continue-or-begin-export.ts';
+import {
+  continueOrBeginExport,
+  exportDigest,
+  hasKeptReading,
+  keepsReading,
+  MOST_KEPT_READINGS,
+  unfinishedBefore,
+} from './continue-or-begin-export.ts';
 import { exportHistory } from './export-history.ts';
 
 /**

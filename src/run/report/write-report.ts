@@ -3,8 +3,8 @@ import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
 import { PROGRAM } from '../../report/sections/next-section.ts';
-import { withShownFiles } from '../shown-file.ts';
 import type { RunContext } from '../run-context.ts';
+import { withShownFiles } from '../shown-file.ts';
 import { REPORT_FILE } from './read-stored-report.ts';
 
 interface ReportWriting {
