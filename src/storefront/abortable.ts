@@ -14,22 +14,18 @@ export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/**
- * Many callbacks on a signal with one listener: hundreds of requests share the signal of their run, and removing one
- * listener of many means a search through all of them.
- */
-export interface AbortListeners {
-  /** Calls back once when the signal aborts, unless removed with what this returns. It must not be aborted yet. */
-  add(signal: AbortSignal, callback: () => void): () => void;
-}
-
 interface Listening {
   readonly callbacks: Set<() => void>;
   readonly stop: () => void;
 }
 
-/** Listeners for any number of signals. */
-export function abortListeners(): AbortListeners {
+export type AbortListeners = ReturnType<typeof abortListeners>;
+
+/**
+ * Many callbacks on a signal with one listener: hundreds of requests share the signal of their run, and removing one
+ * listener of many means a search through all of them.
+ */
+export function abortListeners() {
   const bySignal = new WeakMap<AbortSignal, Listening>();
 
   const listen = (signal: AbortSignal): Listening => {
@@ -43,7 +39,8 @@ export function abortListeners(): AbortListeners {
   };
 
   return {
-    add(signal, callback) {
+    /** Calls back once when the signal aborts, unless removed with what this returns. It must not be aborted yet. */
+    add(signal: AbortSignal, callback: () => void): () => void {
       const listening = bySignal.get(signal) ?? listen(signal);
       const { callbacks, stop } = listening;
       bySignal.set(signal, listening);
@@ -65,29 +62,18 @@ interface Waiter<Item, Grant> {
   readonly reject: (error: unknown) => void;
 }
 
-/** First come, first served within a turn, unless `next` prefers others; an item whose signal aborts leaves the line. */
-export interface WaitingLine<Item, Grant> {
-  readonly length: number;
-  /** Resolves with what the item is resumed with; rejects with the signal's reason. */
-  wait(item: Item, signal: AbortSignal): Promise<Grant>;
-  /** Takes the next one from the line: the first that `preferred` accepts, or else the first. */
-  next(
-    preferred?: (item: Item) => boolean,
-  ): { readonly item: Item; readonly resume: (grant: Grant) => void } | undefined;
-  rejectAll(error: unknown): void;
-}
-
-/** An empty line. `turnOf`: items of a lower turn go before all of a higher one. */
-export function waitingLine<Item, Grant>(
-  aborts: AbortListeners,
-  turnOf: (item: Item) => number = () => 0,
-): WaitingLine<Item, Grant> {
+/**
+ * First come, first served within a turn, unless `next` prefers others; an item whose signal aborts leaves the line.
+ * `turnOf`: items of a lower turn go before all of a higher one.
+ */
+export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: Item) => number = () => 0) {
   const line: Waiter<Item, Grant>[] = [];
   return {
     get length() {
       return line.length;
     },
-    wait: (item, signal) =>
+    /** Resolves with what the item is resumed with; rejects with the signal's reason. */
+    wait: (item: Item, signal: AbortSignal): Promise<Grant> =>
       new Promise((resolve, reject) => {
         const forget = aborts.add(signal, () => {
           const place = line.indexOf(waiter);
@@ -111,12 +97,13 @@ export function waitingLine<Item, Grant>(
           place--;
         line.splice(place, 0, waiter);
       }),
-    next(preferred) {
+    /** Takes the next one from the line: the first that `preferred` accepts, or else the first. */
+    next(preferred?: (item: Item) => boolean): Pick<Waiter<Item, Grant>, 'item' | 'resume'> | undefined {
       if (preferred === undefined) return line.shift();
       const place = line.findIndex(({ item }) => preferred(item));
       return place < 0 ? line.shift() : line.splice(place, 1)[0];
     },
-    rejectAll(error) {
+    rejectAll(error: unknown): void {
       for (const waiter of line.splice(0)) waiter.reject(error);
     },
   };

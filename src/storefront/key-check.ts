@@ -26,28 +26,23 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
  * A 401 may be that of a gateway: one further request, a second later, decides for all requests answered with 401, while
  * nothing else is sent.
  */
-export interface KeyCheck {
-  /**
-   * The confirmed answer: `again` sends the request once more, unless another request already confirms. Null where that
-   * other one was accepted: the request is to be retried. Rejects as `again` does, or with the reason of `stopping` or
-   * `outage`.
-   */
-  confirm(
-    refused: Unauthorized,
-    ticket: Ticket,
-    again: () => Promise<Settled>,
-    stopping: AbortSignal,
-    outage: AbortSignal,
-  ): Promise<Settled | null>;
-}
-
-/** No confirmation under way. */
-export function keyCheck(gate: Gate, clock: Clock): KeyCheck {
+export function keyCheck(gate: Gate, clock: Clock) {
   /** Whether the key is wrong, while one request confirms it. */
   let underWay: Promise<boolean> | null = null;
 
   return {
-    async confirm(refused, ticket, again, stopping, outage) {
+    /**
+     * The confirmed answer: `again` sends the request once more, unless another request already confirms. Null where that
+     * other one was accepted: the request is to be retried. Rejects as `again` does, or with the reason of `stopping` or
+     * `outage`.
+     */
+    async confirm(
+      refused: Unauthorized,
+      ticket: Ticket,
+      again: () => Promise<Settled>,
+      stopping: AbortSignal,
+      outage: AbortSignal,
+    ): Promise<Settled | null> {
       if (underWay !== null) return (await abortable(underWay, stopping)) ? refused : null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       underWay = promise;

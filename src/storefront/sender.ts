@@ -351,21 +351,15 @@ const SLOW_FACTOR = 4;
 const ANSWER_WEIGHT = 0.1;
 
 /** Estimates from its answers how long a store may be at work on a request whose answer was lost. */
-interface WorkTime {
-  /** At most as long as any retry waits; before the first answer, exactly that. */
-  readonly longestMs: number;
-  answeredIn(ms: number): void;
-}
-
-/** An estimate without any answer yet. */
-export function workTime(): WorkTime {
+export function workTime() {
   let meanMs: number | null = null;
   return {
+    /** At most as long as any retry waits; before the first answer, exactly that. */
     get longestMs() {
       if (meanMs === null) return RETRY_POLICY.capMs;
       return Math.min(RETRY_POLICY.capMs, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * meanMs));
     },
-    answeredIn(ms) {
+    answeredIn(ms: number): void {
       meanMs = meanMs === null ? ms : meanMs + ANSWER_WEIGHT * (ms - meanMs);
     },
   };

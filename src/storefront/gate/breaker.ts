@@ -13,19 +13,7 @@ export const PROBE_EVERY_MS = 1_000;
  * Stops sending while the store fails. Closed: everything is sent. Open: one probe at a time, at most one per second,
  * until one is answered. Failures are what would be retried: a 4xx other than 408 and 429 is an answer.
  */
-export interface Breaker {
-  readonly open: boolean;
-  /** A request that was no probe has ended; true when it opened the breaker. */
-  answered(ok: boolean, now: number): boolean;
-  /** While open: milliseconds until a probe may be sent; Infinity while one is under way. */
-  probeWaitMs(now: number): number;
-  probeSent(now: number): void;
-  /** How the probe ended; true when it closed the breaker. */
-  probeEnded(ok: boolean): boolean;
-}
-
-/** A closed breaker. */
-export function breaker(): Breaker {
+export function breaker() {
   let answers: boolean[] = [];
   let failures = 0;
   let isOpen = false;
@@ -36,7 +24,8 @@ export function breaker(): Breaker {
     get open() {
       return isOpen;
     },
-    answered(ok, now) {
+    /** A request that was no probe has ended; true when it opened the breaker. */
+    answered(ok: boolean, now: number): boolean {
       if (isOpen) return false;
       answers.push(ok);
       if (!ok) failures++;
@@ -46,14 +35,16 @@ export function breaker(): Breaker {
       lastProbeAt = now;
       return true;
     },
-    probeWaitMs(now) {
+    /** While open: milliseconds until a probe may be sent; Infinity while one is under way. */
+    probeWaitMs(now: number): number {
       return probeUnderWay ? Number.POSITIVE_INFINITY : Math.max(0, lastProbeAt + PROBE_EVERY_MS - now);
     },
-    probeSent(now) {
+    probeSent(now: number): void {
       probeUnderWay = true;
       lastProbeAt = now;
     },
-    probeEnded(ok) {
+    /** How the probe ended; true when it closed the breaker. */
+    probeEnded(ok: boolean): boolean {
       probeUnderWay = false;
       if (!ok || !isOpen) return false;
       isOpen = false;
@@ -71,37 +62,17 @@ const LAST_ATTEMPT_MS = 10_000;
 /** After this long without work, earlier failures no longer count. */
 const IDLE_RESET_MS = 10_000;
 
-/**
- * Limits how long work waits for a store that fails: 15 minutes from the last proper answer, or from the sending of the
- * first request that failed after it, whatever the time is spent on: attempts, pauses, delays, the retry budget.
- */
-export interface OutageTimer {
-  /**
-   * An operation begins: the signal aborts with StoreUnavailableError at the limit. Operations that begin after that
-   * get a new signal.
-   */
-  begin(): AbortSignal;
-  /** An operation has its outcome. */
-  end(): void;
-  /** An attempt failed that was sent at `sentAt`; `lastSeen` is for the error message. */
-  failed(sentAt: number, lastSeen: string): void;
-  /** Nothing is sent until this moment of the monotonic clock. */
-  paused(until: number, because: string): void;
-  /** Work waits because nothing may be sent. */
-  blocked(): void;
-  /** The store has answered; `stillBlocked` where nothing may be sent all the same. */
-  answered(stillBlocked: boolean): void;
-  close(): void;
-}
-
 interface OutageTimerOptions {
   readonly clock: Clock;
   /** Called at the limit, for what does not listen to the signal. */
   readonly onExceeded: (error: StoreUnavailableError) => void;
 }
 
-/** No operation yet, and a store that is well. */
-export function outageTimer({ clock, onExceeded }: OutageTimerOptions): OutageTimer {
+/**
+ * Limits how long work waits for a store that fails: 15 minutes from the last proper answer, or from the sending of the
+ * first request that failed after it, whatever the time is spent on: attempts, pauses, delays, the retry budget.
+ */
+export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
   let ending = new AbortController();
   let operations = 0;
   let idleSince = clock.monotonic();
@@ -147,33 +118,42 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions): OutageTi
   };
 
   return {
-    begin() {
+    /**
+     * An operation begins: the signal aborts with StoreUnavailableError at the limit. Operations that begin after that
+     * get a new signal.
+     */
+    begin(): AbortSignal {
       if (operations === 0 && clock.monotonic() - idleSince > IDLE_RESET_MS) failingSince = null;
       operations++;
       watch();
       return ending.signal;
     },
-    end() {
+    /** An operation has its outcome. */
+    end(): void {
       operations--;
       if (operations > 0) return;
       idleSince = clock.monotonic();
       unwatch();
     },
-    failed(sentAt, seen) {
+    /** An attempt failed that was sent at `sentAt`; `seen` is for the error message. */
+    failed(sentAt: number, seen: string): void {
       lastSeen = seen;
       failingSince ??= Math.max(sentAt, answeredAt);
       if (clock.monotonic() >= failingSince + OUTAGE_LIMIT_MS) giveUp(failingSince);
       else watch();
     },
-    paused(until, because) {
+    /** Nothing is sent until this moment of the monotonic clock. */
+    paused(until: number, because: string): void {
       pauseEndsAt = until;
       if (failingSince === null) lastSeen = because;
     },
-    blocked() {
+    /** Work waits because nothing may be sent. */
+    blocked(): void {
       failingSince ??= clock.monotonic();
       watch();
     },
-    answered(stillBlocked) {
+    /** The store has answered; `stillBlocked` where nothing may be sent all the same. */
+    answered(stillBlocked: boolean): void {
       answeredAt = clock.monotonic();
       failingSince = stillBlocked ? answeredAt : null;
     },
@@ -189,52 +169,30 @@ const RETRIES_PER_ATTEMPT = 0.1;
 const EMPTY_BUDGET_RETRY_MS = 1_000;
 
 /** Keeps retries in proportion to first attempts, however much fails. Retries wait for it; none fails because of it. */
-export interface RetryBudget {
-  readonly balance: number;
-  earn(): void;
-  /** Milliseconds until a retry may be sent; 0 is now. */
-  waitMs(now: number): number;
-  /** Takes the retry that may be sent now. */
-  spend(now: number): void;
-}
-
-/** The initial budget. */
-export function retryBudget(): RetryBudget {
+export function retryBudget() {
   let balance = INITIAL_RETRIES;
   let lastGrantAt = Number.NEGATIVE_INFINITY;
   return {
     get balance() {
       return balance;
     },
-    earn() {
+    earn(): void {
       balance += RETRIES_PER_ATTEMPT;
     },
-    waitMs(now) {
+    /** Milliseconds until a retry may be sent; 0 is now. */
+    waitMs(now: number): number {
       return balance >= 1 ? 0 : Math.max(0, lastGrantAt + EMPTY_BUDGET_RETRY_MS - now);
     },
-    spend(now) {
+    /** Takes the retry that may be sent now. */
+    spend(now: number): void {
       if (balance >= 1) balance -= 1;
       else lastGrantAt = now;
     },
   };
 }
 
-/** Grants retries from the budget, first come, first served. */
-export interface RetryGrants {
-  /** Retries that may be sent at once. */
-  readonly balance: number;
-  readonly waiting: number;
-  /** A first attempt was sent. */
-  earn(): void;
-  /** Resolves when one retry may be sent. Rejects with the signal's reason, or as `rejectAll` or `close` say. */
-  grant(signal: AbortSignal): Promise<void>;
-  /** Rejects all that wait. */
-  rejectAll(error: Error): void;
-  close(reason: Error): void;
-}
-
-/** Grants from a budget of its own. */
-export function retryGrants(clock: Clock, aborts: AbortListeners): RetryGrants {
+/** Grants retries from a budget, first come, first served. */
+export function retryGrants(clock: Clock, aborts: AbortListeners) {
   const budget = retryBudget();
   const line = waitingLine<void, void>(aborts);
   let cancelTimer: (() => void) | null = null;
@@ -255,27 +213,31 @@ export function retryGrants(clock: Clock, aborts: AbortListeners): RetryGrants {
   };
 
   return {
+    /** Retries that may be sent at once. */
     get balance() {
       return budget.balance;
     },
     get waiting() {
       return line.length;
     },
-    earn() {
+    /** A first attempt was sent. */
+    earn(): void {
       budget.earn();
       if (line.length > 0) pump();
     },
-    grant(signal) {
+    /** Resolves when one retry may be sent. Rejects with the signal's reason, or as `rejectAll` or `close` say. */
+    grant(signal: AbortSignal): Promise<void> {
       if (signal.aborted) return Promise.reject(signal.reason);
       const granted = line.wait(undefined, signal);
       pump();
       return granted;
     },
-    rejectAll(error) {
+    /** Rejects all that wait. */
+    rejectAll(error: Error): void {
       line.rejectAll(error);
       pump();
     },
-    close(reason) {
+    close(reason: Error): void {
       cancelTimer?.();
       line.rejectAll(reason);
     },

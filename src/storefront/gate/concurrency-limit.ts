@@ -32,22 +32,7 @@ export type Pressure =
  * more than chance, or that twice the requests in flight bring no more answers, since the average alone follows a
  * growing queue without end; answers below 5 ms are always quick.
  */
-export interface ConcurrencyLimit {
-  readonly current: number;
-  /** Why it has this value, as text for reports. */
-  readonly because: string;
-  /** How long answers take, in milliseconds; 0 before the first. */
-  readonly averageMs: number;
-  /** Only reads follow: if nothing is known yet, this many may be sent at once, and soon more. */
-  startAt(limit: number): void;
-  /** A request was sent; `inFlight` counts it. */
-  sent(inFlight: number): void;
-  ended(attempt: { sentAt: number; endedAt: number; pressure: Pressure }): void;
-  /** Back to 1, as after an outage. */
-  restart(because: string): void;
-}
-
-export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
+export function concurrencyLimit(ceiling: number) {
   const caution = cautiousCeiling();
   const gain = concurrencyGain();
   let current = 1;
@@ -108,21 +93,25 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
     get current() {
       return current;
     },
+    /** Why it has this value, as text for reports. */
     get because() {
       return because;
     },
+    /** How long answers take, in milliseconds; 0 before the first. */
     get averageMs() {
       return averageMs ?? 0;
     },
-    startAt(limit) {
+    /** Only reads follow: if nothing is known yet, this many may be sent at once, and soon more. */
+    startAt(limit: number): void {
       if (averageMs !== null || current > 1 || cutAt !== Number.NEGATIVE_INFINITY) return;
       current = Math.min(ceiling, limit);
       doubling = current < DOUBLES_UP_TO;
     },
-    sent(inFlight) {
+    /** A request was sent; `inFlight` counts it. */
+    sent(inFlight: number): void {
       if (inFlight >= current) round.reached = true;
     },
-    ended({ sentAt, endedAt, pressure }) {
+    ended({ sentAt, endedAt, pressure }: { sentAt: number; endedAt: number; pressure: Pressure }): void {
       if (pressure !== 'none') {
         failed(sentAt, endedAt, pressure);
         return;
@@ -133,7 +122,8 @@ export function concurrencyLimit(ceiling: number): ConcurrencyLimit {
       round.answers++;
       if (endedAt >= round.endsAt) endRound(endedAt);
     },
-    restart(why) {
+    /** Back to 1, as after an outage. */
+    restart(why: string): void {
       current = 1;
       doubling = false;
       because = why;
@@ -151,31 +141,24 @@ const QUIET_ANSWERS = 20;
 const MAX_CAUTION = 16;
 
 /** Remembers how many requests at once were too many, so that the limit does not reach that number every few round trips. */
-export interface CautiousCeiling {
-  /** This many at once were pushed back. */
-  exceeded(limit: number, now: number): void;
-  answered(): void;
-  /** Whether to exceed `limit` now. A limit that was pushed back before is exceeded only after a long quiet time. */
-  allowsMoreThan(limit: number, now: number): boolean;
-}
-
-/** A ceiling that no push-back has lowered yet. */
-export function cautiousCeiling(): CautiousCeiling {
+export function cautiousCeiling() {
   let highestGood = Number.POSITIVE_INFINITY;
   let caution = 1;
   let quietSince = Number.NEGATIVE_INFINITY;
   let quietAnswers = 0;
   return {
-    exceeded(limit, now) {
+    /** This many at once were pushed back. */
+    exceeded(limit: number, now: number): void {
       caution = limit > highestGood ? Math.min(MAX_CAUTION, caution * 2) : 1;
       highestGood = Math.max(1, limit - 1);
       quietSince = now;
       quietAnswers = 0;
     },
-    answered() {
+    answered(): void {
       quietAnswers++;
     },
-    allowsMoreThan(limit, now) {
+    /** Whether to exceed `limit` now. A limit that was pushed back before is exceeded only after a long quiet time. */
+    allowsMoreThan(limit: number, now: number): boolean {
       if (limit < highestGood) return true;
       if (quietAnswers < QUIET_ANSWERS || now - quietSince < QUIET_MS * caution) return false;
       if (limit > highestGood) {
@@ -205,15 +188,11 @@ export type Gain = 'worth it' | 'little' | 'less' | 'unknown';
  * Remembers how long answers took at each limit, to see whether more at once brings more answers: by Little's
  * law, answers per second are requests in flight by the time of each.
  */
-export interface ConcurrencyGain {
-  /** A round in which the limit was used: compares it with half of it. */
-  judge(limit: number, roundMs: number): Gain;
-}
-
-export function concurrencyGain(): ConcurrencyGain {
+export function concurrencyGain() {
   const remembered: (number | undefined)[] = [];
   return {
-    judge(limit, roundMs) {
+    /** A round in which the limit was used: compares it with half of it. */
+    judge(limit: number, roundMs: number): Gain {
       const before = remembered[limit] ?? roundMs;
       const hereMs = before + MEMORY_WEIGHT * (roundMs - before);
       remembered[limit] = hereMs;

@@ -65,48 +65,6 @@ export interface GateStats {
   readonly breakerOpen: boolean;
 }
 
-/**
- * Decides when a request may be sent: concurrency, rate, pauses, breaker and retry budget of a store are combined here
- * and nowhere else. A request enters, perhaps waits, and leaves with how it ended.
- */
-export interface Gate {
-  /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
-  begin(): AbortSignal;
-  /** It has its outcome, or is given up. */
-  end(): void;
-  /** From now on only a ticket that confirms is admitted. */
-  hold(): void;
-  /** The others continue; with an error, those that wait are rejected instead. */
-  release(error?: Error): void;
-  /** To be called before every retry: resolves when the budget has one. */
-  grantRetry(signal: AbortSignal): Promise<void>;
-  /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
-  enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission>;
-  leave(admission: Admission, end: AttemptEnd): void;
-  /** Only reads follow: this many may be in flight from the beginning. */
-  startAt(limit: number): void;
-  /** Counts attempts that were answered; when it has moved, others were answered. */
-  readonly answered: number;
-  stats(): GateStats;
-  /** Stops listening and waiting; what still waits is rejected with `reason`. */
-  close(reason: Error): void;
-}
-
-/**
- * Whether the store itself reports that it fails, which concerns all processes. A lost connection, or an answer of
- * something between, may be this process's own problem: the others find out for themselves.
- */
-function isOfStore({ status }: FailedAttempt): boolean {
-  return status !== null && status >= 400;
-}
-
-/** What an attempt has shown of the store, for messages. */
-function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt): string {
-  const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
-  if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;
-  return `${said} (Retry-After: ${Math.round(retryAfterMs / 1_000)} seconds or more)`;
-}
-
 /** A pause that several processes share, such as through Redis. Durations, since machines disagree about the time. */
 export interface SharedPause {
   /** Asks the others to send nothing for this long. */
@@ -140,8 +98,14 @@ interface GateOptions {
   readonly aborts: AbortListeners;
 }
 
-/** An open gate that knows nothing of its store yet. */
-export function gate(options: GateOptions): Gate {
+/** What decides when a request may be sent. */
+export type Gate = ReturnType<typeof gate>;
+
+/**
+ * The controller of all requests to a store: concurrency, rate, pauses, breaker and retry budget are combined here and nowhere
+ * else. A request enters, perhaps waits, and leaves with how it ended.
+ */
+export function gate(options: GateOptions) {
   const { clock, onEvent, aborts, sharedPause } = options;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
   const concurrency = concurrencyLimit(options.concurrency);
@@ -290,28 +254,37 @@ export function gate(options: GateOptions): Gate {
   };
 
   return {
+    /** Counts attempts that were answered; when it has moved, others were answered. */
     get answered() {
       return counts.answered;
     },
-    begin: () => outage.begin(),
-    end: () => outage.end(),
-    hold() {
+    /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
+    begin: (): AbortSignal => outage.begin(),
+    /** It has its outcome, or is given up. */
+    end: (): void => outage.end(),
+    /** From now on only a ticket that confirms is admitted. */
+    hold(): void {
       held = true;
     },
-    release(error) {
+    /** The others continue; with an error, those that wait are rejected instead. */
+    release(error?: Error): void {
       held = false;
       if (error !== undefined) rejectAll(error);
       pump();
     },
-    startAt: (limit) => concurrency.startAt(limit),
-    grantRetry: (signal) => (closedBy === null ? grants.grant(signal) : Promise.reject(closedBy)),
-    enter(ticket, signal) {
+    /** Only reads follow: this many may be in flight from the beginning. */
+    startAt: (limit: number): void => concurrency.startAt(limit),
+    /** To be called before every retry: resolves when the budget has one. */
+    grantRetry: (signal: AbortSignal): Promise<void> =>
+      closedBy === null ? grants.grant(signal) : Promise.reject(closedBy),
+    /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
+    enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission> {
       if (closedBy !== null || signal.aborted) return Promise.reject(closedBy ?? signal.reason);
       if (waiting() > 0 || held || circuit.open) return wait(ticket, signal);
       const now = clock.monotonic();
       return closedForMs(now) > 0 ? wait(ticket, signal) : admit(ticket, now);
     },
-    leave(admission, end) {
+    leave(admission: Admission, end: AttemptEnd): void {
       const now = clock.monotonic();
       inFlight--;
       switch (end.kind) {
@@ -329,7 +302,7 @@ export function gate(options: GateOptions): Gate {
       }
       pump();
     },
-    stats: () => ({
+    stats: (): GateStats => ({
       limit: concurrency.current,
       because: concurrency.because,
       inFlight,
@@ -342,7 +315,8 @@ export function gate(options: GateOptions): Gate {
       retryBudget: grants.balance,
       breakerOpen: circuit.open,
     }),
-    close(reason) {
+    /** Stops listening and waiting; what still waits is rejected with `reason`. */
+    close(reason: Error): void {
       closedBy = reason;
       stopListening?.();
       cancelTimer?.();
@@ -351,4 +325,19 @@ export function gate(options: GateOptions): Gate {
       rejectAll(reason);
     },
   };
+}
+
+/**
+ * Whether the store itself reports that it fails, which concerns all processes. A lost connection, or an answer of
+ * something between, may be this process's own problem: the others find out for themselves.
+ */
+function isOfStore({ status }: FailedAttempt): boolean {
+  return status !== null && status >= 400;
+}
+
+/** What an attempt has shown of the store, for messages. */
+function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt): string {
+  const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
+  if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;
+  return `${said} (Retry-After: ${Math.round(retryAfterMs / 1_000)} seconds or more)`;
 }

@@ -15,22 +15,11 @@ export interface SharedRate {
  */
 const SPREAD = 2;
 
-/** How many requests per second may be sent: the least of what the store accepts, the configuration and what processes share. */
-export interface RateLimit {
-  /** Infinity when there is no limit. */
-  readonly perSecond: number;
-  /** Whether a limit of the store itself is known. */
-  readonly isLearned: boolean;
-  /** Milliseconds until this process may send its next request. */
-  waitMs(now: number): number;
-  /** The same for all processes together, where `wanted` requests wait. Infinity while places are being reserved. */
-  sharedWaitMs(now: number, wanted: number): number;
-  /** The next request is sent; true when it had to wait for the rate. */
-  take(now: number): boolean;
-  /** The store accepted a request. `answersPerSecond`: with as many in flight as the concurrency limit allows. */
-  accepted(now: number, answersPerSecond: number): void;
-  /** The store refused one; `explicit`: 429, or 503 with Retry-After. True when the rate fell. */
-  refused(attempt: { sentAt: number; endedAt: number; explicit: boolean }): boolean;
+/** An answer that refused a request; `explicit`: 429, or 503 with Retry-After. */
+interface Refusal {
+  readonly sentAt: number;
+  readonly endedAt: number;
+  readonly explicit: boolean;
 }
 
 interface RateLimitOptions {
@@ -43,8 +32,8 @@ interface RateLimitOptions {
   readonly onReserved: () => void;
 }
 
-/** No limit but the configured one, until the store refuses requests. */
-export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: RateLimitOptions): RateLimit {
+/** How many requests per second may be sent: the least of what the store accepts, the configuration and what processes share. */
+export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: RateLimitOptions) {
   const learned = learnedRate();
   const bucket = tokenBucket(requestsPerSecond);
   const spread = tokenBucket();
@@ -55,19 +44,24 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
   let hasWaited = false;
 
   return {
+    /** Infinity when there is no limit. */
     get perSecond() {
       return bucket.rate;
     },
+    /** Whether a limit of the store itself is known. */
     get isLearned() {
       return learned.rate !== Number.POSITIVE_INFINITY;
     },
-    waitMs(now) {
+    /** Milliseconds until this process may send its next request. */
+    waitMs(now: number): number {
       const waitMs = bucket.waitMs(now);
       if (waitMs > 0) hasWaited = true;
       return Math.max(waitMs, spread.waitMs(now));
     },
-    sharedWaitMs: (now, wanted) => places?.waitMs(now, wanted) ?? 0,
-    take(now) {
+    /** The same for all processes together, where `wanted` requests wait. Infinity while places are being reserved. */
+    sharedWaitMs: (now: number, wanted: number): number => places?.waitMs(now, wanted) ?? 0,
+    /** The next request is sent; true when it had to wait for the rate. */
+    take(now: number): boolean {
       bucket.take(now);
       spread.take(now);
       places?.take();
@@ -75,12 +69,14 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
       hasWaited = false;
       return waited;
     },
-    accepted(now, answersPerSecond) {
+    /** The store accepted a request. `answersPerSecond`: with as many in flight as the concurrency limit allows. */
+    accepted(now: number, answersPerSecond: number): void {
       spread.rate = SPREAD * answersPerSecond;
       learned.accepted(now);
       bucket.rate = Math.min(requestsPerSecond, learned.rate);
     },
-    refused(attempt) {
+    /** The store refused a request; true when the rate fell. */
+    refused(attempt: Refusal): boolean {
       const before = learned.rate;
       learned.refused(attempt);
       bucket.rate = Math.min(requestsPerSecond, learned.rate);
@@ -114,16 +110,7 @@ const UNWELL_ANSWERS = 6;
  * The rate that the store allows, in requests per second: Infinity until a 429 is attributed to it (or as many 503s
  * come as can only mean the same), then a little less than it has accepted, raised again step by step.
  */
-export interface LearnedRate {
-  readonly rate: number;
-  /** The store accepted a request, whatever its result. */
-  accepted(now: number): void;
-  /** `explicit`: 429, or 503 with Retry-After. */
-  refused(attempt: { sentAt: number; endedAt: number; explicit: boolean }): void;
-}
-
-/** No rate until requests are refused. */
-export function learnedRate(): LearnedRate {
+export function learnedRate() {
   const taken = acceptedRate();
   let rate = Number.POSITIVE_INFINITY;
   let cutAt = Number.NEGATIVE_INFINITY;
@@ -160,12 +147,13 @@ export function learnedRate(): LearnedRate {
     get rate() {
       return rate;
     },
-    accepted(now) {
+    /** The store accepted a request, whatever its result. */
+    accepted(now: number): void {
       taken.count(now);
       answers++;
       grow(now);
     },
-    refused({ sentAt, endedAt, explicit }) {
+    refused({ sentAt, endedAt, explicit }: Refusal): void {
       if (sentAt < cutAt) return;
       answers++;
       refusals++;
@@ -186,19 +174,7 @@ const WINDOW_MS = SLOT_MS * SLOTS;
 const SECONDS_REMEMBERED = 5;
 
 /** How many requests per second the store has accepted. */
-interface AcceptedRate {
-  count(now: number): void;
-  /** Over the last second, or since the first request if that is less. */
-  perSecond(now: number): number;
-  /** The highest of the last second and of the whole ones before it: a process that was busy sends less than it could. */
-  bestPerSecond(now: number): number;
-  /** The same over the last tenth of a second: the density within a burst. */
-  densityPerSecond(now: number): number;
-  /** Whether a whole second has been counted. */
-  isWhole(now: number): boolean;
-}
-
-function acceptedRate(): AcceptedRate {
+function acceptedRate() {
   const counts = new Array<number>(SLOTS).fill(0);
   let slot = 0;
   let startedAt: number | null = null;
@@ -217,6 +193,7 @@ function acceptedRate(): AcceptedRate {
     slot = Math.max(slot, current);
   };
 
+  /** Over the last second, or since the first request if that is less. */
   const perSecond = (now: number): number => {
     forward(now);
     const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
@@ -224,43 +201,38 @@ function acceptedRate(): AcceptedRate {
   };
 
   return {
-    count(now) {
+    count(now: number): void {
       forward(now);
       counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
     },
     perSecond,
-    bestPerSecond: (now) => Math.max(perSecond(now), ...seconds),
-    densityPerSecond(now) {
+    /** The highest of the last second and of the whole ones before it: a process that was busy sends less than it could. */
+    bestPerSecond: (now: number): number => Math.max(perSecond(now), ...seconds),
+    /** Over the last tenth of a second: the density within a burst. */
+    densityPerSecond(now: number): number {
       forward(now);
       const recent = (counts[slot % SLOTS] ?? 0) + (counts[(slot + SLOTS - 1) % SLOTS] ?? 0);
       return (recent * 1_000) / (2 * SLOT_MS);
     },
-    isWhole: (now) => startedAt !== null && now - startedAt >= WINDOW_MS,
+    /** Whether a whole second has been counted. */
+    isWhole: (now: number): boolean => startedAt !== null && now - startedAt >= WINDOW_MS,
   };
 }
 
 /** A timer fires late by about this much; a delay up to this is made up for, and no more. */
 const SLACK_MS = 20;
 
-/** Spaces requests evenly, so that no second holds more than its share. */
-export interface TokenBucket {
-  /** Requests per second; Infinity for no limit. */
-  rate: number;
-  /** Milliseconds until the next request may be sent; 0 is now. */
-  waitMs(now: number): number;
-  /** Takes the place of the request that is sent now. */
-  take(now: number): void;
-}
-
-/** A bucket for `rate` requests per second. */
-export function tokenBucket(rate = Number.POSITIVE_INFINITY): TokenBucket {
+/** Spaces requests evenly, so that no second holds more than its share. `rate`: requests per second. */
+export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
   let nextAt = Number.NEGATIVE_INFINITY;
   return {
     rate,
-    waitMs(now) {
+    /** Milliseconds until the next request may be sent; 0 is now. */
+    waitMs(now: number): number {
       return this.rate === Number.POSITIVE_INFINITY ? 0 : Math.max(0, nextAt - now);
     },
-    take(now) {
+    /** Takes the place of the request that is sent now. */
+    take(now: number): void {
       nextAt = Math.max(nextAt, now - SLACK_MS) + 1_000 / this.rate;
     },
   };
@@ -273,14 +245,6 @@ const STALE_MS = 100;
 /** A reservation that failed is tried again after this. */
 const RESERVE_AGAIN_MS = 500;
 
-/** The places that this process has reserved in the line that all processes share. */
-interface SharedPlaces {
-  /** Milliseconds until the next request may be sent. Infinity during a reservation, which ends with `onReserved`. */
-  waitMs(now: number, wanted: number): number;
-  /** The next request is sent. */
-  take(): void;
-}
-
 interface SharedPlacesOptions extends RateLimitOptions {
   readonly shared: SharedRate;
 }
@@ -289,7 +253,7 @@ interface SharedPlacesOptions extends RateLimitOptions {
  * Holds `requestsPerSecond` over all processes: each reserves as many places as it has requests waiting, but few at a
  * time, and uses them one after another. While reservations fail, nothing is sent.
  */
-function sharedPlaces(options: SharedPlacesOptions): SharedPlaces {
+function sharedPlaces(options: SharedPlacesOptions) {
   const { clock, requestsPerSecond, shared, onReserved } = options;
   const gapMs = 1_000 / requestsPerSecond;
   const most = Math.max(1, Math.floor(AHEAD_MS / gapMs));
@@ -311,13 +275,15 @@ function sharedPlaces(options: SharedPlacesOptions): SharedPlaces {
   };
 
   return {
-    waitMs(now, wanted) {
+    /** Milliseconds until the next request may be sent. Infinity during a reservation, which ends with `onReserved`. */
+    waitMs(now: number, wanted: number): number {
       for (; left > 0 && nextAt < now - STALE_MS; left--) nextAt += gapMs;
       if (left > 0) return Math.max(0, nextAt - now);
       if (!reserving) void reserve(Math.max(1, wanted));
       return Number.POSITIVE_INFINITY;
     },
-    take() {
+    /** The next request is sent. */
+    take(): void {
       left--;
       nextAt += gapMs;
     },
