@@ -6,9 +6,9 @@ import { errorCode } from '../model/errors.ts';
 import {
   connectionFailure,
   type FoundFile,
-  type Patience,
   type RemoteClient,
   RemoteFailure,
+  type RetryPolicy,
   retrying,
   type Upload,
 } from './remote-client.ts';
@@ -20,7 +20,7 @@ export interface FetchOptions {
   readonly unless?: string | null;
   /** The most bytes that are taken. */
   readonly limitBytes?: number;
-  readonly patience?: Patience | undefined;
+  readonly retryPolicy?: RetryPolicy | undefined;
   readonly onProgress?: (bytes: number) => void;
   /** How slowly it may come. */
   readonly deadlines?: RemoteDeadlines;
@@ -50,7 +50,7 @@ export async function fetchFile(
     signal,
     unless = null,
     limitBytes = Number.POSITIVE_INFINITY,
-    patience,
+    retryPolicy,
     onProgress,
     deadlines = REMOTE_DEADLINES,
   }: FetchOptions,
@@ -85,7 +85,7 @@ export async function fetchFile(
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };
   try {
-    const fetched = await retrying(attempt, signal, patience);
+    const fetched = await retrying(attempt, signal, retryPolicy);
     if (fetched === undefined) await spool[Symbol.asyncDispose]();
     return fetched;
   } catch (error) {

@@ -3,7 +3,8 @@ import { Agent, type Dispatcher } from 'undici';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { isPassingStatus, retryAfterMs } from '../model/retry-after-ms.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { changedMeanwhile, connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file at a web address. */
 export interface HttpAddress extends RemoteAddress {
@@ -21,16 +22,6 @@ type HttpAuth =
 
 const MAX_REDIRECTS = 5;
 
-/** Longest waits, in milliseconds. */
-export interface HttpTimeouts {
-  readonly connectMs: number;
-  readonly headersMs: number;
-  /** Between two pieces of the content. */
-  readonly bodyMs: number;
-}
-
-const TIMEOUTS: HttpTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 30_000 };
-
 type Answer = Dispatcher.ResponseData;
 
 interface Asking {
@@ -42,11 +33,11 @@ interface Asking {
 }
 
 /** Reads and writes a file by http or https. */
-export function httpClient(at: HttpAddress, timeouts: HttpTimeouts = TIMEOUTS): RemoteClient {
+export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): RemoteClient {
   const agent = new Agent({
     connect: { lookup: guardedLookup(at.allowPrivateAddresses), timeout: timeouts.connectMs },
     headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyMs,
+    bodyTimeout: timeouts.silenceMs,
     allowH2: false,
   });
   const origin = new URL(at.address).origin;
@@ -224,7 +215,7 @@ function statusFailure(status: number, retryAfter: string | null): RemoteFailure
       });
     case 412:
     case 409:
-      return new RemoteFailure('changed', `it was changed by somebody else in the meantime (${status})`);
+      return changedMeanwhile(String(status));
     default:
       return isPassingStatus(status) || status === TOO_EARLY
         ? new RemoteFailure('passing', `the server answers ${status}`, waiting(retryAfter))

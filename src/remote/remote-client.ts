@@ -91,6 +91,23 @@ export class RemoteFailure extends Error {
   }
 }
 
+/** A server that takes too long. */
+export function lateAnswer(cause?: unknown): RemoteFailure {
+  return new RemoteFailure('passing', 'the server does not answer in time', { cause });
+}
+
+/** A connection that ended while an answer was awaited. */
+export function connectionLost(cause?: unknown): RemoteFailure {
+  return new RemoteFailure('passing', 'the connection was lost', { cause });
+}
+
+/** Another writer came first; `answer` is how the server says so. */
+export function changedMeanwhile(answer?: string, status?: number): RemoteFailure {
+  const said = answer === undefined ? '' : ` (${answer})`;
+  const details = status === undefined ? {} : { status };
+  return new RemoteFailure('changed', `it was changed by somebody else in the meantime${said}`, details);
+}
+
 /** The failure of a connection. */
 export function connectionFailure(error: unknown): RemoteFailure {
   const inner = failureWithin(error);
@@ -110,7 +127,7 @@ export function connectionFailure(error: unknown): RemoteFailure {
     case 'UND_ERR_BODY_TIMEOUT':
     case 'ETIMEDOUT':
     case 'TimeoutError':
-      return of('passing', 'the server does not answer in time');
+      return lateAnswer(error);
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
       return of('passing', 'its content is shorter than the length that the server announced');
     default:
@@ -136,22 +153,22 @@ export function failureWithin(error: unknown): RemoteFailure | undefined {
   return undefined;
 }
 
-/** How long to go on after failures that may pass. */
-export interface Patience {
+/** How often, and after which waits, what failed in a way that may pass is tried again. */
+export interface RetryPolicy {
   readonly retries: number;
   /** Before the first retry; three times as long before each further one, with jitter. */
   readonly firstWaitMs: number;
 }
 
-const DEFAULT_PATIENCE: Patience = { retries: 4, firstWaitMs: 500 };
+const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Repeats an action whose failure may be temporary, until `patience` ends; rejects with the last failure, or with the signal's reason. */
+/** Repeats an action whose failure may be temporary, as often as the policy allows; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
-  { retries, firstWaitMs }: Patience = DEFAULT_PATIENCE,
+  { retries, firstWaitMs }: RetryPolicy = DEFAULT_RETRY_POLICY,
 ): Promise<T> {
   return await pRetry(attempt, {
     retries,

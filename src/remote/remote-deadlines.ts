@@ -1,4 +1,19 @@
-import { type Got, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { type Got, lateAnswer, type RemoteClient, RemoteFailure } from './remote-client.ts';
+
+/** How long a connection may take, in milliseconds. */
+export interface ConnectionTimeouts {
+  readonly connectMs: number;
+  /** Until an answer begins. */
+  readonly headersMs: number;
+  /** In which nothing at all comes or goes. */
+  readonly silenceMs: number;
+}
+
+export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
+  connectMs: 10_000,
+  headersMs: 60_000,
+  silenceMs: 30_000,
+};
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
@@ -54,7 +69,7 @@ async function within<T>(
   const timer = setTimeout(() => late.abort(), ms);
   const over = Promise.withResolvers<never>();
   const bounded = AbortSignal.any([signal, late.signal]);
-  const end = () => over.reject(signal.aborted ? signal.reason : tooLate());
+  const end = () => over.reject(signal.aborted ? signal.reason : lateAnswer());
   bounded.addEventListener('abort', end, { once: true });
   const acting = action(bounded);
   try {
@@ -62,7 +77,7 @@ async function within<T>(
   } catch (error) {
     acting.then(discard, () => undefined);
     signal.throwIfAborted();
-    throw late.signal.aborted ? tooLate() : error;
+    throw late.signal.aborted ? lateAnswer() : error;
   } finally {
     clearTimeout(timer);
     bounded.removeEventListener('abort', end);
@@ -71,10 +86,6 @@ async function within<T>(
 
 function discard(got: Got): void {
   if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
-}
-
-function tooLate(): RemoteFailure {
-  return new RemoteFailure('passing', 'the server does not answer in time');
 }
 
 /** A download that is under way. */

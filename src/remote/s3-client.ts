@@ -7,7 +7,14 @@ import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './matches-pattern.ts';
-import { connectionFailure, failureWithin, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import {
+  changedMeanwhile,
+  connectionFailure,
+  failureWithin,
+  type RemoteClient,
+  RemoteFailure,
+} from './remote-client.ts';
+import { CONNECTION_TIMEOUTS, type ConnectionTimeouts } from './remote-deadlines.ts';
 
 /** An object in S3, or in a store that speaks its protocol. */
 export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
@@ -22,7 +29,7 @@ export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
 const ATTEMPTS = 3;
 
 /** Reads and writes objects in a store that speaks the protocol of S3. */
-export function s3Client(at: S3Address, timeouts: S3Timeouts = S3_TIMEOUTS): RemoteClient {
+export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOUTS): RemoteClient {
   const client = connectS3(at, ATTEMPTS, timeouts);
   const { bucket: Bucket, key } = at;
 
@@ -118,18 +125,17 @@ function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; 
 /** Uploads of unknown length are sent in parts of so many bytes, each of which can be sent again. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
-/** Longest waits, in milliseconds. */
-export interface S3Timeouts {
-  readonly connectMs: number;
-  /** In which nothing at all comes or goes. */
-  readonly silenceMs: number;
-}
-
-export const S3_TIMEOUTS: S3Timeouts = { connectMs: 10_000, silenceMs: 30_000 };
+/** The timeouts that the library knows. */
+type S3Timeouts = Omit<ConnectionTimeouts, 'headersMs'>;
 
 /** The library's client of a bucket; it sends each request so often before it gives up. Nothing is connected yet. */
-export function connectS3(at: S3Place, attempts: number, { connectMs, silenceMs }: S3Timeouts): S3Client {
+export function connectS3(
+  at: S3Place,
+  attempts: number,
+  timeouts: S3Timeouts = CONNECTION_TIMEOUTS,
+): S3Client {
   const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
+  const { connectMs, silenceMs } = timeouts;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
   // Names are checked when they are looked up; addresses are not looked up, wherever the library has them from.
@@ -201,7 +207,7 @@ export function s3Failure(error: unknown): RemoteFailure {
       return of('absent', `there is no such object (${answer})`, 'Check bucket and key.');
     case 409:
     case 412:
-      return of('changed', `it was changed by somebody else in the meantime (${answer})`);
+      return changedMeanwhile(answer, status);
     default:
       return of(isPassingStatus(status) ? 'passing' : 'final', `the server answers ${answer}`);
   }

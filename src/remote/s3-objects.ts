@@ -8,7 +8,7 @@ import {
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Place } from '../model/remote-address.ts';
 import { RemoteFailure } from './remote-client.ts';
-import { connectS3, PART_BYTES, S3_TIMEOUTS, s3Failure } from './s3-client.ts';
+import { connectS3, PART_BYTES, s3Failure } from './s3-client.ts';
 
 /** The objects of a bucket, by key. Calls reject with RemoteFailure, once trying again has not helped. */
 export interface S3Objects {
@@ -34,7 +34,7 @@ const REMOVED_AT_ONCE = 16;
 
 /** Opens the objects of a bucket; nothing is connected yet. */
 export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
-  const client = connectS3(at, attempts, S3_TIMEOUTS);
+  const client = connectS3(at, attempts);
   const { bucket: Bucket } = at;
 
   async function open(Key: string, from = 0, version?: string) {

@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
-import { connectionFailure, RemoteFailure, type Upload } from './remote-client.ts';
+import { connectionFailure, connectionLost, RemoteFailure, type Upload } from './remote-client.ts';
 
-const WRITE_BYTES = 32 * 1024;
+/** A file is read and written in pieces of this size. */
+const PIECE_BYTES = 32 * 1024;
 /** Pieces on their way at once: the distance to a server costs once, not for every piece. */
-const IN_FLIGHT = 16;
+const PIECES_AT_ONCE = 16;
 
 /** What the name of a file ends in that was put aside, for as long as another takes its place. */
 export const ASIDE = '.old';
@@ -14,10 +16,11 @@ export interface SftpCalls {
   list(folder: string): Promise<FileEntry[]>;
   remove(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  open(path: string): Promise<Buffer>;
-  /** The bytes at a position; fewer than asked for at the end, none behind it. */
-  read(handle: Buffer, position: number, length: number): Promise<Buffer>;
-  close(handle: Buffer): Promise<void>;
+  /**
+   * The content of a file, which is read when the stream is. It ends in a RemoteFailure that may pass when the file is no longer
+   * what it was before.
+   */
+  content(path: string, before: Attributes): Readable;
   /** Writes a file that is not there yet, down to the disk where the server knows how. */
   writeNew(path: string, upload: Upload, mode: number | undefined): Promise<void>;
   /** Puts a file in the place of another, in one step where the server knows how. */
@@ -30,7 +33,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
   /** A request of a lost connection is never answered. */
   function call<T>(request: (done: Callback<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      const giveUp = () => reject(new RemoteFailure('passing', 'the connection was lost'));
+      const giveUp = () => reject(connectionLost());
       if (ended.aborted) {
         giveUp();
         return;
@@ -44,6 +47,8 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
     });
   }
 
+  const stat = (path: string) => call<Attributes>((done) => sftp.stat(path, done));
+  const close = (handle: Buffer) => call<void>((done) => sftp.close(handle, (error) => done(error)));
   const remove = (path: string) => call<void>((done) => sftp.unlink(path, (error) => done(error)));
   const rename = (from: string, to: string) =>
     call<void>((done) => sftp.rename(from, to, (error) => done(error)));
@@ -54,8 +59,8 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
     let position = 0;
     for await (const chunk of upload.open()) {
       const bytes = Buffer.from(chunk);
-      for (let from = 0; from < bytes.length; from += WRITE_BYTES) {
-        const length = Math.min(WRITE_BYTES, bytes.length - from);
+      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+        const length = Math.min(PIECE_BYTES, bytes.length - from);
         const at = position + from;
         const written = call<void>((done) =>
           sftp.write(handle, bytes, from, length, at, (error) => done(error)),
@@ -65,13 +70,66 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
           })
           .finally(() => flying.delete(written));
         flying.add(written);
-        if (flying.size >= IN_FLIGHT) await Promise.race(flying);
+        if (flying.size >= PIECES_AT_ONCE) await Promise.race(flying);
         if (failure !== undefined) throw failure;
       }
       position += bytes.length;
     }
     await Promise.all(flying);
     if (failure !== undefined) throw failure;
+  }
+
+  async function* contentOf(path: string, before: Attributes): AsyncGenerator<Buffer> {
+    try {
+      const handle = await call<Buffer>((done) => sftp.open(path, 'r', done));
+      try {
+        yield* pieces(handle, before.size);
+      } finally {
+        await close(handle).catch(() => undefined);
+      }
+      const after = await stat(path);
+      if (after.size !== before.size || after.mtime !== before.mtime) {
+        throw new RemoteFailure('passing', 'it changed while it was read', {
+          hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+        });
+      }
+    } catch (error) {
+      throw sftpFailure(error);
+    }
+  }
+
+  async function* pieces(handle: Buffer, size: number): AsyncGenerator<Buffer> {
+    const flying: Promise<Buffer>[] = [];
+    let asked = 0;
+    for (;;) {
+      while (asked < size && flying.length < PIECES_AT_ONCE) {
+        const piece = readPiece(handle, asked, Math.min(PIECE_BYTES, size - asked));
+        piece.catch(() => undefined);
+        flying.push(piece);
+        asked += PIECE_BYTES;
+      }
+      const bytes = await flying.shift();
+      if (bytes === undefined || bytes.length === 0) return;
+      yield bytes;
+    }
+  }
+
+  /** A server may answer with less than was asked for; at the end of the file there is no more. */
+  async function readPiece(handle: Buffer, from: number, length: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    let got = 0;
+    while (got < length) {
+      const [at, rest] = [from + got, length - got];
+      const part = await call<Buffer>((done) =>
+        sftp.read(handle, Buffer.allocUnsafe(rest), 0, rest, at, (error, bytesRead, buffer) =>
+          isEnd(error) ? done(null, Buffer.alloc(0)) : done(error, buffer?.subarray(0, bytesRead)),
+        ),
+      );
+      if (part.length === 0) break;
+      parts.push(part);
+      got += part.length;
+    }
+    return Buffer.concat(parts);
   }
 
   /** For servers that cannot rename over a file: never half a file, though for a moment none. */
@@ -92,18 +150,11 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
   }
 
   return {
-    stat: (path) => call<Attributes>((done) => sftp.stat(path, done)),
+    stat,
     list: (folder) => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
     remove,
     rename,
-    open: (path) => call<Buffer>((done) => sftp.open(path, 'r', done)),
-    read: (handle, position, length) =>
-      call<Buffer>((done) =>
-        sftp.read(handle, Buffer.allocUnsafe(length), 0, length, position, (error, bytesRead, buffer) =>
-          isEnd(error) ? done(null, Buffer.alloc(0)) : done(error, buffer?.subarray(0, bytesRead)),
-        ),
-      ),
-    close: (handle) => call<void>((done) => sftp.close(handle, (error) => done(error))),
+    content: (path, before) => Readable.from(contentOf(path, before), { objectMode: false }),
     async writeNew(path, upload, mode) {
       const handle = await call<Buffer>((done) =>
         sftp.open(path, 'wx', mode === undefined ? {} : { mode }, done),
@@ -112,7 +163,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
         await writePieces(handle, upload);
         await call<unknown>((done) => sftp.ext_openssh_fsync(handle, done)).catch(unlessUnsupported);
       } finally {
-        await call<void>((done) => sftp.close(handle, (error) => done(error))).catch(() => undefined);
+        await close(handle).catch(() => undefined);
       }
     },
     async replace(from, to) {
@@ -176,7 +227,7 @@ export function sftpFailure(error: unknown): RemoteFailure {
       });
     case NO_CONNECTION:
     case CONNECTION_LOST:
-      return new RemoteFailure('passing', 'the connection was lost');
+      return connectionLost();
     default:
       return new RemoteFailure('final', `the server fails (SFTP status ${status})`, {
         hint: 'Its disk may be full or damaged: ask its operator.',

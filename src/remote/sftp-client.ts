@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { Attributes } from 'ssh2';
 import { chosen, isPattern, matchesPattern, splitPath } from './matches-pattern.ts';
-import { type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { changedMeanwhile, connectionLost, type RemoteClient, RemoteFailure } from './remote-client.ts';
 import { ASIDE, isAbsent, type SftpCalls, sftpCalls, sftpFailure } from './sftp-calls.ts';
 import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connection.ts';
 
@@ -20,7 +19,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
       // A connection on which an answer is missing is not used again.
       if (signal.aborted) connection.drop();
       signal.throwIfAborted();
-      if (closed.aborted) throw new RemoteFailure('passing', 'the connection was lost', { cause: error });
+      if (closed.aborted) throw connectionLost(error);
       throw sftpFailure(error);
     }
   }
@@ -47,7 +46,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
         // Aborted reading leaves requests without a reader: the connection is closed.
         signal.addEventListener('abort', () => connection?.drop(), { once: true });
-        const content = sftpReadable({ calls, path, before: attributes });
+        const content = calls.content(path, attributes);
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
       }),
     put: (upload, { signal, ifVersion }) =>
@@ -86,7 +85,7 @@ function versionOf({ size, mtime }: Attributes): string {
 function refuseChanged(ifVersion: string | null | undefined, now: Attributes | undefined): void {
   if (ifVersion === undefined) return;
   if ((now === undefined ? null : versionOf(now)) === ifVersion) return;
-  throw new RemoteFailure('changed', 'it was changed by somebody else in the meantime');
+  throw changedMeanwhile();
 }
 
 async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes | undefined> {
@@ -118,71 +117,4 @@ async function removeLeftovers(calls: SftpCalls, folder: string, name: string): 
       await calls.remove(folder + filename).catch(() => undefined);
     }
   }
-}
-
-const READ_BYTES = 32 * 1024;
-const IN_FLIGHT = 16;
-
-interface Reading {
-  readonly calls: SftpCalls;
-  readonly path: string;
-  readonly before: Attributes;
-}
-
-/**
- * The content of a file, with several pieces on their way at once. Ends in a RemoteFailure that may pass when the file
- * was changed while it was read.
- */
-function sftpReadable(reading: Reading): Readable {
-  return Readable.from(contentOf(reading), { objectMode: false });
-}
-
-async function* contentOf({ calls, path, before }: Reading): AsyncGenerator<Buffer> {
-  try {
-    const handle = await calls.open(path);
-    try {
-      yield* pieces(calls, handle, before.size);
-    } finally {
-      await calls.close(handle).catch(() => undefined);
-    }
-    const after = await calls.stat(path);
-    if (after.size !== before.size || after.mtime !== before.mtime) {
-      throw new RemoteFailure('passing', 'it changed while it was read', {
-        hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
-      });
-    }
-  } catch (error) {
-    throw sftpFailure(error);
-  }
-}
-
-async function* pieces(calls: SftpCalls, handle: Buffer, size: number): AsyncGenerator<Buffer> {
-  const flying: Promise<Buffer>[] = [];
-  let asked = 0;
-  for (;;) {
-    while (asked < size && flying.length < IN_FLIGHT) {
-      const piece = readWhole(calls, handle, asked, Math.min(READ_BYTES, size - asked));
-      piece.catch(() => undefined);
-      flying.push(piece);
-      asked += READ_BYTES;
-    }
-    const next = flying.shift();
-    if (next === undefined) return;
-    const bytes = await next;
-    if (bytes.length === 0) return;
-    yield bytes;
-  }
-}
-
-/** A server may answer with less than was asked for. */
-async function readWhole(calls: SftpCalls, handle: Buffer, from: number, length: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let got = 0;
-  while (got < length) {
-    const part = await calls.read(handle, from + got, length - got);
-    if (part.length === 0) break;
-    parts.push(part);
-    got += part.length;
-  }
-  return parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts);
 }

@@ -4,7 +4,8 @@ import { Client, type SFTPWrapper } from 'ssh2';
 import { errorCode } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, RemoteFailure } from './remote-client.ts';
+import { connectionFailure, lateAnswer, RemoteFailure } from './remote-client.ts';
+import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file on an SSH server. */
 export interface SftpAddress extends RemoteAddress {
@@ -23,18 +24,17 @@ export interface SftpAddress extends RemoteAddress {
   readonly newest: boolean;
 }
 
-const CONNECT_MS = 10_000;
 const READY_MS = 20_000;
 const KEEP_ALIVE_MS = 10_000;
 /** How long a server may take to close its side. */
-const GOODBYE_MS = 1_000;
+const CLOSE_MS = 1_000;
 
 /** A connection to an SSH server whose key was checked, with SFTP spoken on it. */
 export interface SshConnection {
   readonly sftp: SFTPWrapper;
   /** Whether it can no longer be used. */
   readonly closed: AbortSignal;
-  /** Says goodbye, and closes it whether or not the server does. */
+  /** Ends the session; the socket is closed even if the server does not answer. */
   close(): void;
   /** Closes it at once. */
   drop(): void;
@@ -80,7 +80,7 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
       closed: lost.signal,
       close() {
         client.end();
-        const timer = setTimeout(() => client.destroy(), GOODBYE_MS);
+        const timer = setTimeout(() => client.destroy(), CLOSE_MS);
         client.once('close', () => clearTimeout(timer));
       },
       drop() {
@@ -106,10 +106,7 @@ function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
     const { host, port } = at;
     const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses), signal });
     socket.setNoDelay(true);
-    const timer = setTimeout(
-      () => socket.destroy(new RemoteFailure('passing', 'the server does not answer in time')),
-      CONNECT_MS,
-    );
+    const timer = setTimeout(() => socket.destroy(lateAnswer()), CONNECTION_TIMEOUTS.connectMs);
     socket.once('connect', () => {
       clearTimeout(timer);
       socket.removeAllListeners('error');
@@ -158,7 +155,7 @@ function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
         hint: 'Check the user in the address, `password` or `privateKey`, and the variables that they name.',
       });
     case 'client-timeout':
-      return new RemoteFailure('passing', 'the server does not answer in time');
+      return lateAnswer();
     case 'handshake':
     case 'protocol':
       return new RemoteFailure('final', 'the server and this client have no encryption method in common', {

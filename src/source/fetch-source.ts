@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { type FoundFile, type Patience, RemoteFailure, retrying } from '../remote/remote-client.ts';
+import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../remote/remote-client.ts';
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import { limitError, type SourceLimits } from './unpack.ts';
 
@@ -11,7 +11,7 @@ export interface FetchSourceOptions {
   /** The version of the whole source that need not be read again. */
   readonly unless: string | null;
   readonly limits: SourceLimits;
-  readonly patience?: Patience | undefined;
+  readonly retryPolicy?: RetryPolicy | undefined;
   readonly onProgress: (file: string, bytes: number) => void;
 }
 
@@ -29,7 +29,7 @@ export async function fetchSource(
 ): Promise<string | null | undefined> {
   await using client = await openRemote(remote);
   const found = await withSourceErrors(remote.location, options, () =>
-    retrying(() => client.find(options.signal), options.signal, options.patience),
+    retrying(() => client.find(options.signal), options.signal, options.retryPolicy),
   );
   if (found.length === 0) {
     throw new SourceError(`No file matches the source \`${remote.location}\`.`, {

@@ -3,7 +3,7 @@ import type { SourceSpec } from '../config/job/job.ts';
 import { SourceError } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
-import type { Patience } from '../remote/remote-client.ts';
+import type { RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import { fetchSource } from './fetch-source.ts';
@@ -24,8 +24,8 @@ export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
   readonly limits?: Partial<SourceLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** How long to go on with a server that fails, where a test is in a hurry. */
-  readonly patience?: Patience | undefined;
+  /** Shorter in tests. */
+  readonly retryPolicy?: RetryPolicy | undefined;
   /** Called with the unpacked bytes so far and the current file, whenever bytes arrive. */
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
@@ -93,11 +93,11 @@ async function stageRemote(
   unless: string | null,
   staging: Staging,
 ): Promise<string | null | undefined> {
-  const { signal = NEVER, patience, onProgress } = staging.options;
+  const { signal = NEVER, retryPolicy, onProgress } = staging.options;
   return await fetchSource(
     remote,
     {
-      ...{ signal, unless, limits: staging.limits, patience },
+      ...{ signal, unless, limits: staging.limits, retryPolicy },
       onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
     },
     (name, { spool }) => stageFile(name, spool.handle, staging),

@@ -10,7 +10,7 @@ import { failureOf, fetchOne, put } from './trials.ts';
 
 const signal = new AbortController().signal;
 const CSV = 'sku,price\nA,1\n';
-const TIMEOUTS = { connectMs: 500, headersMs: 300, bodyMs: 300 };
+const TIMEOUTS = { connectMs: 500, headersMs: 300, silenceMs: 300 };
 
 describe('a file on the web', () => {
   it('is fetched with its version, and not again while that stays', async () => {
@@ -187,7 +187,7 @@ describe('a file on the web', () => {
     await using once = client();
     const [file] = await once.find(signal);
     if (file === undefined) throw new Error('nothing found');
-    const action = fetchFile(once, file, { signal, patience: { retries: 0, firstWaitMs: 1 } });
+    const action = fetchFile(once, file, { signal, retryPolicy: { retries: 0, firstWaitMs: 1 } });
     expect((await failureOf(action)).message).toMatch(/does not answer in time/);
   });
 

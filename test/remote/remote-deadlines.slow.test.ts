@@ -22,7 +22,7 @@ const DEADLINES = {
   windowBytes: 1_000,
   wholeMs: NEVER,
 };
-const patience = { retries: 1, firstWaitMs: 1 };
+const retryPolicy = { retries: 1, firstWaitMs: 1 };
 
 async function serveHttp(answer: (response: ServerResponse) => void) {
   let asked = 0;
@@ -88,7 +88,7 @@ async function failing(opened: RemoteClient, deadlines = DEADLINES): Promise<str
   const fetching = async () => {
     const [file] = await client.find(signal);
     if (file === undefined) throw new Error('no file');
-    await fetchFile(client, file, { signal, patience, deadlines });
+    await fetchFile(client, file, { signal, retryPolicy, deadlines });
   };
   return (await failureOf(fetching())).message;
 }

@@ -6,7 +6,7 @@ import { startFileServer } from '../support/file-server.ts';
 import { httpAddress } from './http-address.ts';
 
 const signal = new AbortController().signal;
-const patience = { retries: 1, firstWaitMs: 1 };
+const retryPolicy = { retries: 1, firstWaitMs: 1 };
 
 async function* content(...parts: readonly string[]) {
   yield* parts;
@@ -15,7 +15,7 @@ async function* content(...parts: readonly string[]) {
 describe('a remote destination', () => {
   it('is written whole, read back and added to', async () => {
     await using server = await startFileServer();
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
     expect(await destination.read(signal)).toBeUndefined();
     expect(await destination.write(content('a', 'bc\n'), { signal, ifVersion: null })).toBe(4);
     const read = await destination.read(signal);
@@ -36,7 +36,7 @@ describe('a remote destination', () => {
       '/a.csv',
       (request, response) => void response.writeHead(request.method === 'GET' ? 200 : 204).end('old'),
     );
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
     const read = await destination.read(signal);
     if (read === undefined) throw new Error('nothing there');
     await text(read.content);
@@ -48,7 +48,7 @@ describe('a remote destination', () => {
 
   it('gets nothing when what is written breaks off, or the signal says so', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), patience);
+    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
     async function* broken() {
       yield 'half';
       throw new Error('the store went away');
@@ -65,7 +65,7 @@ describe('a remote destination', () => {
     const address = httpAddress(`${server.url}/a.csv?token=MARKED`, {
       auth: { kind: 'bearer', token: 'MARKED' },
     });
-    const error: unknown = await remoteDestination(address, patience)
+    const error: unknown = await remoteDestination(address, retryPolicy)
       .write(content('x'), { signal })
       .catch((reason: unknown) => reason);
     if (!(error instanceof DestinationError)) throw new Error(String(error));

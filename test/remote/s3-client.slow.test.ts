@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
 import type { S3Address } from '../../src/remote/s3-client.ts';
-import { type S3Timeouts, s3Client } from '../../src/remote/s3-client.ts';
+import { s3Client } from '../../src/remote/s3-client.ts';
 import { s3Address } from '../support/s3-address.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
@@ -17,7 +17,11 @@ describe('an object in S3', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  function at(key: string, changes: Partial<S3Address> = {}, timeouts?: S3Timeouts): RemoteClient {
+  function at(
+    key: string,
+    changes: Partial<S3Address> = {},
+    timeouts?: Parameters<typeof s3Client>[1],
+  ): RemoteClient {
     return s3Client({ ...s3Address(server, key), ...changes }, timeouts);
   }
   it('is written and read, and not read again while its tag stays', async () => {

@@ -8,7 +8,7 @@ import {
 } from '../../src/remote/remote-client.ts';
 
 const signal = new AbortController().signal;
-const patience = { retries: 2, firstWaitMs: 1 };
+const retryPolicy = { retries: 2, firstWaitMs: 1 };
 
 interface Trial {
   readonly unless?: string | null;
@@ -29,7 +29,7 @@ export async function fetchAll(
   await using client = opened;
   const contents: Record<string, Held | undefined> = {};
   for (const file of await client.find(signal)) {
-    const fetched = await fetchFile(client, file, { signal, patience, ...options });
+    const fetched = await fetchFile(client, file, { signal, retryPolicy, ...options });
     contents[file.location] = undefined;
     if (fetched === undefined) continue;
     await using whole = fetched;
@@ -52,7 +52,7 @@ export async function put(opened: RemoteClient, content: string, ifVersion?: Wri
       yield content;
     })(),
   );
-  await retrying(() => client.put(spool, { signal, ifVersion }), signal, patience);
+  await retrying(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
 }
 
 /** What an action failed by. */

@@ -10,13 +10,13 @@ import { workspaceWith } from './folder-on-disk.ts';
 import { makeZip } from './make-zip.ts';
 
 const CSV = 'sku,price\nA,1\nB,2\n';
-const patience = { retries: 1, firstWaitMs: 1 };
+const retryPolicy = { retries: 1, firstWaitMs: 1 };
 
 async function stage(address: string, options: Partial<StageOptions> = {}) {
   await using workspace = await workspaceWith({});
   const snapshot = await stageSource(
     { remote: httpAddress(address) },
-    { ...workspace, patience, ...options },
+    { ...workspace, retryPolicy, ...options },
   );
   const contents = await Promise.all(
     snapshot.files.map(({ stored }) => readFile(join(workspace.folder.location, stored), 'utf8')),
@@ -29,7 +29,7 @@ async function refusal(address: string, options: Partial<StageOptions> & { files
   const { files, ...rest } = options;
   const error: unknown = await stageSource(
     { remote: httpAddress(address), files },
-    { ...workspace, patience, ...rest },
+    { ...workspace, retryPolicy, ...rest },
   ).catch((reason: unknown) => reason);
   if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
   expect(await workspace.folder.list()).toEqual([]);
@@ -63,9 +63,9 @@ describe('a snapshot of a remote source', () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     await using workspace = await workspaceWith({});
     const remote = httpAddress(`${server.url}/a.csv`);
-    const { version = null } = await stageSource({ remote }, { ...workspace, patience });
+    const { version = null } = await stageSource({ remote }, { ...workspace, retryPolicy });
     expect(version).not.toBeNull();
-    const again = () => stageSourceUnless(version, { remote }, { ...workspace, patience });
+    const again = () => stageSourceUnless(version, { remote }, { ...workspace, retryPolicy });
     expect(await again()).toBeUndefined();
     server.files.set('/a.csv', Buffer.from('sku\nC\n'));
     const changed = await again();
@@ -76,7 +76,7 @@ describe('a snapshot of a remote source', () => {
   it('does not take the version of another address for its own', async () => {
     await using server = await startFileServer({ '/a.csv': CSV, '/b.csv': CSV });
     await using workspace = await workspaceWith({});
-    const options = { ...workspace, patience };
+    const options = { ...workspace, retryPolicy };
     const { version = null } = await stageSource({ remote: httpAddress(`${server.url}/a.csv`) }, options);
     const other = await stageSourceUnless(version, { remote: httpAddress(`${server.url}/b.csv`) }, options);
     expect(other?.files).toHaveLength(1);

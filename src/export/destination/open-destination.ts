@@ -3,9 +3,9 @@ import { DestinationChangedError, DestinationError } from '../../model/errors.ts
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { fetchFile, openSpool } from '../../remote/fetch-file.ts';
 import {
-  type Patience,
   type RemoteClient,
   RemoteFailure,
+  type RetryPolicy,
   retrying,
   UNKNOWN_VERSION,
 } from '../../remote/remote-client.ts';
@@ -25,14 +25,14 @@ export async function openDestination(access: FileAccess, { destination }: Expor
  * A file on another machine. The content is written to a temporary file first: only complete content is sent, and a
  * retry sends it again.
  */
-export function remoteDestination(remote: RemoteAddress, patience?: Patience): Destination {
+export function remoteDestination(remote: RemoteAddress, retryPolicy?: RetryPolicy): Destination {
   const { location } = remote;
   return {
     location,
     read: (signal) =>
       withDestinationErrors(location, 'read', signal, async () => {
         await using client = await openRemote(remote);
-        const fetched = await fetchIfThere(client, signal, patience);
+        const fetched = await fetchIfThere(client, signal, retryPolicy);
         if (fetched === undefined) return undefined;
         const content = fetched.spool.open();
         content.once('close', () => void fetched[Symbol.asyncDispose]());
@@ -45,17 +45,17 @@ export function remoteDestination(remote: RemoteAddress, patience?: Patience): D
         await spool.fill(content, () => signal.throwIfAborted());
         signal.throwIfAborted();
         await using client = await openRemote(remote);
-        await retrying(() => client.put(spool, { signal, ifVersion }), signal, patience);
+        await retrying(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
         return spool.size;
       }),
   };
 }
 
-async function fetchIfThere(client: RemoteClient, signal: AbortSignal, patience: Patience | undefined) {
-  const [file] = await retrying(() => client.find(signal), signal, patience);
+async function fetchIfThere(client: RemoteClient, signal: AbortSignal, retryPolicy: RetryPolicy | undefined) {
+  const [file] = await retrying(() => client.find(signal), signal, retryPolicy);
   if (file === undefined) return undefined;
   try {
-    return await fetchFile(client, file, { signal, patience });
+    return await fetchFile(client, file, { signal, retryPolicy });
   } catch (error) {
     if (error instanceof RemoteFailure && error.kind === 'absent') return undefined;
     throw error;
