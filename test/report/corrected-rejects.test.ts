@@ -384,6 +384,14 @@ describe('a corrected rejects file', () => {
       expect(files[0]?.cells[3]).toEqual(['400', 'Mug', 'Acme', '4']);
     });
 
+    it('refuses a file with thousands of rows more, without reading it to its end', async () => {
+      await using rejects = await reject();
+      const rows = Array.from({ length: 50_000 }, (_, index) => `${index},Mug,Acme,4,,`);
+      await expect(
+        rejects.corrected(saved('000100,Mug,Acme,1,,2', ...rows, '"never closed')),
+      ).rejects.toMatchObject({ code: 'source', message: /more than 10000 rows were added/ });
+    });
+
     it('refuses added rows where columns are missing: these would be sent as blank', async () => {
       await using rejects = await reject();
       const { refused, files } = await rejects.corrected(

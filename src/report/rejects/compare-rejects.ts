@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { SourceError } from '../../model/errors.ts';
 import {
   type CorrectedForm,
   type CorrectedRejectsOptions,
@@ -6,6 +7,7 @@ import {
   joinRejects,
   openUntouched,
   rowOfNoLine,
+  untouchedCount,
 } from './join-rejects.ts';
 import type { CellEdit, DamagedCell, RejectsEdits } from './rejects-edits.ts';
 import type { DoubtfulLines, UntouchedRow } from './untouched-rows.ts';
@@ -35,12 +37,15 @@ export interface ComparedRejects {
   readonly doubtful: DoubtfulLines | undefined;
 }
 
+/** With more rows than this beside those of the copy it is another file, and would fill the memory. */
+const MOST_ADDED = 10_000;
+
 /** Enough to recognise the script of the text. */
 const TYPED_KEPT = 10_000;
 
 /**
  * Reads the corrected file through and sums up what was changed; once more where lines are gone or may be another row's, to
- * compare rows with those of the copy that they are like. CsvError, EncodingError.
+ * compare rows with those of the copy that they are like. CsvError, EncodingError; SourceError where far more rows were added.
  */
 export async function compareRejects(
   options: CorrectedRejectsOptions,
@@ -58,6 +63,7 @@ export async function compareRejects(
   const typed = createHash('sha256');
   let typedStart = '';
   let alike = 0;
+  let mostAdded = MOST_ADDED;
   for await (const rows of joinRejects(options, form, untouched)) {
     for (const row of rows) {
       sums.rows += 1;
@@ -67,6 +73,9 @@ export async function compareRejects(
         added.push({ line, header, sourceLine });
       }
       if (row.kind === 'alike') alike += 1;
+      if (added.length > mostAdded && mostAdded === MOST_ADDED) mostAdded += await untouchedCount(options);
+      if (added.length > mostAdded)
+        throw otherFile(options, `more than ${MOST_ADDED} rows were added`, 'keep its rows');
       if (row.doubtful !== undefined) doubtful.push(row.doubtful);
       const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
       for (const [at, cell] of isTyped ? row.cells.entries() : []) {
@@ -122,6 +131,14 @@ export async function compareRejects(
     typedStart,
     doubtful: form.doubtful,
   };
+}
+
+/** The error for a file that does not come from the rejects of the run. */
+export function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
+  return new SourceError(`This is no rejects file of this run: ${what}.`, {
+    place: { file: name, line: 1 },
+    hint: `Correct the rejects file of the run itself, and ${keep}.`,
+  });
 }
 
 function keepFirst<T>(kept: T[], more: readonly T[]): void {

@@ -1,6 +1,6 @@
 import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
 import { DELIMITER_CHARACTERS, type Dialect } from '../../model/row.ts';
-import { type ComparedRejects, compareRejects } from './compare-rejects.ts';
+import { type ComparedRejects, compareRejects, otherFile } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
 import {
   type CorrectedForm,
@@ -140,13 +140,6 @@ function refuseOtherFile(
   }
   if (alike === 0)
     throw otherFile(options, 'none of its rows is like one that was rejected', 'keep its rows');
-}
-
-function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
-  return new SourceError(`This is no rejects file of this run: ${what}.`, {
-    place: { file: name, line: 1 },
-    hint: `Correct the rejects file of the run itself, and ${keep}.`,
-  });
 }
 
 /** A corrected rejects file, read as what it is: another source. */

@@ -133,17 +133,25 @@ export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
 
 /** Opens the untouched copy for one reading of the corrected file. */
 export async function openUntouched(
-  { csv, index, untouched }: CorrectedRejectsOptions,
+  options: CorrectedRejectsOptions,
   { layout, doubtful }: Pick<CorrectedForm, 'layout' | 'doubtful'>,
 ): Promise<UntouchedRows> {
-  const opened = await csv.open(await untouched(), {
-    name: 'the untouched copy',
-    delimiter: index.delimiter,
-  });
-  const table = withoutMarks(opened, index);
+  const table = withoutMarks(await openCopy(options), options.index);
   if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.named);
   if (doubtful === undefined) return untouchedByLine(table);
   return await untouchedByLineOrLikeness(table, doubtful, layout.named);
+}
+
+/** How many rows the untouched copy has. */
+export async function untouchedCount(options: CorrectedRejectsOptions): Promise<number> {
+  let rows = 0;
+  using table = await openCopy(options);
+  for await (const batch of table.batches()) rows += batch.length;
+  return rows;
+}
+
+async function openCopy({ csv, index, untouched }: CorrectedRejectsOptions) {
+  return await csv.open(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
 }
 
 /** A row with what has become of its cells. */
