@@ -71,7 +71,7 @@ class Owner {
 }
 
 let lastId = 0;
-const file = new Owner();
+let file = new Owner();
 const tests = new Set<Owner>();
 const current = new AsyncLocalStorage<Owner>();
 
@@ -91,9 +91,11 @@ export async function runOwning(test: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Ends all that is left when a file is over. */
+/** Ends all that is left when a file is over; the next one of this process, where files share one, begins with nothing. */
 export async function endAll(): Promise<void> {
-  await Promise.all([...tests, file].map((owner) => owner.end()));
+  const over = file;
+  file = new Owner();
+  await Promise.all([...tests, over].map((owner) => owner.end()));
 }
 
 /** Aborted when the running test is over, such as after its timeout: loops of tests end by it. */
