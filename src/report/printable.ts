@@ -140,7 +140,7 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return rest === 0 ? whole : `${whole} ${rest} ${smallName}`;
 }
 
-/** `Sat 21 Nov 2026, 02:15 UTC`; without the year or the time zone where these are left out. */
+/** `Sat 21 Nov 2026, 02:15 UTC`; `Sat 21 Nov 02:15` where year and time zone are left out. */
 export function formatMoment(
   at: number,
   { timezone = 'UTC', year = true, zone = true }: { timezone?: string; year?: boolean; zone?: boolean } = {},

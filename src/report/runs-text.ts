@@ -95,7 +95,7 @@ function nextOf({ schedule, next }: JobFacts, now: number): string {
   if (next === null) return 'once a worker has read the schedule';
   if (next <= now) return 'due now';
   const time = formatMoment(next, { timezone: schedule.timezone, year: false, zone: false });
-  return `${time.replace(',', '')} (in ${formatDuration(next - now)})`;
+  return `${time} (in ${formatDuration(next - now)})`;
 }
 
 function outcomeOf({ last }: JobFacts, now: number): string {

@@ -11,7 +11,7 @@ export interface Reading {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** `<time>`: `Sat 21 Nov, 02:15 GMT`, with the year where it is another one. */
+/** `<time>`: `Sat 21 Nov 02:15 GMT`, with the year where it is another one. */
 export function moment(at: number, { now, timezone }: Reading): Markup {
   return html`<time datetime="${new Date(at).toISOString()}">${written(at, now, timezone)}</time>`;
 }

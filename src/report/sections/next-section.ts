@@ -131,6 +131,7 @@ function stepsAfter(
         ...see('A later run has begun since; what it has applied is left out of a retry:'),
         ...download,
         afterRejects({ run, plan, rejectsFile }),
+        ...resendSteps(run),
         ...verify,
       ];
     case 'failed':
@@ -179,13 +180,15 @@ function statsSteps(exported: Exported | null, { job, resource }: Run): Step[] {
   return [{ what: 'To see how the lists have changed:', action: { does: 'stats', job } }];
 }
 
-/** After a verification that found something forgotten. */
-function resendSteps({ job, verification }: Run): Step[] {
-  if (verification === undefined || forgotten(verification) === 0) return [];
-  const { known, notComparable } = verification;
-  const requests = counted(known + notComparable, 'request');
-  const what = `To send every record of the source again, about ${requests}:`;
-  return [{ what, action: { does: 'run', job, resend: true } }];
+/** After a verification that found something forgotten, and in each run until that is done. */
+function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
+  const action = { does: 'run', job, resend: true } as const;
+  const what = 'To send every record of the source again';
+  if (verification !== undefined && forgotten(verification) > 0) {
+    const requests = counted(verification.known + verification.notComparable, 'request');
+    return [{ what: `${what}, about ${requests}:`, action }];
+  }
+  return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
 }
 
 /** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */

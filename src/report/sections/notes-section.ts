@@ -1,6 +1,6 @@
 import type { DeletesWithheld, Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
-import type { Run, StateLoss } from '../../model/run.ts';
+import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
 import { foreign, type Section } from '../document.ts';
 import { counted, formatDuration, grouped, listed, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -15,6 +15,7 @@ export function notesSection(facts: RunFacts): Section | null {
   const { verification, resource } = run;
   const warnings = [
     ...stateWarnings(run),
+    ...goneWarnings(run),
     ...leftDeletesWarnings(facts.leftDeletes),
     ...(verification === undefined ? [] : verificationNotes(verification, resource)),
     ...changedIdWarnings(facts),
@@ -76,6 +77,15 @@ export function requestsWaitText(operations: number, ms: number): string {
 /** A sentence when the run began with a state that had lost something. */
 function stateWarnings({ stateLoss }: Pick<Run, 'stateLoss'>): string[] {
   return stateLoss === undefined ? [] : [stateLossText(stateLoss)];
+}
+
+/** A sentence when a verification found records gone, until everything has been sent again. */
+function goneWarnings({ foundGone, resend, status }: Run): string[] {
+  if (foundGone === undefined || (resend && COMPLETED.includes(status))) return [];
+  const { run, gone, sampled } = foundGone;
+  return [
+    `The verification ${run} found ${grouped(gone)} of ${counted(sampled, 'sampled record')} gone from the store, and not everything has been sent again since.`,
+  ];
 }
 
 /** A sentence when the store answered other ids than before. */
