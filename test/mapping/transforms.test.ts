@@ -175,6 +175,11 @@ describe('transforms to numbers', () => {
     ['abc', { number: { otherwise: 'blank' } }, undefined],
     ['20.0', 'integer', '20'],
     ['20.5', 'integer', 'not-an-integer'],
+    ['1.000', 'integer', 'number-ambiguous'],
+    ['0.125', 'integer', 'not-an-integer'],
+    ['1.000', { integer: { otherwise: 'blank' } }, undefined],
+    ['1.000', { number: { thousands: 'other' } }, 'number-ambiguous'],
+    ['1,000', { number: { thousands: 'other' } }, '1000'],
     ['100 ML', { integer: { otherwise: 'blank' } }, undefined],
     ['20.5', { integer: { otherwise: 'blank' } }, undefined],
   ])('%s through %j is %s', async (cell, transform, expected) => {

@@ -9,9 +9,11 @@ interface NumberFormat {
   readonly thousands: string | undefined;
   /** `strip`: any known currency; or the only currency code that is accepted. */
   readonly currency: string | undefined;
+  /** Whether three digits behind the only sign are refused, unless the currency has thousandths: 1.000 may be a thousand. */
+  readonly refusesThousandths: boolean;
   readonly otherwise: 'blank' | 'reject';
   /** The params of the mapping that set the above, for the advice in messages. */
-  readonly params?: FormatParams;
+  readonly params: FormatParams | undefined;
 }
 
 type FormatParams = { readonly [Key in 'decimal' | 'thousands' | 'currency']?: string };
@@ -21,7 +23,9 @@ export const PLAIN_NUMBER: NumberFormat = {
   decimal: '.',
   thousands: undefined,
   currency: undefined,
+  refusesThousandths: false,
   otherwise: 'reject',
+  params: {},
 };
 
 /** No amount is longer; a longer text is refused without a closer look. */
@@ -36,7 +40,7 @@ const THREE_DECIMALS = /\.[0-9]{3}$/;
 /** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
   const isPlain = format.decimal === '.' && PLAIN.test(text);
-  if (isPlain && (format.currency === undefined || !THREE_DECIMALS.test(text))) return Number(text);
+  if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
     format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
@@ -72,7 +76,7 @@ const options = z.strictObject({
     .string()
     .exactOptional()
     .describe(
-      'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round.',
+      'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round. Then 1.000 is refused where the point is decimal: it may be a thousand.',
     ),
   currency: z
     .string()
@@ -115,7 +119,8 @@ export const number = defineTransform({
 export const integer = defineTransform({
   name: 'integer',
   word: {
-    description: 'Reads a whole number (20.0 is 20); a fraction rejects the record.',
+    description:
+      'Reads a whole number (20.0 is 20); a fraction rejects the record, and so does 1.000, which may be a thousand.',
     compile: ({ quote }) => integerStep('reject', quote),
   },
   map: {
@@ -134,6 +139,7 @@ export const integer = defineTransform({
   examples: [
     { cell: '20.0', steps: 'integer', gives: 20 },
     { cell: '2.5', steps: 'integer', gives: { rejects: 'not-an-integer' } },
+    { cell: '1.000', steps: 'integer', gives: { rejects: 'number-ambiguous' } },
     { cell: '2.5', steps: '{ integer: { otherwise: blank } }', gives: undefined },
   ],
 });
@@ -178,7 +184,7 @@ function boundStep(run: (value: number) => number): Step {
 
 /** Also takes whole numbers that are written with zeros behind the point. */
 function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, otherwise };
+  const format = { ...PLAIN_NUMBER, refusesThousandths: true, otherwise, params: undefined };
   return {
     takes: 'any',
     gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
@@ -214,10 +220,12 @@ function formatOf(written: z.infer<typeof options>, { argument, complain }: Tran
   if (thousands !== undefined && thousands === decimal) {
     complain(['number', 'thousands'], 'the thousands sign must differ from the decimal sign');
   }
+  const currency = given('currency');
   return {
     decimal,
     thousands,
-    currency: given('currency'),
+    currency,
+    refusesThousandths: currency !== undefined || thousands !== undefined,
     otherwise: written.otherwise ?? 'reject',
     params,
   };
@@ -229,10 +237,12 @@ function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
 }
 
 /** What to do about a number that can be read in two ways. */
-function unambiguous({ params = {} }: NumberFormat): string {
+function unambiguous({ params }: NumberFormat): string {
+  const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
+  if (params === undefined) return write;
   const { decimal, thousands, currency } = params;
   return [
-    'write it without a thousands sign, and with two digits or none behind the decimal sign',
+    write,
     decimal === undefined
       ? 'or say in the mapping which sign is the decimal one'
       : `or set \`params: { ${decimal}: "," }\` (or ".") in the job if that is the decimal sign`,
@@ -313,7 +323,7 @@ function toPlain(
   if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
   if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
-  if (format.currency !== undefined && isThousand(text, decides) && currency?.hasThousandths !== true) {
+  if (format.refusesThousandths && isThousand(text, decides) && currency?.hasThousandths !== true) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
@@ -321,7 +331,7 @@ function toPlain(
   return fraction === undefined ? digits : `${digits}.${fraction}`;
 }
 
-/** An amount of money with three digits behind its only sign: few currencies have thousandths. */
+/** Three digits behind the only sign: a thousand, or one with thousandths. */
 function isThousand(text: string, sign: string): boolean {
   return !/^-?0/.test(text) && GROUPED.exec(text)?.[1] === sign;
 }

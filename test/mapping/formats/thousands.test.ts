@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { mapText } from './map-text.ts';
+
+/** Each mapping of products with the smallest file it reads: a product with this price and stock. */
+const FORMATS: readonly (readonly [string, (price: string, stock: string) => string])[] = [
+  [
+    'shopify-products',
+    (price, stock) => `Handle,Title,Variant Price,Variant Inventory Qty\na,Cup,${price},${stock}`,
+  ],
+  ['woocommerce-products', (price, stock) => `Type,Name,Regular price,Stock\nsimple,Cup,${price},${stock}`],
+  [
+    'google-merchant-products',
+    (price, stock) => `id,title,price,quantity,availability\na,Cup,${price},${stock},in stock`,
+  ],
+  ['etsy-products', (price, stock) => `TITLE,PRICE,QUANTITY\nCup,${price},${stock}`],
+  [
+    'wix-products',
+    (price, stock) => `handleId,fieldType,name,price,inventory\np,Product,Cup,${price},${stock}`,
+  ],
+  ['squarespace-products', (price, stock) => `Product URL,Title,Price,Stock\ncup,Cup,${price},${stock}`],
+  [
+    'magento-products',
+    (price, stock) => `sku,product_type,name,url_key,price,qty\ns,simple,Cup,cup,${price},${stock}`,
+  ],
+];
+
+describe.each(FORMATS)('%s', (mapping, file) => {
+  const map = async (price: string, stock: string, params = {}) => {
+    const { products, rejected } = await mapText(mapping, file(price, stock), { params, delimiter: ',' });
+    const [variant] = products[0]?.body.variants ?? [];
+    return variant === undefined ? rejected[0]?.reason.code : [variant.price, variant.quantity];
+  };
+
+  test('reads a price and a stock', async () => {
+    expect(await map('15.50', '7')).toEqual([15.5, 7]);
+  });
+
+  test('takes a price of 1.500 for neither 1.5 nor 1500', async () => {
+    expect(await map('1.500', '7')).toBe('number-ambiguous');
+  });
+
+  test('takes a stock of 1.000 for neither 1 nor 1000', async () => {
+    // Feeds have texts such as '100 ML' here: what is no count is not sent.
+    const expected = mapping === 'google-merchant-products' ? [15.5, undefined] : 'number-ambiguous';
+    expect(await map('15.50', '1.000')).toEqual(expected);
+  });
+});
