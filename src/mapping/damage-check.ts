@@ -54,7 +54,7 @@ function treatment(field: string, damage: Damage): Treatment {
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 /** Nearly every cell is sound: one test excludes it. */
-const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
+const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
 /** Without a sign only behind a fraction: `5E10` may well be a code. */
 const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
 function damagesOf(cell: string): readonly Damage[] {

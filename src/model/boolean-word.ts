@@ -19,7 +19,7 @@ export function booleanWord(text: string): string {
 
 const ERRORS: ReadonlySet<string> = new Set(
   [
-    'NaN #N/A #VALUE! #REF! #NAME? #DIV/0! #NUM! #NULL! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #GETTING_DATA',
+    'NaN #ERROR! #FEHLER! #ERREUR! #ERRO! #FOUT! #N/A #VALUE! #REF! #NAME? #DIV/0! #NUM! #NULL! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #GETTING_DATA',
     '#NV #WERT! #BEZUG! #ZAHL! #ÜBERLAUF! #N/D #VALEUR! #NOM? #NOMBRE! #NUL! #PROPAGATION! #¡VALOR! #¡REF!',
     '#¿NOMBRE? #¡DIV/0! #¡NUM! #¡NULO! #¡DESBORDAMIENTO! #VALORE! #RIF! #NOME? #VALOR! #NÚM! #NULO! #WAARDE!',
     '#VERW! #NAAM? #DEEL/0! #GETAL! #LEEG! #N/B #ARG! #ADR! #NAZWA? #DZIEL/0! #LICZBA! #ZERO! #N/D! #BRAK',
@@ -32,5 +32,5 @@ const ERRORS: ReadonlySet<string> = new Set(
 
 /** Whether a cell holds the error of a spreadsheet or a program, which is no value of any column. */
 export function isErrorValue(text: string): boolean {
-  return (text.startsWith('#') || text === 'NaN') && (ERRORS.has(text) || /^#{3,}$/.test(text));
+  return ERRORS.has(text) || /^(?:#{3,}|Err:5[0-9]{2})$/.test(text);
 }

@@ -64,6 +64,8 @@ describe('a cell that a spreadsheet has spoilt', () => {
     ['Price', 'NaN'],
     ['Shown', '#NV'],
     ['Body', '########'],
+    ['Sku', '#ERROR!'],
+    ['Title', 'Err:502'],
   ] as const)('refuses the product: %s %s', async (column, text) => {
     expect(await product({ [column]: text })).toMatchObject({
       kind: 'rejected',

@@ -240,6 +240,12 @@ describe('transforms to yes and no', () => {
     expect(await through(cell, 'boolean')).toBe(expected);
   });
 
+  it('take yes and no among the words of the mapping for all that say so', async () => {
+    const optedOut: Transform = { boolean: { yes: ['no'], no: ['yes', 'opted out'] } };
+    expect(await through('FALSCH', optedOut)).toBe('true');
+    expect(await through('Opted out', optedOut)).toBe('false');
+  });
+
   it('take the words of the mapping instead', async () => {
     expect(await through('ja', { boolean: { yes: ['ja'], no: ['nein'] } })).toBe('true');
     expect(await through('yes', { boolean: { yes: ['ja'], no: ['nein'] } })).toBe('not-a-boolean');
@@ -317,6 +323,7 @@ describe('values', () => {
 
   it('take no address that runs into another, and let one hold another', async () => {
     const cell = 'https://a.example/1.jpghttps://a.example/2.jpg';
+    expect(await gives('https://a.example/1.jpg, ', ['cell'], 'images')).toEqual(['https://a.example/1.jpg']);
     const proxied = [
       'https://p.example/fetch/https://a.example/1.jpg',
       'https://p.example/?u=https://a.example/1',

@@ -114,12 +114,12 @@ function unsetBases({ params }: Scope, written: string): string {
 }
 
 /** What stands between two addresses of one cell; within one, a further address follows no blank or separator. */
-const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/)/i;
+const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
 
 /** Image addresses without what is none; `//host/…` is meant as https. */
 function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
-  const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES));
+  const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
   if (apart.length > written.length) notes.push('images: several addresses in one cell, taken apart');
   for (const text of apart) {
     const address = text.startsWith('//') ? `https:${text}` : text;

@@ -22,7 +22,7 @@ const NO_WORDS: ReadonlySet<string> = new Set([
 
 /** The spellings that a word of a mapping stands for, in lower case: `yes` and `no` for all words that say so. */
 export function spellingsOf(word: string | number | boolean): Iterable<string> {
-  const text = String(word).trim().toLowerCase();
+  const text = booleanWord(String(word).trim());
   if (text === 'yes' || text === 'true') return YES_WORDS;
   return text === 'no' || text === 'false' ? NO_WORDS : [text];
 }
@@ -60,7 +60,7 @@ export const boolean = defineTransform({
           yes: words.exactOptional().describe('The words for yes.'),
           no: words.exactOptional().describe('The words for no.'),
         })
-        .describe('As `boolean`, with other words.'),
+        .describe('As `boolean`, with other words; yes, no, true and false stand for all words that say so.'),
     },
     compile: ({ boolean: { yes, no } }, { quote }) => booleanStep(quote, wordSet(yes), wordSet(no)),
   },
@@ -72,5 +72,5 @@ export const boolean = defineTransform({
 });
 
 function wordSet(written: z.infer<typeof words> | undefined): ReadonlySet<string> | undefined {
-  return written === undefined ? undefined : new Set(written.map((word) => booleanWord(String(word))));
+  return written === undefined ? undefined : new Set(written.flatMap((word) => [...spellingsOf(word)]));
 }

@@ -65,6 +65,19 @@ describe('woocommerce-products', () => {
     },
   );
 
+  test.each(['0', 'nein', 'outofstock'])(
+    'sends no stock of what the shop does not sell: In stock? %s',
+    async (inStock) => {
+      const { products } = await map(
+        'Type,Name,In stock?,Stock,Regular price',
+        `simple,Cup,${inStock},7,5`,
+        `simple,Jug,${inStock},,5`,
+      );
+
+      expect(products.map(({ body }) => body.variants[0]?.quantity)).toEqual([0, 0]);
+    },
+  );
+
   test('rejects a variation whose parent is not in the file', async () => {
     const { products, rejected, rows } = await map(
       'Type,SKU,Name,Published,Regular price,Parent',
