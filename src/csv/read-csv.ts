@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import { CsvError } from '../model/errors.ts';
+import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import type { Dialect, Row, Table } from '../model/row.ts';
 import { ByteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
-import { type CsvLimits, csvLimitError, DEFAULT_CSV_LIMITS, type Reading, readRows } from './read-rows.ts';
+import { type CsvLimits, type Reading, readRows } from './read-rows.ts';
 import { newlineOf } from './scan-rows.ts';
 import { transcode } from './transcode.ts';
 
@@ -57,7 +58,7 @@ export async function readCsv(input: Readable, options: CsvOptions): Promise<Csv
 
 async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const { name, blockBytes = BLOCK_BYTES } = options;
-  const limits = { ...DEFAULT_CSV_LIMITS, ...options.limits };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
 
   const raw = new ByteWindow(chunksOf(input, blockBytes));
   await raw.grow(Math.max(blockBytes, 4));
@@ -114,7 +115,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
           counts.rows += batch.length;
           if (counts.rows > limits.rows) {
             const { line = 1 } = batch[batch.length - (counts.rows - limits.rows)] ?? {};
-            throw csvLimitError(limits, 'rows', { file: name, line });
+            throw fileLimitError(CsvError, limits, 'rows', { file: name, line });
           }
           if (batch.length > 0) yield batch.some(isHeading) ? batch.map(marked) : batch;
           const { done, value } = await batches.next();
@@ -163,7 +164,7 @@ function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits):
   for (const [index, cell] of cells.entries()) {
     const bytes = Buffer.byteLength(cell);
     if (bytes > limits.headerBytes) {
-      throw csvLimitError(limits, 'headerBytes', { file, line }, { column: index + 1, bytes });
+      throw fileLimitError(CsvError, limits, 'headerBytes', { file, line }, { column: index + 1, bytes });
     }
   }
 }

@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import Papa from 'papaparse';
-import { CsvError, type Place } from '../model/errors.ts';
-import { beyondLimit, DEFAULT_LIMITS, type InputLimits, raiseLimit } from '../model/input-limits.ts';
+import { CsvError } from '../model/errors.ts';
+import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { Row } from '../model/row.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { notUtf8 } from './charset.ts';
@@ -19,22 +19,6 @@ import {
 
 /** The most that one CSV file may hold. */
 export type CsvLimits = Pick<InputLimits, 'rowBytes' | 'cellBytes' | 'rows' | 'columns' | 'headerBytes'>;
-
-/** The limits where none are set. */
-export const DEFAULT_CSV_LIMITS: CsvLimits = DEFAULT_LIMITS;
-
-/** The error for a file beyond one of its limits, with how to raise it; `found` fills the message. */
-export function csvLimitError(
-  limits: CsvLimits,
-  limit: keyof CsvLimits,
-  place: Place,
-  found?: Readonly<Record<string, number>>,
-): CsvError {
-  return new CsvError(`The file is ${beyondLimit(limit, limits[limit], found)}`, {
-    place,
-    hint: raiseLimit(limit),
-  });
-}
 
 const BATCH_ROWS = 1000;
 
@@ -130,7 +114,7 @@ function toRows(block: Uint8Array, scan: RowScan, decoder: TextDecoder, reading:
     }
     if (cells.length > limits.columns) {
       const place = { file: reading.name, line };
-      throw csvLimitError(limits, 'columns', place, { cells: cells.length });
+      throw fileLimitError(CsvError, limits, 'columns', place, { cells: cells.length });
     }
     if (measure) refuseLongCell(cells, line, reading);
     rows.push({ file, line, cells });
@@ -146,7 +130,8 @@ function isBlank(cells: readonly string[]): boolean {
 
 function refuseLongCell(cells: readonly string[], line: number, { name, limits }: Reading): void {
   const long = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.cellBytes);
-  if (long >= 0) throw csvLimitError(limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
+  if (long >= 0)
+    throw fileLimitError(CsvError, limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
 }
 
 /** Refuses without reading on: a cell that stays open, a row without end, and rows that are too long. */
@@ -157,19 +142,20 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   if (openCell >= 0 && bytes.length - openCell > limits.cellBytes * 2 + 1) {
     const place = { file, line: lineAt(bytes, 0, line, openCell), column: columnOf(bytes, openCell) };
     const cell = cellsBefore(bytes.subarray(end, openCell), reading) + 1;
-    throw csvLimitError(limits, 'cellBytes', place, { cell });
+    throw fileLimitError(CsvError, limits, 'cellBytes', place, { cell });
   }
   if (scan.longestRow > limits.rowBytes) {
-    throw csvLimitError(limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
+    throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
   }
   // A cell is a byte at least. Cells are counted before they are made: 30 MB of commas are 30 million cells.
   if (bytes.length - end > limits.columns) {
     const cells = cellsIn(bytes.subarray(end), reading);
-    if (cells > limits.columns) throw csvLimitError(limits, 'columns', { file, line: nextLine }, { cells });
+    if (cells > limits.columns)
+      throw fileLimitError(CsvError, limits, 'columns', { file, line: nextLine }, { cells });
   }
   // What follows the last whole row may end in the first half of a line end.
   if (bytes.length - end > limits.rowBytes + 1) {
-    throw csvLimitError(limits, 'rowBytes', { file, line: nextLine });
+    throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: nextLine });
   }
 }
 

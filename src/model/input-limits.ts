@@ -1,3 +1,5 @@
+import type { Place } from './errors.ts';
+
 const KIB = 1024;
 const MIB = KIB * KIB;
 
@@ -121,4 +123,18 @@ export function beyondLimit(
 /** What to do where a limit is too low for what is right. */
 export function raiseLimit(limit: LimitName): string {
   return `If that is right, set a higher \`limits: { ${limit}: … }\` in the job.`;
+}
+
+/** The error for a file beyond a limit, with how to raise it; `found` fills the message. */
+export function fileLimitError<Failure, Limit extends LimitName>(
+  Failure: new (message: string, details: { readonly place: Place; readonly hint: string }) => Failure,
+  limits: Readonly<Record<Limit, number>>,
+  limit: Limit,
+  place: Place,
+  found?: Readonly<Record<string, number>>,
+): Failure {
+  return new Failure(`The file is ${beyondLimit(limit, limits[limit], found)}`, {
+    place,
+    hint: raiseLimit(limit),
+  });
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { SourceError } from '../model/errors.ts';
+import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
 import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../remote/remote-client.ts';
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
-import { limitError, type SourceLimits } from './unpack.ts';
+import type { SourceLimits } from './unpack.ts';
 
 export interface FetchSourceOptions {
   readonly signal: AbortSignal;
@@ -117,7 +118,7 @@ async function withSourceErrors<T>(
   try {
     return await action();
   } catch (error) {
-    if (error instanceof TooLarge) throw limitError(location, limits, 'bytes');
+    if (error instanceof TooLarge) throw fileLimitError(SourceError, limits, 'bytes', { file: location });
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
       hint: error.hint ?? hintOf(error),

@@ -2,8 +2,9 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { SourceError } from '../model/errors.ts';
+import { fileLimitError } from '../model/input-limits.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
-import { limitError, type SourceLimits } from './unpack.ts';
+import type { SourceLimits } from './unpack.ts';
 
 /** What macOS and Windows put into folders, and with them into zips. */
 const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;
@@ -69,7 +70,8 @@ async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
         label: getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false),
         entry,
       });
-      if (entries.length > limits.fileCount * ENTRIES_PER_FILE) throw limitError(name, limits, 'fileCount');
+      if (entries.length > limits.fileCount * ENTRIES_PER_FILE)
+        throw fileLimitError(SourceError, limits, 'fileCount', { file: name });
       listBytes += fileNameRaw.length + entry.extraFieldLength + entry.fileCommentLength;
       if (listBytes > LIST_BYTES) {
         throw new SourceError(
@@ -79,7 +81,13 @@ async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
       }
       const bytes = fileNameRaw.length;
       if (bytes > limits.pathBytes) {
-        throw limitError(name, limits, 'pathBytes', { entry: entries.length, bytes });
+        throw fileLimitError(
+          SourceError,
+          limits,
+          'pathBytes',
+          { file: name },
+          { entry: entries.length, bytes },
+        );
       }
     }
   } catch (cause) {

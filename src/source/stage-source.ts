@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/job.ts';
 import { SourceError } from '../model/errors.ts';
+import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import type { RetryPolicy } from '../remote/remote-client.ts';
@@ -11,14 +12,7 @@ import { findFiles, openFound } from './find-files.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf, writeCopy } from './snapshot.ts';
-import {
-  DEFAULT_SOURCE_LIMITS,
-  limitError,
-  peek,
-  refuseTooMuch,
-  type SourceLimits,
-  unpack,
-} from './unpack.ts';
+import { peek, refuseTooMuch, type SourceLimits, unpack } from './unpack.ts';
 
 export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
@@ -50,7 +44,7 @@ export async function stageSourceUnless(
   source: SourcePlace,
   options: StageOptions,
 ): Promise<Snapshot | undefined> {
-  const limits = { ...DEFAULT_SOURCE_LIMITS, ...options.limits };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const staging: Staging = { options, limits, files: [], bytes: 0 };
   try {
     const found =
@@ -146,9 +140,10 @@ async function store(
   archive: Archive,
   staging: Staging,
 ): Promise<void> {
-  const text = await unpack(content, { noun: 'source', name });
   const { files, limits, options } = staging;
-  if (files.length >= limits.fileCount) throw limitError(name, limits, 'fileCount');
+  if (files.length >= limits.fileCount)
+    throw fileLimitError(SourceError, limits, 'fileCount', { file: name });
+  const text = await unpack(content, { noun: 'source', name });
   async function* watched(): AsyncGenerator<Uint8Array> {
     for await (const chunk of text) {
       options.signal?.throwIfAborted();

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { readCsv } from '../../csv/read-csv.ts';
 import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
-import { beyondLimit, type InputLimits, raiseLimit } from '../../model/input-limits.ts';
+import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
 import { refuseTooMuch, unpack } from '../../source/unpack.ts';
 import { allowedPath, type FileAccess, openAllowed } from '../../state/file-access.ts';
@@ -63,7 +63,10 @@ export async function readSideTable(
     return {
       header: table.header,
       digest: () => hash.copy().digest('hex'),
-      rows: () => upTo(limits[rows], table.batches(), (line) => tooMany(name, line, rows, limits)),
+      rows: () =>
+        upTo(limits[rows], table.batches(), (line) =>
+          fileLimitError(CsvError, limits, rows, { file: name, line }),
+        ),
     };
   } catch (cause) {
     if (cause instanceof StoreferryError) throw cause;
@@ -98,9 +101,4 @@ async function* upTo(
     left -= batch.length;
     yield batch;
   }
-}
-
-function tooMany(file: string, line: number, limit: SideTableLimits['rows'], limits: InputLimits): CsvError {
-  const message = `The file is ${beyondLimit(limit, limits[limit])}`;
-  return new CsvError(message, { place: { file, line }, hint: raiseLimit(limit) });
 }
