@@ -6,13 +6,11 @@ import {
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { lockLost } from '../model/errors.ts';
-import type { Operation } from '../model/operation.ts';
+import { type Operation, SHARD_SIZE } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
-import { changedId, importTarget, type Lock, type OperationResult } from '../state/state.ts';
-
-import { systemClock } from '../storefront/clock.ts';
+import { changedId, importTarget, type Lock, type OperationResult, type Sending } from '../state/state.ts';
+import { type Clock, sleep, systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
-import { beginGroups } from './begin-groups.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An operation with the shard that its outcome is recorded for. */
@@ -96,4 +94,110 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       await storefront.subscriberLists({ signal });
     },
   });
+}
+
+/** As many operations as a shard holds. */
+const MAX_GROUP_SIZE = SHARD_SIZE;
+/** Target duration of a group. When a process dies, at most two groups are in doubt. */
+const GROUP_MS = 100;
+/** Operations that wait for earlier requests are kept until all others are sent, but at most so many. */
+const MAX_POSTPONED = 2_000;
+
+interface BeginGroupsOptions<Op extends Operation> {
+  /** In batches, such as shards; a group is never larger than one. */
+  readonly operations: AsyncIterable<readonly Op[]>;
+  readonly sending: Sending;
+  /** The smallest group. */
+  readonly concurrency: number;
+  /** Records deletes that must no longer be sent. */
+  readonly leave: (operations: readonly Op[]) => Promise<void>;
+  /** Called with how many operations wait for how long: the store may still be at work on earlier requests for their records. */
+  readonly onWait: (operations: number, ms: number) => void;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+interface Group<Op extends Operation> {
+  readonly ready: readonly Op[];
+  readonly postponed: readonly { readonly operation: Op; readonly readyAt: number }[];
+}
+
+/**
+ * Yields operations once their keys are in doubt, group by group; while one group is sent, the next is begun. Operations that
+ * wait for requests of a dead process come last, when those must be over. When the consumer stops, operations that were
+ * begun and not yielded are withdrawn.
+ */
+export async function* beginGroups<Op extends Operation>(
+  options: BeginGroupsOptions<Op>,
+): AsyncGenerator<Op> {
+  const { sending, concurrency, leave, onWait, clock, signal } = options;
+  const batches = options.operations[Symbol.asyncIterator]();
+  let batch: readonly Op[] = [];
+  const minGroupSize = Math.min(MAX_GROUP_SIZE, concurrency);
+  let size = minGroupSize;
+  let postponed: Group<Op>['postponed'][number][] = [];
+  const begun = new Set<Op>();
+
+  const begin = async (): Promise<Group<Op> | undefined> => {
+    while (batch.length === 0) {
+      const { value, done } = await batches.next();
+      if (done === true) return undefined;
+      batch = value;
+    }
+    const operations = batch.slice(0, size);
+    batch = batch.slice(size);
+    for (const operation of operations) begun.add(operation);
+    const { waitMs, overtaken } = await sending.begin(operations);
+    const left = operations.filter((_, position) => overtaken[position]);
+    for (const operation of left) begun.delete(operation);
+    if (left.length > 0) await leave(left);
+    const now = clock.monotonic();
+    const waits = (position: number) => (overtaken[position] ? 0 : (waitMs[position] ?? 0));
+    return {
+      ready: operations.filter((_, position) => !overtaken[position] && waits(position) === 0),
+      postponed: operations.flatMap((operation, position) =>
+        waits(position) > 0 ? [{ operation, readyAt: now + waits(position) }] : [],
+      ),
+    };
+  };
+  async function* sendPostponed(): AsyncGenerator<Op> {
+    const due = postponed.sort((one, other) => one.readyAt - other.readyAt);
+    postponed = [];
+    const lastMs = (due.at(-1)?.readyAt ?? 0) - clock.monotonic();
+    if (lastMs > 0) onWait(due.length, lastMs);
+    for (const { operation, readyAt } of due) {
+      const ms = readyAt - clock.monotonic();
+      if (ms > 0) await sleep(clock, ms, signal);
+      begun.delete(operation);
+      yield operation;
+    }
+  }
+
+  let next = begin();
+  // It is awaited below: a rejection until then is not unhandled.
+  next.catch(() => {});
+  try {
+    for (let group = await next; group !== undefined; group = await next) {
+      const startedAt = clock.monotonic();
+      next = begin();
+      next.catch(() => {});
+      postponed.push(...group.postponed);
+      for (const operation of group.ready) {
+        begun.delete(operation);
+        yield operation;
+      }
+      if (postponed.length >= MAX_POSTPONED) yield* sendPostponed();
+      size = sizeAfter(size, clock.monotonic() - startedAt, minGroupSize);
+    }
+    yield* sendPostponed();
+  } finally {
+    await next.catch(() => {});
+    if (begun.size > 0) await sending.withdraw([...begun]).catch(() => {});
+  }
+}
+
+/** The size of the next group after one of `size` that took `ms`: doubled or halved towards GROUP_MS. */
+function sizeAfter(size: number, ms: number, minGroupSize: number): number {
+  if (ms < GROUP_MS) return Math.min(MAX_GROUP_SIZE, size * 2);
+  return ms > 2 * GROUP_MS ? Math.max(minGroupSize, Math.floor(size / 2)) : size;
 }

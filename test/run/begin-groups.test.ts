@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/model/operation.ts';
-import { beginGroups } from '../../src/run/begin-groups.ts';
+import { beginGroups } from '../../src/run/send-operations.ts';
 import type { Begun, Sending } from '../../src/state/state.ts';
 import { deletion, range, upsert } from '../state/samples.ts';
 import { fakeClock } from '../support/fake-clock.ts';
