@@ -9,6 +9,8 @@ interface ErrorDetails extends ErrorOptions {
   readonly place?: Place | undefined;
   /** The next command to type, or what to change. */
   readonly hint?: string | undefined;
+  /** The message without the words of a store that it quotes: they may name people. Left out where it quotes none. */
+  readonly unquoted?: string | undefined;
 }
 
 /** `file:line:column`, as editors make clickable. */
@@ -27,17 +29,24 @@ export abstract class StoreferryError extends Error {
   abstract readonly exitCode: 1 | 2 | 4 | 130;
   readonly place: Place | undefined;
   readonly hint: string | undefined;
+  /** The message without the words of a store. */
+  readonly unquoted: string;
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.place = details.place;
     this.hint = details.hint;
+    this.unquoted = details.unquoted ?? message;
   }
 }
 
 /** All that an error says to people, in one text: where, what, and what to do. */
-export function explainError({ place, message, hint }: StoreferryError): string {
+export function explainError({
+  place,
+  message,
+  hint,
+}: Pick<StoreferryError, 'place' | 'message' | 'hint'>): string {
   const where = place === undefined ? '' : `${formatPlace(place)}: `;
   if (hint === undefined) return `${where}${message}`;
   return `${where}${message}${/[.!?:…]$/.test(message) ? '' : '.'} ${hint}`;

@@ -1,7 +1,7 @@
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
-import { explainFailure } from '../model/errors.ts';
-import { masked } from '../model/masked.ts';
+import { explainError, explainFailure, firstError, StoreferryError } from '../model/errors.ts';
+import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { RunFacts } from '../report/run-facts.ts';
@@ -148,14 +148,20 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
   }
 }
 
-/** What ended a run, as its `error` says it: without secrets, and of contacts and orders without addresses and numbers. */
+/**
+ * What ended a run, as it is stored: without secrets, and of contacts and orders without personal data. A mask does not know
+ * every name, so the words of the store are left out, and what a bug quotes is hidden.
+ */
 export function runErrorOf(
   failure: unknown,
   { resource }: Pick<Run, 'resource'>,
   { redact = (text) => text }: Pick<RunContext, 'redact'>,
 ): string {
-  const text = explainFailure(failure);
-  return redact(resource === 'products' ? text : masked(text));
+  const error = firstError(failure);
+  if (resource === 'products') return redact(explainFailure(error));
+  if (!(error instanceof StoreferryError)) return redact(withoutPeople(explainFailure(error), []));
+  const { place, hint, unquoted: message } = error;
+  return redact(masked(explainError({ place, hint, message })));
 }
 
 /** A signal that aborts when the other does, with a reason of its own. */

@@ -17,7 +17,9 @@ export function needsConfirmation(verdict: Settled): verdict is Unauthorized {
 
 /** The error for an API key that the store does not accept. */
 export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
-  return new UnauthorizedError(`The store does not accept the API key (${status}): ${message}`, {
+  const unquoted = `The store does not accept the API key (${status})`;
+  return new UnauthorizedError(`${unquoted}: ${message}`, {
+    unquoted,
     hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
   });
 }

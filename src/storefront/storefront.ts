@@ -136,9 +136,13 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       case 'ok':
         return readPage(sent.value, sent.text, path);
       case 'refused':
-        throw new StoreRefusedError(`GET ${path}: ${sent.reason.message} (${sent.status})`);
+        throw new StoreRefusedError(`GET ${path}: ${sent.reason.message} (${sent.status})`, {
+          unquoted: `GET ${path}: the store refused it (${sent.status})`,
+        });
       case 'unsent':
-        throw new StoreUnavailableError(`GET ${path}: ${sent.reason.message}`);
+        throw new StoreUnavailableError(`GET ${path}: ${sent.reason.message}`, {
+          unquoted: `GET ${path}: the store gave no proper answer`,
+        });
       default:
         throw new Error(`Unknown result: ${sent satisfies never}`);
     }

@@ -70,3 +70,13 @@ it('so does a 401 that ends the run', async () => {
   expect(reports).toHaveLength(1);
   for (const text of [ended.stdout, ended.stderr, webhook, ...reports]) expect(text).not.toMatch(PEOPLE);
 });
+
+it('nor does the error of a run repeat a name that no mask knows', async () => {
+  await using s = await scene();
+  s.store.misbehave({ does: errorAnswer(401, 'the token of zebedee is stale') });
+  const ended = await s.workspace.storeferry('run', 'crm', '--json');
+  const webhook = JSON.stringify(s.webhook.calls.map(({ body }) => body));
+  expect(webhook).toContain('does not accept the API key (401)');
+  const all = (await textsOf(s.workspace.dir)).filter((text) => text.includes('<html'));
+  for (const text of [ended.stdout, ended.stderr, webhook, ...all]) expect(text).not.toContain('zebedee');
+});

@@ -9,10 +9,9 @@ import type { ShardFailure, ShardJobResult } from '../queues.ts';
 
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 
-/** What a shard's failure is called in its result. A bug is thrown again: BullMQ keeps its stack. */
-export function shardFailure(error: unknown): Failed {
+/** What a shard's failure is called in its result, with a message fit to be stored. A bug is thrown again: BullMQ keeps its stack. */
+export function shardFailure(error: unknown, message: string): Failed {
   if (!(error instanceof StoreferryError)) throw error;
-  const { message } = error;
   if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
   if (error instanceof StoreUnavailableError) return { status: 'store-unavailable', message };
   if (error instanceof SafetyLimitError) return { status: 'safety-limit', message };

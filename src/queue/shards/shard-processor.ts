@@ -5,7 +5,7 @@ import { InterruptedError, LockedError, StateError } from '../../model/errors.ts
 import type { Run } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { shardDeliverer } from '../../run/import/apply-step.ts';
-import type { RunContext, RunEvent } from '../../run/run-context.ts';
+import { type RunContext, type RunEvent, runErrorOf } from '../../run/run-context.ts';
 import {
   importTarget,
   type LedgerTarget,
@@ -102,9 +102,8 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      const { status, message } = shardFailure(error);
-      // It is kept in the queue.
-      const failure = { status, message: context.redact?.(message) ?? message };
+      // It is kept in the queue and as the error of the run.
+      const failure = shardFailure(error, runErrorOf(error, run, context));
       log.error({ ...ids, ...failure }, 'shard failed');
       await endings.end(run.id, failure.message);
       return failure;

@@ -106,10 +106,11 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
 
   const giveUp = (since: number): void => {
     const minutes = Math.round((clock.monotonic() - since) / 60_000);
-    const error = new StoreUnavailableError(
-      `The store has not answered properly for ${minutes} minutes; last: ${lastSeen}`,
-      { hint: 'run the job again when the store is well: it continues where it stopped' },
-    );
+    const unquoted = `The store has not answered properly for ${minutes} minutes`;
+    const error = new StoreUnavailableError(`${unquoted}; last: ${lastSeen}`, {
+      unquoted,
+      hint: 'run the job again when the store is well: it continues where it stopped',
+    });
     failingSince = null;
     const ended = ending;
     ending = new AbortController();
