@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { UsageError } from '../model/errors.ts';
 import { loadPlots } from '../report/plots/draw-plot.ts';
 import { createSessions } from './access/sessions.ts';
@@ -83,7 +83,7 @@ function cannotListen(error: unknown, { host, port }: Listen): UsageError {
 
 /** Headers and body of a request must arrive within this time; a large upload over a slow line takes minutes. */
 const REQUEST_WITHIN_MS = 10 * 60_000;
-/** Of one address; a page with all it loads is five. */
+/** Of one address and token; a page with all it loads is five. */
 const REQUESTS_A_MINUTE = 1_500;
 
 /** What the server of a dashboard is built from. */
@@ -120,6 +120,12 @@ function isNearby(address: string): boolean {
   return nearby.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
 }
 
+/** Behind a proxy or a tunnel all may have one address: those with the read-only token lock out nobody else. */
+function countedAs({ ip, session }: FastifyRequest): string {
+  if (session === null) return ip;
+  return `${ip} ${session.canAct ? 'full' : 'read-only'}`;
+}
+
 /** Puts the server of the dashboard together; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const { dashboard, hashes, addresses, behindProxy, cookieName, queueBoard, log } = parts;
@@ -141,6 +147,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   await app.register(fastifyRateLimit, {
     max: REQUESTS_A_MINUTE,
     timeWindow: 60_000,
+    keyGenerator: countedAs,
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
   });
   await app.register(fastifyMultipart);

@@ -48,17 +48,15 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
       }),
     );
 
-  app.get<{ Querystring: { next?: unknown } }>(
-    '/sign-in',
-    { config: { who: 'anyone' } },
-    (request, reply) => {
-      const next = ownPath(request.query.next);
-      return request.session === null ? show(reply, next, false) : reply.redirect(next, 303);
-    },
-  );
+  // Whatever else comes from the address: only wrong tokens are limited, below.
+  const open = { config: { who: 'anyone', rateLimit: false } } as const;
+  app.get<{ Querystring: { next?: unknown } }>('/sign-in', open, (request, reply) => {
+    const next = ownPath(request.query.next);
+    return request.session === null ? show(reply, next, false) : reply.redirect(next, 303);
+  });
 
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
-  app.post('/sign-in', { config: { who: 'anyone' } }, async (request, reply) => {
+  app.post('/sign-in', open, async (request, reply) => {
     const { token = '', next } = formFields(request.body);
     const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {

@@ -35,6 +35,26 @@ describe('who may only look', () => {
     expect((await full.get('/jobs/nightly/run')).status).toBe(200);
   });
 
+  it('locks out nobody at the same address, however much it asks for', async () => {
+    await using nightly = await setupNightly(1);
+    const dashboard = await serveDashboard(nightly.workspace);
+    const full = await dashboard.signedIn('full');
+    const looking = await dashboard.signedIn('readOnly');
+    const askUntilRefused = async (client: HttpClient) => {
+      for (let time = 0; time < 2_000; time += 1) {
+        if ((await client.get('/healthz')).status === 429) return true;
+      }
+      return false;
+    };
+    expect(await askUntilRefused(looking)).toBe(true);
+    expect((await looking.get('/')).status).toBe(429);
+    expect((await full.get('/')).status).toBe(200);
+    expect(await askUntilRefused(dashboard.client())).toBe(true);
+    const signIn = await dashboard.client().post('/sign-in', { token: dashboard.tokens.full });
+    expect(signIn.status).toBe(303);
+    expect((await full.get('/')).status).toBe(200);
+  });
+
   it('opens no stream by asking for headers alone', async () => {
     await using nightly = await setupNightly(1);
     await nightly.workspace.storeferry('run', 'nightly');
