@@ -22,7 +22,7 @@ import {
   type RunEvent,
   type RunRequest,
 } from '../run/run-context.ts';
-import { targetLockName } from '../state/state.ts';
+import { importTarget, targetLockName } from '../state/state.ts';
 import { jobSignal } from './queue-workers.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';
 import { logRunEvents, type WorkerLog } from './worker-log.ts';
@@ -149,7 +149,12 @@ async function endedBefore(context: RunContext, { run: id }: RunJobData): Promis
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;
   const isOpen = run.status === 'running' || run.status === 'interrupted';
-  if (!isOpen) return await readStoredReport(context, run);
+  if (!isOpen) {
+    // An older copy of Redis brings back an entry whose run ended long ago, and says nothing of the source as it is now.
+    const isOutdated =
+      run.kind !== 'export' && (await context.state.ledger(importTarget(run)).lostSince(run));
+    return isOutdated ? undefined : await readStoredReport(context, run);
+  }
   if (run.interruptAskedAt == null) return undefined;
   if (run.status === 'interrupted') return await readStoredReport(context, run);
   if (!(await hasDied(context, run))) return undefined;

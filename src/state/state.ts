@@ -116,7 +116,10 @@ export interface Ledger {
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
   /** Whether single keys are in doubt; `lostSince` says whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
-  /** Whether the state lost something since the run was created: what the run found unchanged may be in doubt. */
+  /**
+   * Whether the state lost something since the run was created, found by `reconcile` already or not: what the run found
+   * unchanged may be in doubt, and its end may be one of long ago.
+   */
   lostSince(run: Run): Promise<boolean>;
   /**
    * Compares the state with its witnesses. A state that is older than what was sent, or has no witness, is put in doubt as a

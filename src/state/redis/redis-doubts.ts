@@ -146,7 +146,10 @@ export function redisDoubts(
     },
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
-      return doubtedAt !== null && Number(doubtedAt) >= sequence;
+      if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;
+      // The state is read after its witnesses: it can only be ahead of what other processes have written meanwhile.
+      const witnesses = await witness?.all();
+      return witnesses !== undefined && lossOf(witnesses, await known()) !== null;
     },
     async reconcile(mode): Promise<StateLoss | null> {
       if (witness === undefined) return null;

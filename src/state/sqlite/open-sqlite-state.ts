@@ -117,7 +117,7 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     proveIdsAgain: () => calls.proveIdsAgain(target),
     unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
     hasDoubts: () => calls.hasDoubts(target),
-    lostSince: ({ id }) => calls.lostSince(target, id),
+    lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
     async reconcile(mode) {
       const witnessed = await witness.all();
       if (mode === 'witnessed-only' && witnessed.length === 0) return null;

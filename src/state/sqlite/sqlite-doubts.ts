@@ -34,7 +34,7 @@ export interface SqliteDoubts {
   /** A page of the keys after this one, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
   hasDoubts(target: LedgerTarget): boolean;
-  lostSince(target: LedgerTarget, run: string): boolean;
+  lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
   /** The loss, and the serial with which the state continues. */
   reconcile(
     target: LedgerTarget,
@@ -135,6 +135,12 @@ export function createSqliteDoubts(
     'SELECT doubted_at >= (SELECT number FROM runs WHERE id = ?) AS doubted FROM targets WHERE number = ?',
   );
 
+  const serialOf = (target: number): number =>
+    integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
+  const known = (target: number): Serial | null => {
+    const id = selectLineage.get()?.['id'];
+    return id === undefined ? null : { lineage: text(id, 'lineage.id'), value: serialOf(target) };
+  };
   const lineage = (): string => {
     const known = selectLineage.get()?.['id'];
     if (known !== undefined) return text(known, 'lineage.id');
@@ -249,17 +255,15 @@ export function createSqliteDoubts(
       return keys;
     },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
-    lostSince: (target, run) => doubtedSince.get(run, names.findTarget(target) ?? 0)?.['doubted'] === 1,
+    lostSince(target, run, witnesses) {
+      const number = names.findTarget(target) ?? 0;
+      return doubtedSince.get(run, number)?.['doubted'] === 1 || lossOf(witnesses, known(number)) !== null;
+    },
     reconcile(target, witnesses) {
       journal.merge();
       return durably(() => {
         const number = names.target(target);
-        const own = integer(selectSerial.get(number)?.['serial'], 'targets.serial');
-        const known = selectLineage.get()?.['id'];
-        const kind = lossOf(
-          witnesses,
-          known === undefined ? null : { lineage: text(known, 'lineage.id'), value: own },
-        );
+        const kind = lossOf(witnesses, known(number));
         if (kind === null) return null;
         // Stored as time left from now: by a clock that was ahead a witness would never be over.
         const now = presentStoredMoment();
@@ -267,7 +271,7 @@ export function createSqliteDoubts(
           const leftMs = Math.ceil(remainingMs(from, requestsEndWithinMs, now));
           replaceSender.run(number, `witness ${place}`, 1, now.wallMs, now.bootMs, leftMs);
         }
-        const value = Math.max(own, ...witnesses.map(({ serial }) => serial.value)) + 1;
+        const value = Math.max(serialOf(number), ...witnesses.map(({ serial }) => serial.value)) + 1;
         setSerial.run(value, number);
         noteDoubted.run(number);
         const keys = Number(doubtAll.run(number).changes);
