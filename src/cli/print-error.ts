@@ -6,7 +6,7 @@ import {
   StoreferryError,
 } from '../model/errors.ts';
 import { printableLines } from '../report/printable.ts';
-import type { Invocation } from './invocation.ts';
+import type { Invocation } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 import { placeFromHere, withProgram } from './typed-program.ts';
 

@@ -34,7 +34,7 @@ export async function readRequest(workspace: Workspace, name: string, resend: bo
   const job = workspace.job(name);
   if (job.kind === 'import') return await readImportRequest(workspace, name, resend);
   if (!resend) return exportRequest(workspace, job);
-  throw new UsageError(`--resend sends records anew, and the job ${name} is an export.`, {
+  throw new UsageError(`--resend is for imports, and the job ${name} is an export.`, {
     hint: `Leave it out: storeferry run ${name}`,
   });
 }

@@ -2,7 +2,7 @@ import { explainFailure, firstError, InterruptedError, SafetyLimitError } from '
 import type { RunStatus } from '../model/run.ts';
 import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
 import type { RunEvent } from '../run/run-context.ts';
-import type { Invocation } from './invocation.ts';
+import type { Invocation } from './define-command.ts';
 import { printError } from './print-error.ts';
 
 /** What is known of the run of a command while it works. */

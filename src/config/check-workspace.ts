@@ -4,6 +4,7 @@ import { ConfigurationError, type ConfigurationProblem } from '../model/errors.t
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job } from './job/job.ts';
+import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -19,11 +20,20 @@ export interface WorkspaceCheck {
   readonly jobs: readonly Job[];
   /** The workspace's own mappings, and the shipped ones that its jobs use. */
   readonly mappings: readonly MappingFile[];
+  /** Undefined when they are not valid. */
+  readonly settings: Settings | undefined;
 }
 
-/** Reads every file of a workspace, offline, and collects what is wrong with it. */
-export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
+/**
+ * Reads every file of a workspace, offline, and collects what is wrong with it. `shownPath` gives the path of a file as a
+ * command to type must name it.
+ */
+export function checkWorkspace(
+  workspace: Workspace,
+  shownPath: (file: string) => string = (file) => file,
+): WorkspaceCheck {
   const { files, inspection } = workspace;
+  const settings = settingsOf(workspace);
   const stores = inspection.stores();
   const storesFound = collect(stores.names ?? [], (name) => inspection.store(name));
   const jobs = collect(files.jobNames, (name) => inspection.job(name));
@@ -33,7 +43,7 @@ export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
   const unset = [storesFound, jobs, mappings].flatMap((part) => part.unset);
   return {
     problems: [
-      ...settingsProblems(workspace),
+      ...settings.problems,
       ...stores.problems,
       ...storesFound.problems,
       ...jobs.problems,
@@ -44,13 +54,14 @@ export function checkWorkspace(workspace: Workspace): WorkspaceCheck {
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
-      ...openToOthers(workspace),
+      ...openToOthers(workspace, shownPath),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
     unset: [...new Set(unset.map(({ name }) => name))].sort(),
     stores: storesFound.values,
     jobs: jobs.values,
     mappings: mappings.values,
+    settings: settings.value,
   };
 }
 
@@ -63,12 +74,11 @@ function collect<T>(names: readonly string[], inspect: (name: string) => Interpr
   };
 }
 
-function settingsProblems(workspace: Workspace): readonly ConfigurationProblem[] {
+function settingsOf(workspace: Workspace) {
   try {
-    workspace.settings();
-    return [];
+    return { value: workspace.settings(), problems: [] };
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.problems;
+    if (error instanceof ConfigurationError) return { value: undefined, problems: error.problems };
     throw error;
   }
 }
@@ -101,13 +111,15 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
 }
 
 /** Files with keys or customers' data must be closed to other users. Windows has no such permissions. */
-function openToOthers({ path }: Workspace): ConfigurationProblem[] {
+function openToOthers({ path }: Workspace, shownPath: (file: string) => string): ConfigurationProblem[] {
   if (process.platform === 'win32') return [];
   return PRIVATE.flatMap(({ file, mode }) => {
     const rights = statSync(path(file), { throwIfNoEntry: false })?.mode ?? 0;
     if ((rights & 0o077) === 0) return [];
     const others = (rights & 0o007) === 0 ? 'its group' : 'every user of this machine';
-    return [{ place: { file }, message: `it is open to ${others}; close it: chmod ${mode} ${file}` }];
+    return [
+      { place: { file }, message: `it is open to ${others}; close it: chmod ${mode} ${shownPath(file)}` },
+    ];
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readImportRequest } from '../../src/cli/read-request.ts';
-import { runCommand } from '../../src/cli/run-command.ts';
+import { runInWorkspace } from '../../src/cli/run-in-workspace.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
@@ -10,7 +10,7 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   await night.workspace.write('.env', `STORE_API_KEY=${night.store.apiKey}\n`);
   const { terminal, out, err } = memoryTerminal();
   const invocation = { terminal, directory: night.workspace.dir, program: 'storeferry' };
-  const code = await runCommand(
+  const code = await runInWorkspace(
     invocation,
     { json: true, job: 'nightly' },
     async () =>

@@ -100,7 +100,7 @@ describe('the bulk contacts of the samples', () => {
       STORE_API_KEY: 'k',
     });
     const { code, stdout } = await workspace.storeferry('check');
-    expect(stdout).toContain('All is well');
+    expect(stdout).toContain('No problems found');
     expect(code).toBe(0);
   });
 });

@@ -97,14 +97,14 @@ describe('check --online', () => {
       await writeFile(path, damage);
       const found = await checked();
       expect(found.said).toMatch(/error state: The state database .* is damaged/);
-      expect(found.said).not.toContain('All is well');
+      expect(found.said).not.toContain('No problems found');
       expect(found.code).toBe(1);
     }
     await writeFile(path, '');
     const { said } = await checked();
     expect(said).toMatch(/warning state: .* is empty/);
-    expect(said).toContain('Nothing prevents a run; 1 warning above.');
-    expect(said).not.toContain('All is well');
+    expect(said).toContain('A run can start; 1 warning above.');
+    expect(said).not.toContain('No problems found');
   });
 
   it('sends nothing without --online', async () => {
@@ -179,7 +179,7 @@ describe('check --online', () => {
     const { terminal, out } = memoryTerminal();
     expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(0);
     expect(out()).toMatch(/^not checked +store main: STORE_API_KEY not set/m);
-    expect(out()).toContain('The files are right; set STORE_API_KEY');
+    expect(out()).toContain('The files are valid; set STORE_API_KEY');
     expect(night.store.figures().requests).toBe(0);
   });
 
@@ -223,7 +223,7 @@ describeWithRedis('check --online with Redis', () => {
     const [, run = ''] = /as run (\w+)/.exec(following.stderr()) ?? [];
     const checked = await workspace.storeferry('check', '--online');
     expect(checked.stdout).toMatch(/^warning +workers: none is there, and 1 run waits for one/m);
-    expect(checked.stdout).not.toContain('All is well');
+    expect(checked.stdout).not.toContain('No problems found');
     expect((await workspace.storeferry('runs')).stdout).toContain(
       `Run ${run} of nightly waits for a worker.`,
     );

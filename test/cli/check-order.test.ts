@@ -12,7 +12,7 @@ tests:
   - { name: one, rows: "Code,Name\\n1,Mug\\n", expect: [{ rejects: never-so }] }
 `;
 
-it('check lists what is wrong file by file, from top to bottom, as one mends it', async () => {
+it('check lists what is wrong file by file, from top to bottom, as one corrects it', async () => {
   await using workspace = await makeWorkspace({
     'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY_THAT_NOBODY_SET}" }\n`,
     'jobs/b.yaml': 'import: products\nstore: main\nsource: { path: not-there.csv }\nmapping: list\n',

@@ -25,7 +25,7 @@ describe.skipIf(!hasPseudoTerminal)(
     it('asks, keeps the key to .env, and ends with a plan of the file', async () => {
       await using folder = await setup();
       await using session = folder.start('shop');
-      await session.sees('Which store shall it go to?');
+      await session.sees('Which store is it for?');
       session.type(KEYS.enter);
       await session.sees('Address of the store:');
       session.type(`shop.example${KEYS.enter}`);
@@ -38,16 +38,16 @@ describe.skipIf(!hasPseudoTerminal)(
       await session.sees('there is no file');
       session.type(`\u0015'my "best" export.csv'${KEYS.enter}`);
       await session.sees('3 rows, 15 columns, separated by comma, utf-8');
-      await session.sees('read it where it is?');
+      await session.sees('Where does the job read the file?');
       session.type(KEYS.down + KEYS.enter);
-      await session.sees('Its columns say shopify-products');
-      await session.sees('Which mapping shall read it?');
+      await session.sees('Recognised as shopify-products');
+      await session.sees('Which mapping reads this file?');
       session.type(KEYS.enter);
       await session.sees('show weights?');
       session.type(KEYS.enter);
       await session.sees('Name of the job:');
       session.type(`nightly${KEYS.enter}`);
-      await session.sees('Shall it run on a schedule?');
+      await session.sees('Run it on a schedule?');
       session.type(KEYS.down + KEYS.enter);
       await session.sees('Write these files?');
       expect(session.shown(), 'nothing was there before').not.toContain('(added to)');
@@ -78,7 +78,7 @@ describe.skipIf(!hasPseudoTerminal)(
     ])('leaves nothing behind after %s', async (_, answers, end) => {
       await using folder = await setup();
       await using session = folder.start('shop');
-      const questions = ['Which store shall it go to?', 'Address of the store:', 'API key'];
+      const questions = ['Which store is it for?', 'Address of the store:', 'API key'];
       for (const [index, answer] of answers.entries()) {
         await session.sees(questions[index] ?? '');
         session.type(answer);
@@ -112,8 +112,8 @@ describe.skipIf(!hasPseudoTerminal)(
       await session.sees('Which charset is it in?');
       session.type(KEYS.enter);
       await session.sees('separated by semicolon, windows-1252');
-      await session.sees('Its columns are those of no format that is known here.');
-      await session.sees('Which mapping shall read it?');
+      await session.sees('No known format has these columns.');
+      await session.sees('Which mapping reads this file?');
       session.type(KEYS.enter);
       await session.sees('What is in the file?');
       session.type(KEYS.enter);
@@ -123,11 +123,11 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(KEYS.down + KEYS.enter);
       await session.sees('Name of the job:');
       session.type(KEYS.enter);
-      await session.sees('Shall it run on a schedule?');
+      await session.sees('Run it on a schedule?');
       session.type(KEYS.enter);
-      await session.sees('waits for STORE_URL');
+      await session.sees('needs STORE_URL');
       session.type(`https://shop.example${KEYS.enter}`);
-      await session.sees('waits for SHOP_KEY');
+      await session.sees('needs SHOP_KEY');
       session.type(`${KEY}${KEYS.enter}`);
       await session.sees('Write these files?');
       session.type(KEYS.enter);
@@ -151,21 +151,21 @@ describe.skipIf(!hasPseudoTerminal)(
       );
       await writeFile(join(folder.dir, 'ids.csv'), 'Contact no,Age,Email\n4711,36,ada@example.com\n');
       await using session = folder.start('crm', '--sandbox', '--source', 'crm.csv', '--job', 'move');
-      await session.sees('read it where it is?');
+      await session.sees('Where does the job read the file?');
       session.type(KEYS.enter);
-      await session.sees('Its columns say hubspot-contacts');
-      await session.sees('Which mapping shall read it?');
+      await session.sees('Recognised as hubspot-contacts');
+      await session.sees('Which mapping reads this file?');
       session.type(KEYS.enter);
       await session.sees('Where do they come from?');
       session.type(KEYS.enter);
       await session.sees('The crosswalk (CSV):');
       session.type(`my "best" export.csv${KEYS.enter}`);
-      await session.sees('This file is no crosswalk as it is.');
+      await session.sees('This file cannot be used as the crosswalk.');
       await session.sees('The crosswalk (CSV):');
       session.type(`ids.csv${KEYS.enter}`);
       await session.sees('Which of its columns holds the id of the store?');
       session.type(KEYS.enter);
-      await session.sees('Shall it run on a schedule?');
+      await session.sees('Run it on a schedule?');
       session.type(KEYS.enter);
       await session.sees('Write these files?');
       session.type(KEYS.enter);

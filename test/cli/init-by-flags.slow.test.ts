@@ -43,7 +43,7 @@ describe('init by flags', () => {
       source,
       '--yes',
     );
-    expect(made.stderr).toContain('Its columns say shopify-products');
+    expect(made.stderr).toContain('Recognised as shopify-products');
     expect(made.stdout).toContain('Plan of shopify-products for the store main');
     expect(made.stdout).toContain(`storeferry -C ${shop.dir} run shopify-products`);
     expect(made.code).toBe(0);
@@ -57,7 +57,7 @@ describe('init by flags', () => {
       /^ {2}path: export\.csv /m,
     );
     const check = await shop.storeferry('check');
-    expect(check.stdout).toContain('All is well.');
+    expect(check.stdout).toContain('No problems found.');
     expect(check.stdout).not.toContain('warning');
   });
 
@@ -140,7 +140,7 @@ describe('init by flags', () => {
     expect(taken.code).toBe(2);
     expect(taken.stderr).toContain('there is a job shopify-products already');
     const other = await shop.storeferry('init', ...source, '--store-url', 'https://other.example');
-    expect(other.stderr).toContain('stores.yaml is there already, and stays as it is');
+    expect(other.stderr).toContain('There is a stores.yaml already, and it is not changed');
     expect(
       await Promise.all(
         ['stores.yaml', '.env', '.gitignore'].map((name) => readFile(join(shop.dir, name), 'utf8')),
@@ -227,7 +227,7 @@ describe('init by flags', () => {
       expect(made.stdout).toMatch(/not sent before +1 /);
       expect(made.code).toBe(0);
       expect(await readFile(join(crm.dir, 'jobs/hubspot-contacts.yaml'), 'utf8')).toMatch(expected);
-      expect((await crm.storeferry('check')).stdout).toContain('All is well.');
+      expect((await crm.storeferry('check')).stdout).toContain('No problems found.');
     },
   );
 
@@ -274,6 +274,6 @@ describe('init by flags', () => {
     expect(await readFile(join(shop.dir, 'mappings/my-products.yaml'), 'utf8')).toContain(
       '\n  # colourOfIt: Colour of it\n',
     );
-    expect((await shop.storeferry('check')).stdout).toContain('All is well.');
+    expect((await shop.storeferry('check')).stdout).toContain('No problems found.');
   });
 });

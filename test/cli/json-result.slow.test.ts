@@ -122,7 +122,7 @@ describeWithRedis('--json prints its object when Redis', () => {
       { STORE_API_KEY: 'key', REDIS_URL: redis.url },
     );
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    await following.printed('No worker is there');
+    await following.printed('No worker is running');
     redis.pause();
     expectFailure(await following.ended, 1, 'cannot be reached');
   });
@@ -134,7 +134,7 @@ describeWithRedis('--json prints its object when Redis', () => {
       { STORE_API_KEY: 'key', REDIS_URL: redis.url },
     );
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
-    await following.printed('No worker is there');
+    await following.printed('No worker is running');
     following.process.kill('SIGINT');
     const ended = await following.ended;
     expect(ended.code).toBe(130);

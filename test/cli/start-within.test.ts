@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startWithin } from '../../src/cli/worker/start-within.ts';
+import { startWithin } from '../../src/cli/commands/worker-command.ts';
 import { InterruptedError, StateError } from '../../src/model/errors.ts';
 
 const never = () => new Promise<never>(() => {});

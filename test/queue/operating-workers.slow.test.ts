@@ -122,7 +122,7 @@ describeWithRedis('a worker that listens', () => {
     expect(wrong.stderr).toContain("got 'everywhere'");
     const silent = await shop.worker();
     expect(silent.stderr()).not.toContain('listening');
-    expect(worker.stderr()).not.toContain('whoever reaches');
+    expect(worker.stderr()).not.toContain('readable for everyone who reaches');
   });
 });
 

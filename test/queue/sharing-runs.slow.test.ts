@@ -99,7 +99,7 @@ describeWithRedis('workers that share a run', () => {
     const first = await workspace.storeferry('enqueue', 'nightly');
     expect(first.code).toBe(0);
     expect(first.stderr).toMatch(/Enqueued nightly as run \w+\./);
-    expect(first.stderr).toContain('No worker is there to take it');
+    expect(first.stderr).toContain('No worker is running');
     const waiting = await workspace.storeferry('enqueue', 'nightly');
     expect(waiting.stderr).toMatch(/nightly is waiting or running already, as run \w+\./);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreConfig } from '../../src/config/store-config.ts';
 import { judgeDisk } from '../../src/run/online/disk-check.ts';
+import { lookTogether } from '../../src/run/online/online-checks.ts';
 import { judgeRedis } from '../../src/run/online/redis-check.ts';
-import { runChecks } from '../../src/run/online/run-checks.ts';
 import { type AnsweredStores, judgeLikeness, judgeStore } from '../../src/run/online/store-check.ts';
 import { judgeAnswer } from '../../src/storefront/probe-store.ts';
 
@@ -15,9 +15,9 @@ const REST = {
 const NOW = Date.parse('2026-03-01T00:00:00Z');
 const never = new AbortController().signal;
 
-describe('checks attempted together', () => {
-  it('are all told, in their order, whatever becomes of the others', async () => {
-    const found = await runChecks(
+describe('looks at the same time', () => {
+  it('all give their findings, in their order, whatever the others find', async () => {
+    const found = await lookTogether(
       [
         { subject: 'slow', look: () => new Promise(() => {}) },
         { subject: 'broken', look: () => Promise.reject(new Error('no luck')) },
@@ -35,7 +35,7 @@ describe('checks attempted together', () => {
 
   it('reject when they are interrupted', async () => {
     const controller = new AbortController();
-    const found = runChecks([{ subject: 'slow', look: () => new Promise(() => {}) }], controller.signal);
+    const found = lookTogether([{ subject: 'slow', look: () => new Promise(() => {}) }], controller.signal);
     controller.abort(new Error('interrupted'));
     await expect(found).rejects.toThrow('interrupted');
   });
@@ -75,7 +75,7 @@ describe('what an answer of a store says', () => {
   it.each([
     ['CERT_HAS_EXPIRED', 'its certificate has expired'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'signed by nobody this machine knows'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'signed by no authority that this machine trusts'],
     ['UND_ERR_CONNECT_TIMEOUT', 'cannot be reached'],
     ['ECONNRESET', 'failed (ECONNRESET)'],
   ])('explains %s', (code, said) => {

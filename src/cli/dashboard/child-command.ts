@@ -67,7 +67,7 @@ function isChildMessage(message: unknown): message is ChildMessage {
 }
 
 /** The arguments of the command that carries an action out in the workspace of a folder. */
-export function commandOf(action: Action, directory: string): string[] {
+export function argumentsOf(action: Action, directory: string): string[] {
   const workspace = directory === '.' ? [] : ['-C', directory];
   // Whatever it is called, it is no option.
   return [...workspace, action.command, '--json', '--', 'run' in action ? action.run : action.job];

@@ -9,7 +9,7 @@ import { askStore, askVariables, askWeightUnit } from './ask-store.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 
-/** All questions, one after the other. Nothing is written. `hasStores`: stores.yaml is there, and stays as it is. */
+/** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which is not changed. */
 export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {
   const { dir } = asking;
   const store = await askStore(asking, hasStores);
@@ -61,30 +61,30 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWor
   };
 }
 
-/** Beside the mapping that a workspace has, never in its place. */
+/** A name that no mapping of the workspace has. */
 function newMappingName(dir: string, job: string): string {
   return freeName(resolve(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
 }
 
-/** Without a terminal nobody can be asked: UsageError that names every flag whose answer is missing. */
-export function refuseMissingFlags({ options, prompter, environment }: Asking, existing: boolean): void {
+/** Without a terminal nobody can be asked: UsageError that names every missing option. */
+export function refuseMissingFlags({ options, prompter, known }: Asking, existing: boolean): void {
   if (prompter !== null) return;
   const missing: string[] = [];
-  if (!existing && options.sandbox !== true) {
-    if (options.storeUrl === undefined && environment.get('STORE_URL') === undefined) {
+  if (!existing && !options.sandbox) {
+    if (options.storeUrl === undefined && known.url === undefined) {
       missing.push('--store-url URL (or --sandbox to rehearse)');
     }
-    if (environment.get('STORE_API_KEY') === undefined) {
-      missing.push('STORE_API_KEY in the environment (there is no flag for it: others could read it)');
+    if (known.apiKey === undefined) {
+      missing.push('STORE_API_KEY in the environment (there is no option for it: others could read it)');
     }
   }
   if (options.source === undefined) missing.push('--source FILE');
-  if (options.yes !== true) {
-    if (options.mapping === undefined) missing.push('--mapping NAME (or --yes to take the one guessed)');
-    if (options.job === undefined) missing.push('--job NAME (or --yes for the usual one)');
+  if (!options.yes) {
+    if (options.mapping === undefined) missing.push('--mapping NAME (or --yes for the recognised one)');
+    if (options.job === undefined) missing.push('--job NAME (or --yes for the default)');
   }
   if (missing.length === 0) return;
   throw new UsageError(
-    `There is no terminal to ask at. Missing:\n${missing.map((flag) => `  ${flag}`).join('\n')}`,
+    `There is no terminal for questions. Missing:\n${missing.map((flag) => `  ${flag}`).join('\n')}`,
   );
 }

@@ -19,14 +19,14 @@ import {
 export interface CrosswalkAnswer {
   readonly path: string;
   readonly match: string;
-  /** The field that the column is compared with, where it is called otherwise. */
+  /** The field that the column is compared with, where it has another name. */
   readonly field: string | undefined;
   readonly id: string;
   /** Whether the file is there. */
   readonly there: boolean;
 }
 
-/** The name of a crosswalk that is yet to be made. */
+/** A crosswalk that does not exist yet. */
 const TO_COME: CrosswalkAnswer = {
   path: 'contact-ids.csv',
   match: 'email',
@@ -37,7 +37,7 @@ const TO_COME: CrosswalkAnswer = {
 
 /**
  * Asks for the crosswalk of contacts, and for its columns. Undefined where the mapping takes the store's ids from the
- * source. `contact` is what the mapping says of contacts; left out, of a mapping that is yet to be completed.
+ * source. `contact` is what the mapping says of contacts; undefined for a mapping that is not complete yet.
  */
 export async function askCrosswalk(
   asking: Asking,
@@ -56,7 +56,7 @@ export async function askCrosswalk(
           description: 'A crosswalk, such as an export of the contacts of the store.',
         },
         ...(idMapped
-          ? [{ value: 'source', name: 'From the file itself: the mapping takes them from it' }]
+          ? [{ value: 'source', name: 'From the file itself: the mapping has a column for them' }]
           : []),
         { value: 'later', name: `I do not have one yet (the job will look for ${TO_COME.path})` },
       ],
@@ -66,7 +66,7 @@ export async function askCrosswalk(
     if (has === 'source' || (has === undefined && idMapped)) return undefined;
     if (has === undefined) {
       throw new UsageError(
-        'Contacts are updated by the ids of the store, which this mapping finds in no column.',
+        'Contacts are updated by the ids of the store, and this mapping has no column for them.',
         {
           hint: 'Give --crosswalk FILE: a CSV file with the columns id and email.',
         },
@@ -80,7 +80,7 @@ export async function askCrosswalk(
       const mayAskAgain = prompter !== null && options.crosswalk === undefined;
       if (!mayAskAgain || !(error instanceof StoreferryError) || error instanceof InterruptedError)
         throw error;
-      asking.say(`This file is no crosswalk as it is. ${explainError(error)}`);
+      asking.say(`This file cannot be used as the crosswalk. ${explainError(error)}`);
     }
   }
 }
@@ -101,7 +101,7 @@ function preferred(fields: readonly string[]): string {
   return fields.includes('email') ? 'email' : (fields[0] ?? 'email');
 }
 
-/** The column that finds a contact, and the field it is compared with. A column of names is never chosen unasked. */
+/** The column that identifies a contact, and the field it is compared with. A column of names is chosen only by a person. */
 async function askMatch(
   { options, prompter }: Asking,
   columns: readonly CrosswalkColumn[],
@@ -117,7 +117,7 @@ async function askMatch(
     throw new UsageError(
       found === undefined
         ? `--crosswalk-match: the crosswalk has no column '${options.crosswalkMatch}'; it has ${named(columns)}.`
-        : `--crosswalk-match: the column '${found.header}' holds no e-mail addresses, and is called as none of the fields that the mapping fills (${fields.join(', ')}).`,
+        : `--crosswalk-match: the column '${found.header}' holds no e-mail addresses and has the name of none of the fields that the mapping fills (${fields.join(', ')}).`,
     );
   }
   const match = emails && matchBy(emails, fields);
@@ -125,17 +125,20 @@ async function askMatch(
   const usable = columns.filter((column) => matchBy(column, fields) !== undefined);
   if (usable.length === 0) {
     throw new UsageError(
-      `The crosswalk cannot be matched: it needs a column of e-mail addresses, or one called as a field that the mapping fills (${fields.join(', ')}), and has ${named(columns)}.`,
+      `The crosswalk cannot be matched: it needs a column of e-mail addresses, or one with the name of a field that the mapping fills (${fields.join(', ')}); it has ${named(columns)}.`,
       { hint: `Name the column to match ${preferred(fields)} in its first line.` },
     );
   }
   if (prompter === null) {
-    throw new UsageError('No column of the crosswalk surely holds the e-mail that finds a contact.', {
-      hint: `Give --crosswalk-match with one of ${named(usable)}; a name is no good match, since two people may share it.`,
-    });
+    throw new UsageError(
+      'It is not clear which column of the crosswalk holds the e-mail addresses of the contacts.',
+      {
+        hint: `Give --crosswalk-match with one of ${named(usable)}; do not match by name: two people may share it.`,
+      },
+    );
   }
   const chosen = await prompter.choose(
-    'Which of its columns finds a contact? (two people may share a name)',
+    'Which of its columns identifies a contact? (two people may share a name)',
     usable.map(({ header }) => ({ value: header, name: header })),
   );
   const column = columnCalled(columns, chosen);
@@ -173,7 +176,7 @@ async function askId(
   const likely = idColumn(columns);
   if (likely !== undefined) return likely.header;
   if (prompter === null) {
-    throw new UsageError('Which column of the crosswalk holds the ids of the store is not said.', {
+    throw new UsageError('It is not clear which column of the crosswalk holds the ids of the store.', {
       hint: `Give --crosswalk-id with one of ${named(columns)}.`,
     });
   }

@@ -8,7 +8,7 @@ import { isTimezone } from '../../model/is-timezone.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 
-/** Asks for the name of the job: that of its file in jobs/, so one that is not there. */
+/** Asks for the name of the job: the name of a new file in jobs/. */
 export async function askJobName(asking: Asking, usual: string): Promise<string> {
   const { options, prompter, dir } = asking;
   const whyNot = (name: string): string | undefined => {
@@ -18,9 +18,7 @@ export async function askJobName(asking: Asking, usual: string): Promise<string>
   const free = freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
   const name =
     options.job ??
-    (options.yes === true
-      ? free
-      : await prompter?.text('Name of the job:', { fallback: free, check: whyNot })) ??
+    (options.yes ? free : await prompter?.text('Name of the job:', { fallback: free, check: whyNot })) ??
     free;
   const wrong = whyNot(name);
   if (wrong !== undefined) throw new UsageError(`The job cannot be called '${name}': ${wrong}.`);
@@ -40,13 +38,13 @@ const USUAL = [
   { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
 ] as const;
 
-/** Asks when workers are to run the job; undefined for by hand only. */
+/** Asks when workers run the job; undefined when they do not. */
 export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
   const timezone = options.timezone ?? localTimezone();
   if (options.schedule !== undefined) return schedule(options.schedule, timezone);
-  if (options.yes === true || prompter === null) return undefined;
+  if (options.yes || prompter === null) return undefined;
   const chosen = await prompter.choose(
-    'Shall it run on a schedule? (storeferry worker does, with Redis)',
+    'Run it on a schedule? (needs `storeferry worker` and Redis)',
     [
       { value: 'no', name: 'No: by hand, or by cron of this machine' },
       ...USUAL.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
@@ -75,7 +73,7 @@ export function localTimezone(): string {
   return isTimezone(timeZone) ? timeZone : 'UTC';
 }
 
-/** Asks for the values that a mapping wants from its job, and has no default for. */
+/** Asks for the parameters of a mapping that have no default. */
 export async function askParams(
   { options, prompter }: Asking,
   params: NonNullable<MappingSpec['params']>,

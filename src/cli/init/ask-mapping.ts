@@ -19,20 +19,20 @@ export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly stri
   contacts: ['email'],
 };
 
-/** How the rows are to be read. */
+/** The mapping that reads the file. */
 export type MappingAnswer =
   | { readonly kind: 'known'; readonly name: string; readonly spec: MappingSpec }
-  /** One's own, yet to be completed. */
+  /** A new one, for its user to complete. */
   | {
       readonly kind: 'new';
       readonly imports: MappingSpec['import'];
       readonly suggested: readonly SuggestedColumn[];
     };
 
-/** What chooses a mapping of one's own, on the command line and in the list. */
+/** The name that stands for a new mapping, on the command line and in the list. */
 export const NEW_MAPPING = 'new';
 
-/** Guesses from the header which shop or CRM the file comes from, says why, and lets a person decide. */
+/** Guesses from the header which shop or CRM the file comes from, prints why, and lets a person decide. */
 export async function askMapping(asking: Asking, header: readonly string[]): Promise<MappingAnswer> {
   const { options, prompter, say, dir } = asking;
   const known = availableMappings(dir, process.env);
@@ -41,11 +41,10 @@ export async function askMapping(asking: Asking, header: readonly string[]): Pro
 
   const guess = guessMapping(header, known);
   for (const line of explainGuess(guess)) say(line);
-  if (guess.best !== undefined && options.yes === true)
-    return { kind: 'known', ...found(known, guess.best.name) };
+  if (guess.best !== undefined && options.yes) return { kind: 'known', ...found(known, guess.best.name) };
   if (prompter === null) throw cannotTell(guess);
   const chosen = await prompter.choose(
-    'Which mapping shall read it?',
+    'Which mapping reads this file?',
     choices(guess, known),
     guess.best?.name,
   );
@@ -58,7 +57,7 @@ function found(known: readonly MappingFile[], name: string): { name: string; spe
   if (mapping !== undefined) return { name, spec: mapping.spec };
   const names = known.map((one) => one.name);
   throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
-    hint: `There is ${names.join(', ')}; '${NEW_MAPPING}' begins one of your own.`,
+    hint: `There is ${names.join(', ')}; '${NEW_MAPPING}' starts one of your own.`,
   });
 }
 
@@ -70,7 +69,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   throw new UsageError(`The mapping ${name} does not fit the file: ${obstacle}.`, {
     hint:
       others.length === 0
-        ? `No mapping fits its columns; --mapping ${NEW_MAPPING} begins one of your own.`
+        ? `No mapping fits its columns; --mapping ${NEW_MAPPING} starts one of your own.`
         : `These do: ${others.join(', ')}.`,
   });
 }
@@ -83,22 +82,22 @@ export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
   if (best !== undefined) {
     const { name, used, headers, telling } = best;
     const examples = listed(telling.slice(0, TELLING_SHOWN).map((text) => `'${text}'`));
-    const own = telling.length === 0 ? '' : `, ${telling.length} of them in no other format (${examples})`;
-    lines.push(`Its columns say ${name}: it knows ${used.length} of the ${headers}${own}.`);
+    const own = telling.length === 0 ? '' : `, ${telling.length} of which no other format has (${examples})`;
+    lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
   }
   const others = best === undefined ? fitting : fitting.slice(1);
   if (others.length > 0) {
     const names = listed(
       others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
     );
-    const unsure = others.length === 1 ? 'Perhaps it is for' : 'Several mappings could read it, none surely:';
-    lines.push(best === undefined ? `${unsure} ${names}.` : `It could also be read by ${names}.`);
+    const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
+    lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
   }
   const [nearest] = near;
   if (fitting.length === 0) {
     lines.push(
       nearest === undefined || nearest.used.length < 2
-        ? 'Its columns are those of no format that is known here.'
+        ? 'No known format has these columns.'
         : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
     );
   }
@@ -118,15 +117,15 @@ function choices(guess: MappingGuess, known: readonly MappingFile[]) {
     ),
     {
       value: NEW_MAPPING,
-      name: 'None of these: begin one of my own',
-      description: 'A commented file that lists the columns.',
+      name: 'None of these: start a mapping of my own',
+      description: 'Writes a commented file that lists the columns.',
     },
   ];
 }
 
 function cannotTell({ best, fitting }: MappingGuess): UsageError {
   const names = best === undefined ? fitting.map(({ name }) => name) : [best.name];
-  return new UsageError('Which mapping reads the file is not said.', {
+  return new UsageError('No mapping is given for the file.', {
     hint: `Give --mapping NAME${names.length === 0 ? '' : ` (${names.join(', ')})`}, or --mapping ${NEW_MAPPING} for one of your own.`,
   });
 }
@@ -144,7 +143,7 @@ async function askNew(
       { value: 'contacts', name: 'Contacts' },
     ]));
   if (wanted !== 'products' && wanted !== 'contacts') {
-    throw new UsageError('What a mapping of your own is to import is not said.', {
+    throw new UsageError('A mapping of your own needs to know what it imports.', {
       hint: 'Give --import products or --import contacts.',
     });
   }
@@ -153,7 +152,7 @@ async function askNew(
   return { kind: 'new', imports: wanted, suggested: await completed(asking, header, wanted, suggested) };
 }
 
-/** Lets a person point at the columns that a mapping cannot do without, where no header told them. */
+/** Asks for the columns of required fields that no header shows. */
 async function completed(
   { prompter }: Asking,
   header: readonly string[],
@@ -170,7 +169,7 @@ async function completed(
     const taken = new Set([...suggested, ...complete].map((known) => known.header));
     const chosen = await prompter.choose(`Which column holds the ${one.field}?`, [
       ...columns.filter((text) => !taken.has(text)).map((text) => ({ value: `=${text}`, name: text })),
-      { value: '', name: 'I will say it in the mapping' },
+      { value: '', name: 'I will write it into the mapping' },
     ]);
     complete.push({ field: one.field, header: chosen === '' ? undefined : chosen.slice(1) });
   }

@@ -28,7 +28,7 @@ export interface SourceAnswer {
   readonly look: SourceLook;
 }
 
-/** Asks for the source, looks at it as an import would, and decides whether it moves into the workspace. */
+/** Asks for the source, reads it as an import would, and decides whether it is copied into the workspace. */
 export async function askSource(asking: Asking): Promise<SourceAnswer> {
   const { options, prompter, say } = asking;
   for (;;) {
@@ -40,12 +40,12 @@ export async function askSource(asking: Asking): Promise<SourceAnswer> {
     } catch (error) {
       const mayAskAgain = prompter !== null && options.source === undefined;
       if (!mayAskAgain || !(error instanceof CsvError || error instanceof SourceError)) throw error;
-      say(`This file cannot be imported as it is. ${explainError(error)}`);
+      say(`This file cannot be imported. ${explainError(error)}`);
     }
   }
 }
 
-/** A file that is there: from its flag, else asked for until there is one. */
+/** A file that exists: from its option, else asked for until it does. */
 export async function askPath(
   { prompter }: Asking,
   given: string | undefined,
@@ -69,13 +69,13 @@ async function whyNoFile(text: string): Promise<string | undefined> {
   return `there is no file ${path}${didYouMean(basename(path), there)}`;
 }
 
-/** What is to be typed is a file of this machine: its header is looked at, and its rows are planned at once. */
+/** Only files of this machine: the header is read, and the rows are planned at once. */
 function whyNoAddress(scheme: string): string {
   const key = scheme.startsWith('http') ? 'url' : scheme;
-  return `an address was given where a file of this machine is expected: download it once and give that file, then write \`source: { ${key}: … }\` in the place of its path into the job (docs/sources.md)`;
+  return `an address was given where a file of this machine is expected: download it once and give that file, then replace its path in the job by \`source: { ${key}: … }\` (docs/sources.md)`;
 }
 
-/** Reads the file; where its charset or delimiter cannot be told, a person decides. */
+/** Reads the file; where its charset or delimiter cannot be detected, a person decides. */
 async function lookUntilClear({ options, prompter, say }: Asking, file: string) {
   let encoding = dialect('--encoding', encodingSchema, options.encoding);
   let delimiter = dialect('--delimiter', delimiterSchema, options.delimiter);
@@ -113,7 +113,7 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
       question,
       names.map(({ value, name }) => {
         const word = words.get(value);
-        return { value, name: word === undefined ? name : `${name} (there it reads ${word})` };
+        return { value, name: word === undefined ? name : `${name} (a word in it: ${word})` };
       }),
     );
   }
@@ -128,7 +128,7 @@ function dialect(
   if (given === undefined) return undefined;
   const read = schema.safeParse(given);
   if (read.success) return read.data;
-  throw new UsageError(`${flag}: ${read.error.issues[0]?.message ?? 'not understood'}.`);
+  throw new UsageError(`${flag}: ${read.error.issues[0]?.message ?? 'not valid'}.`);
 }
 
 /** `1,234 rows, 47 columns, comma, utf-8`. */
@@ -152,13 +152,13 @@ async function askPlace({ options, prompter, dir }: Asking, file: string) {
     return { path: inside.split(sep).join('/'), copyOf: undefined };
   }
   const copy =
-    options.copy === true ||
-    (options.yes !== true &&
-      (await prompter?.choose('Shall the job read it where it is?', [
+    options.copy ||
+    (!options.yes &&
+      (await prompter?.choose('Where does the job read the file?', [
         {
           value: 'place',
           name: `Where it is: ${file}`,
-          description: 'Whatever is written there next is imported next.',
+          description: 'A new version of the file there is imported by the next run.',
         },
         { value: 'copy', name: 'From a copy in the workspace' },
       ])) === 'copy');

@@ -3,10 +3,10 @@ import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store
 import { openWorkspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/errors.ts';
 import { looksSecret } from '../../model/secret-redactor.ts';
-import { SANDBOX_DEFAULTS } from '../sandbox-defaults.ts';
+import { SANDBOX_DEFAULTS } from '../commands/sandbox-command.ts';
 import type { Asking } from './asking.ts';
 
-/** Where the sandbox listens unless it is told otherwise, and the key it takes. */
+/** The sandbox with its default address and key. */
 export const SANDBOX = {
   url: `http://127.0.0.1:${SANDBOX_DEFAULTS.port}`,
   apiKey: SANDBOX_DEFAULTS.apiKey,
@@ -14,7 +14,7 @@ export const SANDBOX = {
 
 /** The store that the job is for. */
 export type StoreAnswer =
-  /** One that stores.yaml has already; `unset` are the variables that it still waits for. */
+  /** One in stores.yaml; `unset` are the variables that it needs and that have no value. */
   | { readonly kind: 'known'; readonly name: string; readonly unset: readonly string[] }
   | {
       readonly kind: 'new';
@@ -29,8 +29,8 @@ export async function askStore(asking: Asking, existing: boolean): Promise<Store
 }
 
 async function askKnown({ options, prompter, dir }: Asking): Promise<StoreAnswer> {
-  if (options.storeUrl !== undefined || options.sandbox === true) {
-    throw new UsageError('stores.yaml is there already, and stays as it is.', {
+  if (options.storeUrl !== undefined || options.sandbox) {
+    throw new UsageError('There is a stores.yaml already, and it is not changed.', {
       hint: 'Leave out --store-url and --sandbox; --store NAME chooses one of its stores.',
     });
   }
@@ -39,7 +39,7 @@ async function askKnown({ options, prompter, dir }: Asking): Promise<StoreAnswer
   const [only] = names;
   if (only === undefined) {
     throw new UsageError('stores.yaml has no store.', {
-      hint: 'Add one, or remove the file and begin again.',
+      hint: 'Add one, or remove the file and start again.',
     });
   }
   const given = options.store ?? (names.length === 1 ? only : undefined);
@@ -59,19 +59,18 @@ async function askKnown({ options, prompter, dir }: Asking): Promise<StoreAnswer
   return { kind: 'known', name, unset: [...new Set(unset)] };
 }
 
-async function askNew({ options, prompter, environment, say }: Asking): Promise<StoreAnswer> {
-  if (options.sandbox === true) return { kind: 'new', ...SANDBOX, sandbox: true };
-  const knownUrl = environment.get(STORE_VARIABLES.url);
+async function askNew({ options, prompter, known, say }: Asking): Promise<StoreAnswer> {
+  if (options.sandbox) return { kind: 'new', ...SANDBOX, sandbox: true };
   if (options.storeUrl === undefined && prompter !== null) {
     const which = await prompter.choose(
-      'Which store shall it go to?',
+      'Which store is it for?',
       [
         { value: 'real', name: 'My store: I have its address and an API key' },
         {
           value: 'sandbox',
           name: 'None yet: rehearse against the sandbox',
           description:
-            'A whole storefront on this machine. Address and key are easily changed later, in .env.',
+            'A complete storefront on this machine. Address and key can be changed later, in .env.',
         },
       ],
       'real',
@@ -80,16 +79,15 @@ async function askNew({ options, prompter, environment, say }: Asking): Promise<
   }
   const url =
     options.storeUrl ??
-    (await prompter?.text('Address of the store:', { fallback: knownUrl, check: whyNoUrl })) ??
-    knownUrl ??
+    (await prompter?.text('Address of the store:', { fallback: known.url, check: whyNoUrl })) ??
+    known.url ??
     '';
   const wrong = whyNoUrl(url);
   if (wrong !== undefined) throw new UsageError(`--store-url: ${wrong}.`);
-  const fromEnvironment = environment.get(STORE_VARIABLES.apiKey);
-  if (fromEnvironment !== undefined)
-    say(`The API key is that of ${STORE_VARIABLES.apiKey}, which is set already.`);
+  if (known.apiKey !== undefined)
+    say(`Using the API key from ${STORE_VARIABLES.apiKey}, which is set already.`);
   const apiKey =
-    fromEnvironment ?? (await prompter?.secret('API key (it goes into .env only):', whyNoKey)) ?? '';
+    known.apiKey ?? (await prompter?.secret('API key (it goes into .env only):', whyNoKey)) ?? '';
   const wrongKey = whyNoKey(apiKey);
   if (wrongKey !== undefined) throw new UsageError(`${STORE_VARIABLES.apiKey}: ${wrongKey}.`);
   return { kind: 'new', url: baseUrlSchema.parse(url), apiKey: apiKey.trim(), sandbox: false };
@@ -104,7 +102,7 @@ function whyNoKey(text: string): string | undefined {
   return storeSchema.shape.apiKey.safeParse(text.trim()).error?.issues[0]?.message;
 }
 
-/** Asks for what goes into `.env`: of a new store all, of one that is there what it still waits for. */
+/** Asks for what goes into `.env`: of a new store all, of a known one what it still needs. */
 export async function askVariables(
   { prompter }: Asking,
   store: StoreAnswer,
@@ -115,7 +113,7 @@ export async function askVariables(
   const values: Record<string, string> = {};
   for (const name of prompter === null ? [] : store.unset) {
     const check = (text: string) => (text.trim() === '' ? 'expected a value' : undefined);
-    const question = `The store ${store.name} waits for ${name} (it goes into .env):`;
+    const question = `The store ${store.name} needs ${name} (it goes into .env):`;
     const value = looksSecret(name)
       ? await prompter?.secret(question, check)
       : await prompter?.text(question, { check });
@@ -135,7 +133,7 @@ export async function askWeightUnit(
     if (read.success) return read.data;
     throw new UsageError(`--weight-unit ${options.weightUnit}: expected kg, g, lb or oz.`);
   }
-  if (imports === 'contacts' || options.yes === true || prompter === null) return units.parse(undefined);
+  if (imports === 'contacts' || options.yes || prompter === null) return units.parse(undefined);
   return await prompter.choose(
     'In which unit does the store show weights?',
     (['kg', 'g', 'lb', 'oz'] as const).map((value) => ({ value, name: value })),

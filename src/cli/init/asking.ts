@@ -2,9 +2,10 @@ import askConfirm from '@inquirer/confirm';
 import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
-import type { Environment } from '../../config/environment.ts';
+import type { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { InterruptedError } from '../../model/errors.ts';
 import { printable } from '../../report/printable.ts';
+import type { InitOptions } from './init-options.ts';
 
 /** Says what is wrong with an answer; undefined when nothing is. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;
@@ -86,29 +87,7 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
 }
 
 function nothingWritten(): InterruptedError {
-  return new InterruptedError('Given up; nothing has been written.');
-}
-
-/** What the flags of `init` answer. */
-export interface InitOptions {
-  readonly storeUrl?: string;
-  readonly sandbox?: true;
-  readonly store?: string;
-  readonly weightUnit?: string;
-  readonly source?: string;
-  readonly encoding?: string;
-  readonly delimiter?: string;
-  readonly copy?: true;
-  readonly mapping?: string;
-  readonly import?: string;
-  readonly param?: Readonly<Record<string, string>>;
-  readonly crosswalk?: string;
-  readonly crosswalkMatch?: string;
-  readonly crosswalkId?: string;
-  readonly job?: string;
-  readonly schedule?: string;
-  readonly timezone?: string;
-  readonly yes?: true;
+  return new InterruptedError('Cancelled; nothing has been written.');
 }
 
 /** How questions are answered: by flags, by a person, or by what is usual. */
@@ -116,8 +95,8 @@ export interface Asking {
   readonly options: InitOptions;
   /** Null where there is no terminal, or nobody is to be asked. */
   readonly prompter: Prompter | null;
-  /** The process's variables before those of the workspace's `.env`. */
-  readonly environment: Environment;
+  /** The store that the environment or `.env` names already. */
+  readonly known: ReturnType<typeof knownStore>;
   /** The workspace to be, an absolute path. */
   readonly dir: string;
   readonly say: (line: string) => void;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { UsageError } from '../../model/errors.ts';
+import { loadEnvironment } from '../environment.ts';
 import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
@@ -14,6 +15,12 @@ export const NEW_STORE = 'main';
 
 /** The variables that a new workspace keeps in `.env`. */
 export const STORE_VARIABLES = { url: 'STORE_URL', apiKey: 'STORE_API_KEY' } as const;
+
+/** The store that the environment or `.env` of the folder names already. */
+export function knownStore(dir: string, variables: Readonly<Record<string, string | undefined>>) {
+  const environment = loadEnvironment(dir, variables);
+  return { url: environment.get(STORE_VARIABLES.url), apiKey: environment.get(STORE_VARIABLES.apiKey) };
+}
 
 /** A workspace to be made, or a job to be added to one: the answers to all questions of `init`. */
 export interface NewWorkspace {

@@ -4,34 +4,43 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { localDestination } from '../../export/destination/local-destination.ts';
 import { probeRemote } from '../../source/find-files.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import type { OnlineCheck } from './finding.ts';
-import { nearestFolder } from './nearest-folder.ts';
+import { nearestFolder } from './disk-check.ts';
+import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
 /** Whether the folder that an export writes into can be written. */
-export function destinationCheck({ name, destination }: ExportJob, files: FileAccess): OnlineCheck {
-  return {
-    subject: `job ${name}`,
-    async look(signal) {
-      if (destination.path === undefined) {
-        await probeRemote(destination.remote, signal);
-        const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
-        return [{ verdict: 'ok', message }];
-      }
-      const { location } = await localDestination(destination.path, files);
-      const folder = await nearestFolder(dirname(location));
-      const writable = await access(folder, constants.W_OK).then(
-        () => true,
-        () => false,
-      );
-      return writable
-        ? [{ verdict: 'ok', message: `its destination ${destination.path} can be written` }]
-        : [
-            {
-              verdict: 'error',
-              message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
-              hint: 'Give this user the right to write there, or name another place.',
-            },
-          ];
-    },
-  };
+export const destinationCheck: OnlineCheck = (workspace) =>
+  workspace.jobs.flatMap((job) =>
+    job.kind === 'export'
+      ? [
+          {
+            subject: `job ${job.name}`,
+            look: async (signal) => [await tryDestination(job, accessOf(workspace), signal)],
+          },
+        ]
+      : [],
+  );
+
+async function tryDestination(
+  { destination }: ExportJob,
+  files: FileAccess,
+  signal: AbortSignal,
+): Promise<Facts> {
+  if (destination.path === undefined) {
+    await probeRemote(destination.remote, signal);
+    const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
+    return { verdict: 'ok', message };
+  }
+  const { location } = await localDestination(destination.path, files);
+  const folder = await nearestFolder(dirname(location));
+  const writable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return writable
+    ? { verdict: 'ok', message: `its destination ${destination.path} can be written` }
+    : {
+        verdict: 'error',
+        message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
+        hint: 'Give this user the right to write there, or name another place.',
+      };
 }

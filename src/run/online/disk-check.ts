@@ -1,7 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { formatBytes } from '../../report/printable.ts';
-import type { Finding, OnlineCheck } from './finding.ts';
-import { nearestFolder } from './nearest-folder.ts';
+import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
+import { sourceFiles } from './source-check.ts';
 
 /** A run keeps a copy of its source, and its plan beside it. */
 const TIMES_THE_SOURCE = 3;
@@ -9,20 +10,25 @@ const TIMES_THE_SOURCE = 3;
 const TIMES_AN_ARCHIVE = 10;
 const LITTLE_BYTES = 512 * 1024 ** 2;
 
-/** Whether the disk of a folder has room for a run of the largest source; `sources` are absolute paths. */
-export function diskCheck(folder: string, sources: () => Promise<readonly string[]>): OnlineCheck {
-  return {
-    subject: 'disk',
-    async look() {
-      const { bavail, bsize } = await statfs(await nearestFolder(folder));
-      const sizes = await Promise.all((await sources()).map(unpackedSize));
-      return [judgeDisk(bavail * bsize, Math.max(0, ...sizes), folder)];
+/** Whether the disk of the files of runs has room for a run of the largest source. */
+export const diskCheck: OnlineCheck = ({ settings, jobs, dir }) => {
+  if (settings?.artifacts.kind !== 'folder') return [];
+  const { path } = settings.artifacts;
+  return [
+    {
+      subject: 'disk',
+      async look() {
+        const { bavail, bsize } = await statfs(await nearestFolder(path));
+        const files = await sourceFiles(jobs, accessOf({ dir, settings }));
+        const sizes = await Promise.all(files.map(unpackedSize));
+        return [judgeDisk(bavail * bsize, Math.max(0, ...sizes), path)];
+      },
     },
-  };
-}
+  ];
+};
 
 /** Whether so much free space is enough for a source of a size, both in bytes. */
-export function judgeDisk(free: number, largest: number, folder: string): Omit<Finding, 'subject'> {
+export function judgeDisk(free: number, largest: number, folder: string): Facts {
   const found = `${formatBytes(free)} free at ${folder}`;
   const needed = largest * TIMES_THE_SOURCE;
   if (free < needed) {
@@ -48,4 +54,13 @@ export function judgeDisk(free: number, largest: number, folder: string): Omit<F
 async function unpackedSize(path: string): Promise<number> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   return /\.(gz|zip)$/i.test(path) ? size * TIMES_AN_ARCHIVE : size;
+}
+
+/** The folder itself (an absolute path), or the nearest above it that exists: what it will be made in. */
+export async function nearestFolder(folder: string): Promise<string> {
+  let existing = folder;
+  while ((await stat(existing).catch(() => undefined)) === undefined && existing !== dirname(existing)) {
+    existing = dirname(existing);
+  }
+  return existing;
 }

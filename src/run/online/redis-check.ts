@@ -1,22 +1,22 @@
 import { lookAtRedis, type RedisLook } from '../../state/redis/redis-connection.ts';
-import type { Finding, OnlineCheck } from './finding.ts';
+import type { Facts, OnlineCheck } from './online-check.ts';
 
 /** Whether Redis is reached, new enough, and keeps what is written to it. */
-export function redisCheck(url: string): OnlineCheck {
-  return {
-    subject: 'Redis',
-    look: async () => judgeRedis(await lookAtRedis(url)),
-  };
-}
+export const redisCheck: OnlineCheck = ({ settings }) => {
+  const url = settings?.redisUrl;
+  return url === undefined
+    ? []
+    : [{ subject: 'Redis', look: async () => judgeRedis(await lookAtRedis(url)) }];
+};
 
 /** What BullMQ works with at all, and what its makers advise. */
 const OLDEST = [5, 0];
 const ADVISED = [6, 2];
 
 /** What was found, a line for each thing that matters. */
-export function judgeRedis({ version, ms, problems }: RedisLook): Omit<Finding, 'subject'>[] {
+export function judgeRedis({ version, ms, problems }: RedisLook): Facts[] {
   const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
-  const findings: Omit<Finding, 'subject'>[] = [reached];
+  const findings: Facts[] = [reached];
   if (version !== null && isBelow(version, OLDEST)) {
     findings.push({
       verdict: 'error',

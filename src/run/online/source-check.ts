@@ -1,4 +1,4 @@
-import type { ImportJob } from '../../config/job/job.ts';
+import type { ImportJob, Job } from '../../config/job/job.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, StoreferryError } from '../../model/errors.ts';
@@ -8,37 +8,38 @@ import { findFiles, probeRemote } from '../../source/find-files.ts';
 import { allowedPath, type FileAccess } from '../../state/file-access.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
 import { lookAtSource } from '../look-at-source.ts';
-import type { Finding, OnlineCheck } from './finding.ts';
+import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
 /** So much of a file shows its header and its dialect. */
 const SAMPLE_BYTES = 256 * 1024;
 
-type Facts = Omit<Finding, 'subject'>;
-
 /** Whether the source of an import is there, reads as CSV, and has the columns that the mapping needs. */
-export function sourceCheck(job: ImportJob, spec: MappingSpec | undefined, access: FileAccess): OnlineCheck {
-  const { source, crosswalk } = job;
-  return {
-    subject: `job ${job.name}`,
-    async look(signal) {
-      const found =
-        source.path === undefined
-          ? judgeRemote(source.remote, signal)
-          : judgeSource(source.path, job, spec, access);
-      return await Promise.all([
-        found,
-        ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, access)]),
-      ]);
-    },
-  };
-}
+export const sourceCheck: OnlineCheck = (workspace) => {
+  const access = accessOf(workspace);
+  return workspace.jobs.flatMap((job) => {
+    if (job.kind !== 'import') return [];
+    const { source, crosswalk } = job;
+    const spec = workspace.mappings.find(({ name }) => name === job.mapping)?.spec;
+    return [
+      {
+        subject: `job ${job.name}`,
+        look: async (signal) =>
+          await Promise.all([
+            source.path === undefined
+              ? judgeRemote(source.remote, signal)
+              : judgeSource(source.path, job, spec, access),
+            ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, access)]),
+          ]),
+      },
+    ];
+  });
+};
 
 /** The files of all imports, as absolute paths, as far as they are on this machine. */
-export async function sourceFiles(jobs: readonly ImportJob[], access: FileAccess): Promise<string[]> {
-  const found = jobs.map(({ source }) =>
-    source.path === undefined ? [] : findFiles(source.path, access).catch(() => []),
-  );
-  return (await Promise.all(found)).flat().map(({ real }) => real);
+export async function sourceFiles(jobs: readonly Job[], access: FileAccess): Promise<string[]> {
+  const paths = jobs.flatMap((job) => (job.kind === 'import' ? (job.source.path ?? []) : []));
+  const found = await Promise.all(paths.map((path) => findFiles(path, access).catch(() => [])));
+  return found.flat().map(({ real }) => real);
 }
 
 async function judgeSource(
@@ -51,7 +52,7 @@ async function judgeSource(
     const files = await findFiles(path, access);
     if (source.files !== undefined && files.length !== source.files) {
       const message = `its source ${path} gives ${files.length} files, and the job says files: ${source.files}`;
-      return { verdict: 'error', message, hint: 'Wait until all are there, or correct `files`.' };
+      return { verdict: 'error', message, hint: 'Wait until all files exist, or correct `files`.' };
     }
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
@@ -67,7 +68,7 @@ async function judgeSource(
       : {
           verdict: 'error',
           message: `its source ${name} does not fit the mapping ${mapping}: ${obstacle}`,
-          hint: 'Is it the right file? Another mapping may fit: storeferry init guesses.',
+          hint: 'Check that it is the right file, and the mapping of the job; `storeferry init` recognises formats by their columns.',
         };
   };
   return await look().catch((error: unknown) => unreadable('source', error));
@@ -78,7 +79,7 @@ async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
       const message = `its source ${remote.location} is not there`;
-      return { verdict: 'error', message, hint: 'Is the address right, and has the file been written yet?' };
+      return { verdict: 'error', message, hint: 'Check the address, and that the file has been written.' };
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
     const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;

@@ -1,31 +1,28 @@
+import { join } from 'node:path';
 import { formatBytes } from '../../report/printable.ts';
 import { checkEmbeddedState } from '../../state/open-state.ts';
-import type { OnlineCheck } from './finding.ts';
+import type { Facts, OnlineCheck } from './online-check.ts';
 
-/** Whether the embedded state in a folder (`.storeferry`) can be used, and is whole. */
-export function stateCheck(folder: string): OnlineCheck {
-  return {
-    subject: 'state',
-    async look() {
-      const found = await checkEmbeddedState(folder);
-      switch (found.kind) {
-        case 'absent':
-          return [{ verdict: 'ok', message: 'none yet: the first run begins it' }];
-        case 'empty':
-          return [
-            {
-              verdict: 'warning',
-              message: `${folder}/state.db is empty: what the store has acknowledged is not known`,
-              hint: 'Restore it from a backup; else the next run of each job sends everything again and deletes nothing.',
-            },
-          ];
-        case 'sound':
-          return [
-            { verdict: 'ok', message: `state.db can be read and is whole (${formatBytes(found.bytes)})` },
-          ];
-        default:
-          return found satisfies never;
-      }
-    },
-  };
+/** Whether the embedded state can be used, and is whole. */
+export const stateCheck: OnlineCheck = ({ settings, dir }) =>
+  settings === undefined || settings.redisUrl !== undefined
+    ? []
+    : [{ subject: 'state', look: async () => [await judgeState(join(dir, '.storeferry'))] }];
+
+async function judgeState(folder: string): Promise<Facts> {
+  const found = await checkEmbeddedState(folder);
+  switch (found.kind) {
+    case 'absent':
+      return { verdict: 'ok', message: 'none yet: the first run begins it' };
+    case 'empty':
+      return {
+        verdict: 'warning',
+        message: `${folder}/state.db is empty: what the store has acknowledged is not known`,
+        hint: 'Restore it from a backup; else the next run of each job sends everything again and deletes nothing.',
+      };
+    case 'sound':
+      return { verdict: 'ok', message: `state.db can be read and is whole (${formatBytes(found.bytes)})` };
+    default:
+      return found satisfies never;
+  }
 }

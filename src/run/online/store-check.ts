@@ -1,81 +1,73 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
-import type { Finding, OnlineCheck } from './finding.ts';
+import type { Facts, OnlineCheck } from './online-check.ts';
 
 /** The stores that have answered, by what they answered. */
 export type AnsweredStores = Map<string, StoreConfig>;
 
-/**
- * Whether a store is reached at its address and takes the key, by one read-only request; `unset` variables prevent it.
- * `answered` is shared by the checks of all stores: one that answers like another may be the same site.
- */
-export function storeCheck(
-  store: StoreConfig,
-  unset: readonly string[],
-  version: string,
-  answered: AnsweredStores,
-): OnlineCheck {
-  const { name, baseUrl, apiKey } = store;
-  const userAgent = `storeferry/${version}`;
-  return {
-    subject: `store ${name}`,
-    async look(signal) {
-      if (unset.length > 0) {
-        const message = `${[...new Set(unset)].join(' and ')} not set`;
-        return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
-      }
-      // Loads undici, which only a check that asks the store needs.
-      const { probeStore } = await import('../../storefront/storefront.ts');
-      const probe = await probeStore({ baseUrl, apiKey, userAgent, signal });
-      return [...judgeStore(probe, store), ...judgeLikeness(probe, store, answered)];
-    },
-  };
-}
+/** Whether each store is reached at its address and takes the key, by one read-only request. */
+export const storeCheck: OnlineCheck = ({ stores, unsetOf, version }) => {
+  // Shared by all stores: one that answers like another may be the same site.
+  const answered: AnsweredStores = new Map();
+  return stores.map((store) => {
+    const { name, baseUrl, apiKey } = store;
+    const unset = new Set(unsetOf(name));
+    return {
+      subject: `store ${name}`,
+      async look(signal) {
+        if (unset.size > 0) {
+          const message = `${[...unset].join(' and ')} not set`;
+          return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
+        }
+        // Loads undici, which only a check that asks the store needs.
+        const { probeStore } = await import('../../storefront/storefront.ts');
+        const probe = await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal });
+        return [...judgeStore(probe, store), ...judgeLikeness(probe, store, answered)];
+      },
+    };
+  });
+};
 
-/** Whether another store has answered alike; writes down what this one answered. */
-export function judgeLikeness(
-  probe: StoreProbe,
-  store: StoreConfig,
-  answered: AnsweredStores,
-): Omit<Finding, 'subject'>[] {
+/** A warning when another store has given the same answer; remembers this one's. */
+export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: AnsweredStores): Facts[] {
   if (probe.kind !== 'answers' || probe.listsDigest === null) return [];
   const other = answered.get(probe.listsDigest);
   if (other === undefined) {
     answered.set(probe.listsDigest, store);
     return [];
   }
-  // What stores.yaml says is one store may answer alike, and with an id for each it says that they are two.
+  // Entries of one store may answer alike; an id for each declares that they are two.
   const saidToDiffer = store.id !== undefined && other.id !== undefined;
   if (saidToDiffer || storeIdentity(store) === storeIdentity(other)) return [];
   return [
     {
       verdict: 'warning',
       message: `${store.name} and ${other.name} answer with the same subscriber lists: they may be one site with two addresses`,
-      hint: 'If so, give both the same id: in stores.yaml, or two runs may write to it at once and make products twice; else an id: of its own to each.',
+      hint: 'If so, give both the same id: in stores.yaml, or two runs may write to it at once and create products twice; if they are two sites, give each its own id:.',
     },
   ];
 }
 
-/** A clock that far off makes dates of the store and of this machine tell different stories. */
+/** With clocks that differ more, dates of the store and of this machine cannot be compared. */
 const CLOCKS_DIFFER_MS = 60_000;
 const SLOW_MS = 2_000;
 
-/** What a probe means for whoever set the store up. */
+/** What a probe means for the person who configured the store. */
 export function judgeStore(
   probe: StoreProbe,
   { name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>,
-): Omit<Finding, 'subject'>[] {
+): Facts[] {
   const address = `baseUrl of ${name} in stores.yaml`;
   const error = (message: string, hint: string) => [{ verdict: 'error', message, hint } as const];
   switch (probe.kind) {
     case 'answers': {
       const { ms, lists, aheadMs } = probe;
       const answered = `${baseUrl} answers in ${ms} ms and takes the key (${lists} subscriber ${lists === 1 ? 'list' : 'lists'})`;
-      const findings: Omit<Finding, 'subject'>[] = [
+      const findings: Facts[] = [
         ms < SLOW_MS
           ? { verdict: 'ok', message: answered }
-          : { verdict: 'warning', message: answered, hint: 'That is slow: imports will take long.' },
+          : { verdict: 'warning', message: answered, hint: 'The store is slow: imports will take long.' },
       ];
       if (aheadMs !== null && Math.abs(aheadMs) > CLOCKS_DIFFER_MS) {
         findings.push({
@@ -100,16 +92,16 @@ export function judgeStore(
       );
     case 'redirect':
       return error(
-        `${baseUrl} sends elsewhere (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, since the key would go with them`,
-        `Set ${address} to the address that answers itself.`,
+        `${baseUrl} redirects (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, since the key would be sent along`,
+        `Set ${address} to the address that it redirects to, if that is your store.`,
       );
     case 'unwell': {
       const said = probe.message === '' ? '' : `: ${probe.message}`;
       return error(
         `${baseUrl} answers ${probe.status}${said}`,
         probe.status === 429
-          ? 'It takes no more requests just now: try again in a while.'
-          : 'The store has trouble of its own: try again later.',
+          ? 'The store limits requests: try again later.'
+          : 'The store has a problem: try again later.',
       );
     }
     case 'unreachable':
@@ -124,7 +116,7 @@ function unreachable(code: string, baseUrl: string, address: string): [message: 
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return [
       `the name ${hostname} cannot be resolved (${code})`,
-      `Is it spelt right in ${address}? Does this machine reach its name server?`,
+      `Check the spelling in ${address}, and the name server of this machine.`,
     ];
   }
   if (code === 'ECONNREFUSED') {
@@ -139,20 +131,23 @@ function unreachable(code: string, baseUrl: string, address: string): [message: 
         ? 'its certificate has expired'
         : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
           ? 'its certificate is for another name'
-          : 'its certificate is signed by nobody this machine knows';
+          : 'its certificate is signed by no authority that this machine trusts';
     return [
       `${host} cannot be trusted: ${why} (${code})`,
-      'Have the certificate mended; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
+      'Renew the certificate. For a private CA set NODE_EXTRA_CA_CERTS to its file.',
     ];
   }
   if (/SSL|TLS|EPROTO|HPE_/.test(code)) {
     return [
       `${host} does not speak the protocol of ${baseUrl.split(':')[0]} (${code})`,
-      `Is it http where ${address} says https, or the other way round?`,
+      `Check whether ${address} must begin with http or https.`,
     ];
   }
   if (/TIMEOUT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(code)) {
-    return [`${host} cannot be reached (${code})`, 'Is a firewall, a proxy or a VPN in between?'];
+    return [
+      `${host} cannot be reached (${code})`,
+      'Check firewalls, proxies and VPNs between this machine and the store.',
+    ];
   }
   return [`the connection to ${host} failed (${code})`, `Check ${address}, and that the store runs.`];
 }

@@ -5,14 +5,18 @@ import { nextSteps } from '../report/sections/next-section.ts';
 import { notifyEnd } from '../run/execute-run.ts';
 import { RunBug, type RunEvent } from '../run/run-context.ts';
 import { debugLog } from './debug-log.ts';
+import type { Invocation } from './define-command.ts';
 import { interruptSignal } from './interrupt-signal.ts';
-import type { Invocation } from './invocation.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { watchRun } from './watch-run.ts';
 import { type Attempt, type JsonResultOptions, withJsonResult } from './with-json-result.ts';
+
+/** What `--json` of these commands prints, for the reference. */
+export const RUN_SUMMARY =
+  'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`';
 
 /** What a command does in its workspace. */
 export type Work = (open: OpenContext) => Promise<RunFacts>;
@@ -21,7 +25,7 @@ export type Work = (open: OpenContext) => Promise<RunFacts>;
  * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
  * prints the report, gives the exit code. What a command does is loaded while the state opens, which halves the start.
  */
-export function runCommand(
+export function runInWorkspace(
   invocation: Invocation,
   options: JsonResultOptions,
   loadWork: () => Promise<Work>,

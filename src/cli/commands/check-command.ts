@@ -1,40 +1,41 @@
 import pc from 'picocolors';
-import { checkWorkspace, type WorkspaceCheck } from '../config/check-workspace.ts';
-import type { Settings } from '../config/settings.ts';
-import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/errors.ts';
-import { limitsText } from '../model/safety-limits.ts';
-import { workersCheck } from '../queue/workers-check.ts';
-import { findingsText } from '../report/document-text.ts';
-import { counted, listed, printable } from '../report/printable.ts';
-import { checkMappings } from '../run/inputs/check-mappings.ts';
-import type { Finding } from '../run/online/finding.ts';
-import { runChecks } from '../run/online/run-checks.ts';
-import { lastChecks, workspaceChecks } from '../run/online/workspace-checks.ts';
-import { interruptSignal } from './interrupt-signal.ts';
-import type { Invocation } from './invocation.ts';
-import { newRunId } from './open-context.ts';
-import { packageVersion } from './package-version.ts';
-import { placeFromHere, withProgram } from './typed-program.ts';
-import { withJsonError } from './with-json-result.ts';
+import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
+import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
+import { limitsText } from '../../model/safety-limits.ts';
+import { findingsText } from '../../report/document-text.ts';
+import { counted, listed, printable } from '../../report/printable.ts';
+import { checkMappings } from '../../run/inputs/check-mappings.ts';
+import type { Finding } from '../../run/online/online-check.ts';
+import { ONLINE_CHECKS, runOnlineChecks } from '../../run/online/online-checks.ts';
+import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { newRunId } from '../open-context.ts';
+import { packageVersion } from '../package-version.ts';
+import { pathFromHere, placeFromHere, shellWord, withProgram } from '../typed-program.ts';
+import { withJsonError } from '../with-json-result.ts';
+import { workersCheck } from '../workers-check.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;
 
-interface CheckOptions {
-  readonly online?: true;
-  readonly json?: true;
-}
-
-/** Validates everything in the workspace and runs the tests of its mappings; `online` also what its jobs need outside it. */
-export async function check(invocation: Invocation, { online, json }: CheckOptions = {}): Promise<number> {
-  return await withJsonError(invocation, json === true, async () => {
-    const found = await lookThrough(invocation, online === true);
-    if (json !== true) return printCheck(invocation, found, online === true);
-    invocation.terminal.out(`${JSON.stringify(checkSummary(found))}\n`);
-    return exitCodeOf(found);
-  });
-}
+/** `storeferry check`: validates everything in the workspace and runs the tests of its mappings. */
+export const checkCommand = defineCommand({
+  arguments: {},
+  options: {
+    online: flag('also try stores, keys, sources, Redis and disk, with harmless requests'),
+    json: JSON_FLAG,
+  },
+  examples: ['check', '-C shop check --online', 'check --json'],
+  json: 'problems, warnings and findings, each with its place, and the names of what was checked',
+  run: (invocation, _, { online, json }) =>
+    withJsonError(invocation, json, async () => {
+      const found = await findAll(invocation, online);
+      if (!json) return printCheck(invocation, found, online);
+      invocation.terminal.out(`${JSON.stringify(checkSummary(found))}\n`);
+      return exitCodeOf(found);
+    }),
+});
 
 /** All that a check finds. */
 interface Found {
@@ -45,11 +46,11 @@ interface Found {
   readonly findings: readonly Finding[];
 }
 
-async function lookThrough({ directory, program }: Invocation, online: boolean): Promise<Found> {
+async function findAll({ directory, program }: Invocation, online: boolean): Promise<Found> {
   const workspace = openWorkspace(directory, process.env);
-  const checked = checkWorkspace(workspace);
+  const checked = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
   const mappings = await checkMappings(checked.mappings, checked.jobs);
-  const found = online ? await lookOutside(workspace, checked) : [];
+  const found = online ? await checkOnline(workspace, checked) : [];
   return {
     checked,
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
@@ -122,28 +123,28 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
   const failed = failedFindings(found);
   const unfinished = checked.unset.length > 0;
   if (problems.length > 0) {
-    terminal.out(colors.red(`${counted(problems.length, 'error')} to mend before a run.\n`));
+    terminal.out(colors.red(`${counted(problems.length, 'error')} to correct before a run.\n`));
     return exitCodeOf(found);
   }
   if (failed > 0) {
-    terminal.out(colors.red(`${counted(failed, 'thing')} to mend outside the workspace's files.\n`));
+    terminal.out(colors.red(`${counted(failed, 'problem')} outside the workspace's files.\n`));
     return exitCodeOf(found);
   }
   if (unfinished) {
-    terminal.out(`The files are right; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
+    terminal.out(`The files are valid; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
     return 0;
   }
   const warned = checked.warnings.length + findings.filter(({ verdict }) => verdict === 'warning').length;
   terminal.out(
     warned === 0
-      ? colors.green('All is well.\n')
-      : colors.yellow(`Nothing prevents a run; ${counted(warned, 'warning')} above.\n`),
+      ? colors.green('No problems found.\n')
+      : colors.yellow(`A run can start; ${counted(warned, 'warning')} above.\n`),
   );
   for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
   return 0;
 }
 
-/** What stops the runs of each import job, jobs of the same limits together. */
+/** The limits that stop runs of import jobs; jobs with the same limits share a line. */
 function safetyLines({ jobs }: WorkspaceCheck): string[] {
   const imports = jobs.filter((job) => job.kind === 'import');
   const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));
@@ -152,41 +153,24 @@ function safetyLines({ jobs }: WorkspaceCheck): string[] {
   );
 }
 
-/** A person mends one file after the other, from top to bottom. */
+/** A person corrects one file after the other, from top to bottom. */
 function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Looks at all that can be looked at, even where the files are not all right. */
-async function lookOutside(workspace: Workspace, found: WorkspaceCheck): Promise<Finding[]> {
-  const settings = settingsOf(workspace);
-  const checks = workspaceChecks({
-    dir: workspace.dir,
-    found,
-    unsetOf: (store) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [],
-    settings,
-    version: packageVersion(),
-    newRunId,
-  });
-  const scheduled = found.jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
-  if (settings?.redisUrl !== undefined) checks.push(workersCheck(settings.redisUrl, scheduled));
-  const signal = interruptSignal(() => {});
-  const outside = await runChecks(checks, signal);
-  return [...outside, ...(await runChecks(lastChecks(workspace.path('.storeferry'), settings), signal))];
+/** Checks everything that can be checked, even where some files are invalid. */
+async function checkOnline(workspace: Workspace, checked: WorkspaceCheck): Promise<Finding[]> {
+  const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
+  const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
+  return await runOnlineChecks(
+    [...ONLINE_CHECKS, workersCheck],
+    around,
+    interruptSignal(() => {}),
+  );
 }
 
-/** What is wrong with them is among the problems of the workspace. */
-function settingsOf(workspace: Workspace): Settings | undefined {
-  try {
-    return workspace.settings();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return undefined;
-    throw error;
-  }
-}
-
-/** What to type next: each kind of job has its own way to begin. */
+/** The commands to type next. */
 function nextCommands({ jobs }: WorkspaceCheck, online: boolean): string[] {
   const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
   const imported = first('import');

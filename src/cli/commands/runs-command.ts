@@ -1,46 +1,53 @@
-import { openQueues, queuedRun, waitingRuns } from '../queue/queues.ts';
-import { printable } from '../report/printable.ts';
-import { listedRun, runsSummary } from '../report/run-summary.ts';
-import { jobsText, runsText, runText } from '../report/runs-text.ts';
-import { asItStands } from '../run/lock-job.ts';
-import { readStoredReport } from '../run/report/read-stored-report.ts';
-import { withFilesFrom, withShownFiles } from '../run/shown-file.ts';
-import { interruptSignal } from './interrupt-signal.ts';
-import type { Invocation } from './invocation.ts';
-import { listJobs } from './list-jobs.ts';
-import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
-import { withTypedCommands } from './print-report.ts';
-import { currentFolder } from './typed-program.ts';
-import { withJsonError } from './with-json-result.ts';
+import { openQueues, queuedRun, waitingRuns } from '../../queue/queues.ts';
+import { printable } from '../../report/printable.ts';
+import { listedRun, runsSummary } from '../../report/run-summary.ts';
+import { jobsText, runsText, runText } from '../../report/runs-text.ts';
+import { asItStands } from '../../run/lock-job.ts';
+import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import { withFilesFrom, withShownFiles } from '../../run/shown-file.ts';
+import {
+  defineCommand,
+  type Invocation,
+  JSON_FLAG,
+  optional,
+  parsed,
+  text,
+  type ValuesOf,
+  wholeNumber,
+} from '../define-command.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { listJobs } from '../list-jobs.ts';
+import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
+import { withTypedCommands } from '../print-report.ts';
+import { currentFolder } from '../typed-program.ts';
+import { withJsonError } from '../with-json-result.ts';
 
-interface RunsOptions {
-  readonly limit: number;
-  readonly job?: string;
-  readonly json?: true;
-}
+const OPTIONS = {
+  limit: parsed('n', 'how many to list', 20, wholeNumber(1, 1000)),
+  job: text('job', 'only runs of this job'),
+  json: JSON_FLAG,
+};
 
-/** Lists the jobs and their latest runs, or shows one run. */
-export async function runs(
-  invocation: Invocation,
-  id: string | undefined,
-  options: RunsOptions,
-): Promise<number> {
-  return await withJsonError(invocation, options.json === true, async () => {
-    await using open = await openContext(
-      invocation.directory,
-      () => {},
-      interruptSignal(() => {}),
-    );
-    if (id === undefined) await list(open, invocation, options);
-    else await show(open, invocation, id, options);
-    return 0;
-  });
-}
+/** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
+export const runsCommand = defineCommand({
+  arguments: { run: optional('the id of a run, or its first characters, to see all of it') },
+  options: OPTIONS,
+  examples: ['runs', 'runs k3v9x2', 'runs --job nightly-catalog', 'runs k3v --json'],
+  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or all that is known of one run',
+  run: (invocation, { run: id }, options) =>
+    withJsonError(invocation, options.json, async () => {
+      const signal = interruptSignal(() => {});
+      await using open = await openContext(invocation.directory, () => {}, signal);
+      if (id === undefined) await list(open, invocation, options);
+      else await show(open, invocation, id, options);
+      return 0;
+    }),
+});
 
 async function list(
   open: OpenContext,
   { terminal, program }: Invocation,
-  { limit, job, json }: RunsOptions,
+  { limit, job, json }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
   const { context, workspace, redisUrl } = open;
   const { colors, width } = terminal;
@@ -50,7 +57,7 @@ async function list(
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
   const queued = (await listQueued(redisUrl)).filter((entry) => job === undefined || entry.job === job);
   const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
-  if (json === true) {
+  if (json) {
     terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
     return;
   }
@@ -67,7 +74,7 @@ async function show(
   open: OpenContext,
   { terminal, program }: Invocation,
   id: string,
-  { json }: RunsOptions,
+  { json }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
   const { context, workspace, redisUrl } = open;
   const { colors, width } = terminal;
@@ -75,14 +82,14 @@ async function show(
   const queued = (await findRun(context, id)) === undefined ? await lookInQueue(redisUrl, id) : undefined;
   if (queued !== undefined && queued.run === null) {
     const { job, error } = queued;
-    if (json === true) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
+    if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
     else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
     else terminal.out(`Run ${id} of ${job} waits for a worker. To call it off: ${program} cancel ${id}\n`);
     return;
   }
   const run = await asItStands(context, await knownRun(context, queued?.run ?? id));
   const report = await readStoredReport(context, run);
-  if (json === true) {
+  if (json) {
     terminal.out(`${JSON.stringify(listedRun(withShownFiles(report, workspace.dir), now))}\n`);
     return;
   }

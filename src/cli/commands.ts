@@ -1,0 +1,106 @@
+import type { CommandDefinition } from './define-command.ts';
+
+/** A command by its name: its line in `storeferry --help`, and its definition, loaded when it is needed. */
+export interface Registered {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<CommandDefinition>;
+  /** What other programs call it: for suggestions. */
+  readonly alias?: readonly string[];
+}
+
+/**
+ * All commands, in the order of help. To add one: a file in commands/ and its entry here. A definition is loaded
+ * only for its own help and run, so that every command starts quickly.
+ */
+export const COMMANDS: readonly Registered[] = [
+  {
+    name: 'init',
+    summary: 'make a workspace by asking, or add a job to one, and plan your own file',
+    load: async () => (await import('./commands/init-command.ts')).initCommand,
+    alias: ['new'],
+  },
+  {
+    name: 'check',
+    summary: 'validate stores, jobs and mappings, and run the tests that mappings carry; offline',
+    load: async () => (await import('./commands/check-command.ts')).checkCommand,
+    alias: ['validate'],
+  },
+  {
+    name: 'plan',
+    summary: 'show what a run would change; sends nothing to the store',
+    load: async () => (await import('./commands/plan-command.ts')).planCommand,
+    alias: ['preview'],
+  },
+  {
+    name: 'run',
+    summary: 'run a job in this process: apply an import, write an export; continues what did not finish',
+    load: async () => (await import('./commands/run-command.ts')).runCommand,
+    alias: ['import', 'export', 'sync'],
+  },
+  {
+    name: 'approve',
+    summary: 'apply exactly the plan of a run, whatever its safety limits say',
+    load: async () => (await import('./commands/approve-command.ts')).approveCommand,
+    alias: ['apply'],
+  },
+  {
+    name: 'retry',
+    summary: 'send the corrected rejects file of a run',
+    load: async () => (await import('./commands/retry-command.ts')).retryCommand,
+  },
+  {
+    name: 'verify',
+    summary: 'estimate how much the store has forgotten: send a random sample of acknowledged records again',
+    load: async () => (await import('./commands/verify-command.ts')).verifyCommand,
+  },
+  {
+    name: 'runs',
+    summary: 'list the jobs, when each runs next, and the latest runs; or show one run',
+    load: async () => (await import('./commands/runs-command.ts')).runsCommand,
+    alias: ['status', 'list'],
+  },
+  {
+    name: 'cancel',
+    summary: 'end a run under way, whichever process has it, or take one out of the queue',
+    load: async () => (await import('./commands/cancel-command.ts')).cancelCommand,
+    alias: ['stop', 'abort'],
+  },
+  {
+    name: 'stats',
+    summary: 'draw the history of the subscriber lists: subscribers, open and click rate',
+    load: async () => (await import('./commands/stats-command.ts')).statsCommand,
+  },
+  {
+    name: 'enqueue',
+    summary: 'hand a run of a job over to the workers (needs REDIS_URL)',
+    load: async () => (await import('./commands/enqueue-command.ts')).enqueueCommand,
+  },
+  {
+    name: 'worker',
+    summary: 'run jobs on their schedules, and take runs and their shards from the queue (needs REDIS_URL)',
+    load: async () => (await import('./commands/worker-command.ts')).workerCommand,
+  },
+  {
+    name: 'dashboard',
+    summary: 'serve jobs, runs, reports and list trends to browsers, and act from there; sign-in by token',
+    load: async () => (await import('./commands/dashboard-command.ts')).dashboardCommand,
+    alias: ['serve'],
+  },
+  {
+    name: 'sandbox',
+    summary: 'serve a complete storefront on this machine, to rehearse against',
+    load: async () => (await import('./commands/sandbox-command.ts')).sandboxCommand,
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of a kind of file, for editors',
+    load: async () => (await import('./commands/schema-command.ts')).schemaCommand,
+  },
+  {
+    name: 'demo',
+    summary:
+      'import a sample catalog twice, then contacts, and export list statistics, in a temporary folder',
+    load: async () => (await import('./commands/demo-command.ts')).demoCommand,
+  },
+];

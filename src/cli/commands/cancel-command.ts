@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InterruptedError, StateError, UsageError } from '../../model/errors.ts';
+import type { Run } from '../../model/run.ts';
+import { openQueues, queuedRun } from '../../queue/queues.ts';
+import { counted } from '../../report/printable.ts';
+import { statusWords } from '../../report/status-words.ts';
+import { asItStands, askToInterrupt } from '../../run/lock-job.ts';
+import type { RunContext } from '../../run/run-context.ts';
+import { defineCommand, required } from '../define-command.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { findRun, openContext, refuseUnknown } from '../open-context.ts';
+
+const POLL_MS = 250;
+
+/** `storeferry cancel`: takes a waiting run out of the queue, or asks a run under way to end and waits for it. */
+export const cancelCommand = defineCommand({
+  arguments: { run: required('the id of a run, or its first characters') },
+  options: {},
+  examples: ['cancel k3v9x2'],
+  async run({ terminal, directory, program }, { run: id }) {
+    const signal = interruptSignal(() => {});
+    await using open = await openContext(directory, () => {}, signal, { program });
+    const { context, redisUrl } = open;
+    const known = await findRun(context, id);
+    const running =
+      known ?? (redisUrl === undefined ? refuseUnknown(id) : await takeOut(context, redisUrl, id));
+    if (running === null) {
+      terminal.out(`Run ${id} is out of the queue; it had not begun.\n`);
+      return 0;
+    }
+    await askToInterrupt(context, running.id);
+    terminal.err(
+      `Asked run ${running.id} of ${running.job} to end; requests in flight are finished first.\n`,
+    );
+    const ended = await endOf(context, running.id);
+    if (ended.status !== 'interrupted') {
+      terminal.out(`Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`);
+      return 0;
+    }
+    const { applied = 0, unsent = 0 } = ended.totals ?? {};
+    terminal.out(
+      `Run ${ended.id} of ${ended.job} is interrupted: ${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left.\n`,
+    );
+    terminal.out(`To continue where it stopped: ${program} run ${ended.job}\n`);
+    return 0;
+  },
+});
+
+/** Takes a run out of the queue and gives null; gives the run where a worker has begun it meanwhile. */
+async function takeOut(context: RunContext, redisUrl: string, id: string): Promise<Run | null> {
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
+  const queued = await queuedRun(queues, id);
+  if (queued === undefined) return refuseUnknown(id);
+  if (queued.run !== null) return (await context.state.runs.get(queued.run)) ?? refuseUnknown(id);
+  if (queued.error !== null)
+    throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
+  if (await queued.takeOut()) return null;
+  throw new StateError(`A worker is about to begin run ${id}.`, { hint: 'Cancel it once more in a moment.' });
+}
+
+async function endOf(context: RunContext, id: string): Promise<Run> {
+  for (;;) {
+    const found = await context.state.runs.get(id);
+    if (found === undefined) throw new StateError(`The state has lost run ${id}.`);
+    const run = await asItStands(context, found);
+    if (run.status !== 'running') return run;
+    if (context.signal.aborted)
+      throw new InterruptedError('No longer waiting; the run was asked to end, and will end.');
+    await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,162 @@
+import { basename } from 'node:path';
+import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
+import type { DashboardLog } from '../../dashboard/dashboard-context.ts';
+import { QUEUES_PATH, type QueueBoard } from '../../dashboard/queues/queue-routes.ts';
+import { startDashboard } from '../../dashboard/start-dashboard.ts';
+import { UsageError } from '../../model/errors.ts';
+import { secretRedactor } from '../../model/secret-redactor.ts';
+import { openQueues, type Queues } from '../../queue/queues.ts';
+import { actionRunner } from '../dashboard/action-runner.ts';
+import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
+import { handOver, hasWorkers, queuedRuns } from '../dashboard/hand-over.ts';
+import { defineCommand, flag, parsed, text } from '../define-command.ts';
+import { aborted, interruptSignal } from '../interrupt-signal.ts';
+import { listJobs } from '../list-jobs.ts';
+import { openContext } from '../open-context.ts';
+import { withProgram } from '../typed-program.ts';
+import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
+import { workerLogger } from '../worker/worker-logger.ts';
+
+/** `storeferry dashboard`: serves until it is stopped; runs that it started are interrupted then. */
+export const dashboardCommand = defineCommand({
+  arguments: {},
+  options: {
+    listen: parsed(
+      'address',
+      '[HOST:]PORT; this machine only without a host',
+      '127.0.0.1:8700',
+      (address) => address,
+    ),
+    url: text('url', 'where browsers reach it through a proxy: https://...'),
+    newToken: flag('make new tokens, one with full access and one read-only, and print them'),
+  },
+  examples: [
+    'dashboard',
+    '-C /srv/shop dashboard --listen 8701',
+    'dashboard --new-token',
+    'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
+  ],
+  async run({ terminal, directory, program }, _, options) {
+    const address = parseListenAddress(options.listen);
+    const listen = { ...address, loopback: isLoopback(address) };
+    const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
+    const secrets = secretRedactor();
+    const log = workerLogger(terminal, secrets);
+    const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
+
+    await using open = await openContext(directory, () => {}, stop, {
+      onUnreadable: (problem) => log.warn({}, problem),
+      secrets,
+    });
+    const { context, redisUrl } = open;
+    log.level = open.workspace.settings().logLevel;
+    for (const secret of allSecrets(open.workspace)) secrets.add(secret);
+    const reopen = () => openWorkspace(directory, process.env);
+    const redact = (text: string) => {
+      // The text may be about what is wrong with the workspace.
+      const workspace = attempt(reopen);
+      for (const secret of workspace === undefined ? [] : allSecrets(workspace)) secrets.add(secret);
+      return withProgram(secrets.redact(text), program);
+    };
+
+    await using ending = new AsyncDisposableStack();
+    const queues =
+      redisUrl === undefined ? null : await openQueues({ redisUrl, patient: false, onError: () => {} });
+    if (queues !== null) ending.use(queues);
+    const actions = ending.use(
+      actionRunner({
+        start: (action, onRun) => childCommand(argumentsOf(action, directory), onRun),
+        hasWorkers: async () => queues !== null && (await hasWorkers(queues)),
+        enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
+        queued: async () => (queues === null ? new Map() : await queuedRuns(queues)),
+        log,
+      }),
+    );
+
+    const file = open.workspace.path('.storeferry/dashboard.json');
+    const known = options.newToken ? undefined : readTokenHashes(file);
+    const made = newTokens();
+    const { hashes, tokens } = known === undefined ? made : { hashes: known, tokens: null };
+    const queueBoard = queues === null ? null : await openBoard(queues, log);
+    const running = await startDashboard({
+      dashboard: {
+        context,
+        openWorkspace: reopen,
+        workspaceName: basename(open.workspace.dir),
+        redisUrl,
+        program,
+        listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queues }, only),
+        actions,
+        retell: redact,
+      },
+      hashes,
+      ...{ listen, publicUrl, queueBoard, log },
+    });
+    ending.defer(running.close);
+    // Not before it listens: tokens that were never printed would replace those in use.
+    if (tokens !== null) await writeTokenHashes(file, hashes);
+
+    terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
+    terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
+    if (!listen.loopback && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
+    await aborted(stop);
+    await ending.disposeAsync();
+    log.info('stopped');
+    return 0;
+  },
+});
+
+/** Loaded where there are queues to look into. */
+async function openBoard(queues: Queues, log: DashboardLog): Promise<QueueBoard> {
+  const { queueBoard } = await import('../../queue/queue-board.ts');
+  return queueBoard(queues, QUEUES_PATH, (err) => log.error({ err }, 'the queues cannot be shown'));
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** All secrets of a workspace, as far as its files can be read. */
+function allSecrets(workspace: Workspace): readonly string[] {
+  const { inspection, jobNames } = workspace;
+  for (const name of inspection.stores().names ?? []) inspection.store(name);
+  for (const name of jobNames()) inspection.job(name);
+  return workspace.secrets();
+}
+
+function parsePublicUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '')
+    return url;
+  throw new UsageError(
+    `--url expects the address at which browsers reach the dashboard, and got '${text}'.`,
+    {
+      hint: 'Such as https://storeferry.example.com: a name of its own, without a path.',
+    },
+  );
+}
+
+function firstStart({ full, readOnly }: Tokens, program: string): string {
+  return `
+Sign in with one of these tokens. They are printed only once; the dashboard keeps their hashes:
+
+  ${full}   full access: run, approve, retry, interrupt
+  ${readOnly}   read-only
+
+To make new tokens: ${program} dashboard --new-token
+
+`;
+}
+
+function laterStart(program: string): string {
+  return `Sign in with a token printed at the first start. To make new tokens: ${program} dashboard --new-token\n`;
+}
+
+function exposed(listen: string, program: string): string {
+  return `Warning: it listens on other addresses than loopback without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openWorkspace } from '../../config/workspace.ts';
+import { InterruptedError, StateError, UsageError } from '../../model/errors.ts';
+import { enqueueRun, openQueues, type Queues } from '../../queue/queues.ts';
+import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import type { RunContext, RunEvent } from '../../run/run-context.ts';
+import { defineCommand, flag, type Invocation, required, type ValuesOf } from '../define-command.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { newRunId, openContext } from '../open-context.ts';
+import { exitCodeOf, printReport } from '../print-report.ts';
+import { readRequest } from '../read-request.ts';
+import { RUN_SUMMARY } from '../run-in-workspace.ts';
+import { watchRun } from '../watch-run.ts';
+import { type Attempt, withJsonResult } from '../with-json-result.ts';
+
+const OPTIONS = {
+  follow: flag('wait for it, showing its progress, and end as `run` would'),
+  json: flag('with --follow: print the result as one JSON object, the last line of standard output'),
+  resend: flag('send every record, whatever was sent before'),
+};
+
+/** `storeferry enqueue`: hands a run of a job over to the workers, and with --follow waits for it. */
+export const enqueueCommand = defineCommand({
+  arguments: { job: required('a job: the name of a file in jobs/') },
+  options: OPTIONS,
+  examples: ['enqueue nightly-catalog', 'enqueue nightly-catalog --follow'],
+  json: RUN_SUMMARY,
+  async run(invocation, { job }, options) {
+    const { json, follow } = options;
+    if (json && !follow) {
+      throw new UsageError('--json prints how a run ended, so it needs --follow.', {
+        hint: 'Add --follow, or leave out --json.',
+      });
+    }
+    return await withJsonResult(invocation, { json, job }, (attempt) =>
+      handOver(invocation, job, options, attempt),
+    );
+  },
+});
+
+async function handOver(
+  { terminal, directory, program }: Invocation,
+  job: string,
+  { follow, json, resend }: ValuesOf<typeof OPTIONS>,
+  attempt: Attempt,
+): Promise<number> {
+  const watch = watchRun(terminal, () => performance.now());
+  const onEvent = (event: RunEvent): void => {
+    watch.onEvent(event);
+    attempt.onEvent(event);
+  };
+  const signal = interruptSignal(() => watch.clear());
+  const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
+  await using open = await openContext(directory, onEvent, signal);
+  await readRequest(open.workspace, job, resend);
+  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
+  const enqueued = await enqueueRun(queues, { job, resend: resend }, newRunId);
+  terminal.err(
+    enqueued.added
+      ? `Enqueued ${job} as run ${enqueued.id}.\n`
+      : `${job} is waiting or running already, as run ${enqueued.id}.\n`,
+  );
+  if (!enqueued.workers) terminal.err(`No worker is running; start one with: ${program} worker\n`);
+  if (!follow) {
+    terminal.err(`Show its progress: ${program} runs ${enqueued.id}\n`);
+    terminal.err(`Cancel it: ${program} cancel ${enqueued.id}\n`);
+    return 0;
+  }
+  const id = await followRun(queues, { queued: enqueued.queued, job }, open.context).finally(() =>
+    watch.clear(),
+  );
+  if (id === null) throw new InterruptedError('No longer following; the workers continue.');
+  const run = await open.context.state.runs.get(id);
+  if (run === undefined) {
+    throw new StateError(`The state has lost run ${id}.`, {
+      hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
+    });
+  }
+  const report = await readStoredReport(open.context, run);
+  printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json });
+  attempt.printed();
+  return exitCodeOf(report);
+}
+
+const POLL_MS = 250;
+
+/**
+ * Waits for a queued run and shows its progress. Gives the id of the run when it has ended; null when the wait was
+ * interrupted, which leaves the run alone.
+ */
+async function followRun(
+  queues: Queues,
+  { queued: queuedId, job }: { readonly queued: string; readonly job: string },
+  context: RunContext,
+): Promise<string | null> {
+  const show = showProgress(context);
+  while (!context.signal.aborted) {
+    const queued = await queues.ask(queues.runs.getJob(queuedId));
+    if (queued === undefined) {
+      throw new StateError('The queue has lost the run.', {
+        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
+      });
+    }
+    if (queued.finishedOn !== undefined) {
+      const result = queued.returnvalue;
+      if (result?.run == null) {
+        throw new StateError(result?.error ?? queued.failedReason ?? 'The run could not begin.');
+      }
+      return result.run;
+    }
+    await show(queued.data.job);
+    await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
+  }
+  return null;
+}
+
+/** Shows the running run of a job, whichever worker has it. */
+function showProgress(context: RunContext): (job: string) => Promise<void> {
+  let shown: string | null = null;
+  let shownAt = 0;
+  let waitsUntil = 0;
+  return async (job) => {
+    const [run] = await context.state.runs.list({ job, limit: 1 });
+    if (run?.status !== 'running') return;
+    if (run.id !== shown) {
+      context.onEvent({ type: 'begun', run, continued: false });
+      shown = run.id;
+    }
+    const { progress, waiting } = run;
+    const waitsMs = waiting == null ? 0 : waiting.until - context.clock();
+    if (waiting != null && waitsMs > 0 && waiting.until > waitsUntil) {
+      waitsUntil = waiting.until;
+      context.onEvent({ type: 'waiting-for-requests', operations: waiting.operations, ms: waitsMs });
+    }
+    if (progress == null || progress.at === shownAt) return;
+    shownAt = progress.at;
+    context.onEvent({ type: 'progress', ...progress });
+  };
+}
+
+/** The address of Redis, without which there are no queues; UsageError. */
+export function requireRedis(redisUrl: string | undefined): string {
+  if (redisUrl !== undefined) return redisUrl;
+  throw new UsageError('Workers share their work through Redis, and REDIS_URL is not set.', {
+    hint: 'Set REDIS_URL in the environment or in .env, or use `storeferry run` on one machine.',
+  });
+}

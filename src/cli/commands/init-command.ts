@@ -1,0 +1,130 @@
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import pc from 'picocolors';
+import {
+  composeFiles,
+  knownStore,
+  leftToDo,
+  type NewFile,
+  type NewWorkspace,
+} from '../../config/new-workspace/new-workspace.ts';
+import { isWorkspace } from '../../config/workspace.ts';
+import { InterruptedError, UsageError } from '../../model/errors.ts';
+import { printable } from '../../report/printable.ts';
+import { defineCommand, type Invocation, optional } from '../define-command.ts';
+import { askAll, refuseMissingFlags } from '../init/ask-all.ts';
+import { type Asking, terminalPrompter } from '../init/asking.ts';
+import { INIT_OPTIONS } from '../init/init-options.ts';
+import { writeTogether } from '../init/write-together.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { typedProgram } from '../typed-program.ts';
+import { planCommand } from './plan-command.ts';
+
+/** `storeferry init`: makes a workspace, or adds a job to one, by asking; writes everything at the end, and plans the job. */
+export const initCommand = defineCommand({
+  arguments: { dir: optional('the folder to make a workspace of; the one of -C when left out') },
+  options: INIT_OPTIONS,
+  examples: [
+    'init my-shop',
+    'init my-shop --sandbox --source export.csv --yes     no questions, no store needed',
+    'init my-shop --store-url https://shop.example --source export.csv --job nightly --yes',
+  ],
+  async run(invocation, { dir: folder }, options) {
+    const { terminal } = invocation;
+    const dir = resolve(folder ?? invocation.directory);
+    const program = folder === undefined ? invocation.program : typedProgram(folder, process.env);
+    const signal = interruptSignal(() => {});
+    const existing = whatIsThere(dir);
+    const asking: Asking = {
+      options,
+      prompter: terminal.interactive && process.stdin.isTTY ? terminalPrompter(signal) : null,
+      known: knownStore(dir, process.env),
+      dir,
+      say: (line) => terminal.err(`${printable(line)}\n`),
+    };
+    refuseMissingFlags(asking, existing.stores);
+    await confirmAdding(asking, existing.workspace);
+    const toBe = await askAll(asking, existing.stores);
+    const files = composeFiles(toBe);
+    await confirmWriting(asking, files);
+    signal.throwIfAborted();
+    writeTogether(files);
+
+    const { bold, dim, yellow } = pc.createColors(terminal.colors);
+    terminal.out(`${bold(`Written into ${dir}`)}\n`);
+    for (const { name, what } of files) terminal.out(`  ${name.padEnd(28)} ${dim(what)}\n`);
+    for (const warning of overridden(toBe.variables)) terminal.out(`${yellow(warning)}\n`);
+    return await planIfReady({ terminal, directory: dir, program }, toBe);
+  },
+});
+
+/** What is there already; UsageError where no workspace can be. */
+function whatIsThere(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isDirectory())
+    throw new UsageError(`${dir} is a file; a folder was expected.`);
+  const stores = statSync(resolve(dir, 'stores.yaml'), { throwIfNoEntry: false }) !== undefined;
+  return { workspace: isWorkspace(dir), stores };
+}
+
+/** Plans the new job and prints the steps before its first run, or prints what is left to do before it can be planned. */
+async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<number> {
+  const { terminal, program } = invocation;
+  const { bold } = pc.createColors(terminal.colors);
+  const heading = (text: string) => terminal.out(`\n${bold(text)}\n`);
+  const step = (what: string, command: string) => terminal.out(`  ${what}\n    ${bold(command)}\n`);
+  const { job, sandbox } = toBe;
+  const undone = leftToDo(toBe);
+  if (undone.length > 0) {
+    heading('Left to do');
+    for (const text of undone) terminal.out(`  ${text}\n`);
+    step('Then check the workspace:', `${program} check`);
+    step('See what would be sent:', `${program} plan ${job.name}`);
+    return 0;
+  }
+  terminal.out('\n');
+  const code = await planCommand.run(invocation, { job: job.name }, { json: false, resend: false });
+  heading('Before the first run');
+  if (sandbox) {
+    const command = `${typedProgram(undefined, process.env)} sandbox`;
+    step('The sandbox is the store: start it in another terminal and leave it running:', command);
+  } else {
+    step('Check that the store answers and accepts the key:', `${program} check --online`);
+  }
+  return code;
+}
+
+/** Prints what is about to happen; a job is added to an existing workspace only after a yes. */
+async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
+  if (!workspace) {
+    say(
+      `This makes a workspace in ${dir}. Nothing is written before the end; Ctrl-C cancels without a trace.`,
+    );
+    return;
+  }
+  say(`${dir} is a workspace already: a job is added, and nothing in it is overwritten.`);
+  if (prompter === null || options.yes || (await prompter.confirm('Add a job to it?', true))) return;
+  throw new InterruptedError('Cancelled; nothing has been written.');
+}
+
+/** Shows what would be written, and writes it only after a yes. */
+async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]): Promise<void> {
+  if (prompter === null || options.yes) return;
+  say('');
+  say('To be written:');
+  for (const { name, path, existing, what } of files)
+    say(`  ${name}${existing === 'add' && existsSync(path) ? ' (added to)' : ''}: ${what}`);
+  if (!(await prompter.confirm('Write these files?', true))) {
+    throw new InterruptedError('Cancelled; nothing has been written.');
+  }
+}
+
+/** Warnings about variables of the process, which win over `.env`: the answers would have no effect. */
+function overridden(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(variables)
+    .filter(([name, value]) => process.env[name] !== undefined && process.env[name] !== value)
+    .map(
+      ([name]) =>
+        `${name} is set in the environment, which wins over .env: unset it, or its value is used instead.`,
+    );
+}

@@ -1,0 +1,58 @@
+import { grouped, printable } from '../../report/printable.ts';
+import {
+  CELLS_LISTED,
+  type CellEdit,
+  type DamagedCell,
+  editsWords,
+  quotedCell,
+  REFUSED,
+  RESTORED,
+  type RejectsEdits,
+} from '../../report/rejects/rejects-edits.ts';
+import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
+import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
+import { knownRun } from '../open-context.ts';
+import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** `storeferry retry`: sends the corrected rejects file of a run. */
+export const retryCommand = defineCommand({
+  arguments: {
+    run: required('the id of a run whose rejects file you have corrected, or its first characters'),
+  },
+  options: { json: JSON_FLAG },
+  examples: ['retry k3v9x2'],
+  json: RUN_SUMMARY,
+  run: (invocation, { run }, { json }) =>
+    runInWorkspace(invocation, { json, job: null }, async () => {
+      const { executeRun } = await import('../../run/execute-run.ts');
+      const { readImportRequest } = await import('../read-request.ts');
+      return async ({ context, workspace }) => {
+        const rejected = await knownRun(context, run);
+        const request = await readImportRequest(workspace, rejected.job, false);
+        const personal = request.job.import === 'contacts';
+        const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
+        return await executeRun(context, { kind: 'retry', request, rejected, onEdits });
+      };
+    }),
+});
+
+/** Prints what was corrected and what a spreadsheet did; values of contacts stay out of terminals and logs. */
+function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
+  const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
+  const change = (cell: CellEdit) =>
+    personal || cell.old === cell.new
+      ? place(cell)
+      : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
+  const damage = (cell: DamagedCell) => `${change(cell)} (${DAMAGE_WORDS[cell.damage]})`;
+  const list = (lines: readonly string[], all: number) => {
+    for (const line of lines.slice(0, CELLS_LISTED)) err(`  ${line}\n`);
+    if (all > CELLS_LISTED) err(`  and ${grouped(all - CELLS_LISTED)} more\n`);
+  };
+  err(`${editsWords(edits)}\n`);
+  list(edits.cells.map(change), edits.editedCells);
+  if (edits.restoredCells > 0) err(`${RESTORED}\n`);
+  list(edits.restored.map(damage), edits.restoredCells);
+  if (edits.refusedCells > 0) err(`${REFUSED}\n`);
+  list(edits.refused.map(damage), edits.refusedCells);
+}

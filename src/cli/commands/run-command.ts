@@ -1,0 +1,20 @@
+import { defineCommand, flag, JSON_FLAG, required } from '../define-command.ts';
+import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+
+/** `storeferry run`: runs a job in this process; an import is planned and applied, an export read and written. */
+export const runCommand = defineCommand({
+  arguments: { job: required('a job: the name of a file in jobs/') },
+  options: {
+    json: JSON_FLAG,
+    resend: flag('send every record, whatever was sent before (a store restored from backup)'),
+  },
+  examples: ['run nightly-catalog', 'run list-statistics', 'run nightly-catalog --json > result.json'],
+  json: RUN_SUMMARY,
+  run: (invocation, { job }, { json, resend }) =>
+    runInWorkspace(invocation, { json, job }, async () => {
+      const { readRequest } = await import('../read-request.ts');
+      const { executeRun, jobTask } = await import('../../run/execute-run.ts');
+      return async ({ context, workspace }) =>
+        await executeRun(context, jobTask(await readRequest(workspace, job, resend)));
+    }),
+});

@@ -1,0 +1,50 @@
+import { InvalidArgumentError } from 'commander';
+import { defineCommand, parsed, text, wholeNumber } from '../define-command.ts';
+import { aborted, interruptSignal } from '../interrupt-signal.ts';
+
+/** Where the sandbox listens and which key it takes unless options say otherwise. */
+export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
+
+/** `storeferry sandbox`: serves a storefront until it is interrupted. */
+export const sandboxCommand = defineCommand({
+  arguments: {},
+  options: {
+    port: parsed('n', 'where to listen, on this machine only', SANDBOX_DEFAULTS.port, wholeNumber(0, 65_535)),
+    data: text('dir', 'the folder that keeps what it holds; in memory when left out'),
+    apiKey: parsed('key', 'the key every request must carry', SANDBOX_DEFAULTS.apiKey, (key) => key),
+    failRate: parsed('share', 'answer this share of requests with 503', 0, share),
+    latency: parsed('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
+    requestsPerSecond: parsed<number | undefined>(
+      'n',
+      'answer more requests than this with 429',
+      undefined,
+      wholeNumber(1, 1_000_000),
+    ),
+  },
+  examples: ['sandbox', 'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05'],
+  async run({ terminal }, _, { port, data, apiKey, failRate, latency, requestsPerSecond }) {
+    // Loads fastify, which `init` need not do for the defaults.
+    const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
+    const stop = interruptSignal(() => {});
+    const server = await startSandbox({
+      ...{ port, apiKey, failRate, requestsPerSecond },
+      dataDir: data,
+      latencyMs: latency,
+    });
+    terminal.out(`The sandbox listens at ${server.url}\n`);
+    if (apiKey === SANDBOX_DEFAULTS.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
+    terminal.out(`What it holds:   ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
+    terminal.out(`Its description: ${server.url}/openapi.json\n`);
+    terminal.out('Stop it with Ctrl-C.\n');
+    await aborted(stop);
+    await server.close();
+    return 0;
+  },
+});
+
+/** Reads a share from 0 to 1. */
+function share(typed: string): number {
+  const value = Number(typed);
+  if (typed.trim() !== '' && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');
+}

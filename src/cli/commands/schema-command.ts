@@ -1,0 +1,18 @@
+import { SCHEMA_NAMES, schemaFor } from '../../config/json-schema.ts';
+import { UsageError } from '../../model/errors.ts';
+import { defineCommand, required } from '../define-command.ts';
+
+/** `storeferry schema`: prints the JSON Schema of a kind of file. */
+export const schemaCommand = defineCommand({
+  arguments: { name: required('job, mapping or stores') },
+  options: {},
+  examples: ['schema mapping > mapping.schema.json'],
+  async run({ terminal }, { name }) {
+    const known = SCHEMA_NAMES.find((one) => one === name);
+    if (known === undefined) {
+      throw new UsageError(`There is no schema '${name}'.`, { hint: `There is ${SCHEMA_NAMES.join(', ')}.` });
+    }
+    terminal.out(`${JSON.stringify(schemaFor(known), null, 2)}\n`);
+    return 0;
+  },
+});

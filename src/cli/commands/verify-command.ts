@@ -1,0 +1,41 @@
+import { UsageError } from '../../model/errors.ts';
+import { failedVerification } from '../../report/run-summary.ts';
+import { defineCommand, JSON_FLAG, parsed, required, wholeNumber } from '../define-command.ts';
+import { runInWorkspace } from '../run-in-workspace.ts';
+
+/** `storeferry verify`: sends a random sample of acknowledged records again, to estimate how much the store has forgotten. */
+export const verifyCommand = defineCommand({
+  arguments: { job: required('an import job: the name of a file in jobs/') },
+  options: {
+    sample: parsed(
+      'n',
+      'how many records to send again; all when there are fewer',
+      50,
+      wholeNumber(1, 100_000_000),
+    ),
+    json: JSON_FLAG,
+  },
+  notes: `This writes to the store: each record of the sample is sent as the store last acknowledged it. Edits made in the
+store since are overwritten, and products that were deleted there are created again. It shows records that are gone or
+have another id; it cannot show an older value that a restored store holds, since the value is sent with the request.`,
+  examples: [
+    'verify nightly-catalog',
+    'verify nightly-catalog --sample 500',
+    'verify nightly-catalog --json',
+  ],
+  json: 'the sample, and how many of its records are as acknowledged, gone or changed',
+  run: (invocation, { job: name }, { sample, json }) =>
+    runInWorkspace(invocation, { json, job: name, summarise: failedVerification }, async () => {
+      const { executeRun } = await import('../../run/execute-run.ts');
+      return async ({ context, workspace }) => {
+        const job = workspace.job(name);
+        if (job.kind !== 'import') {
+          throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
+            hint: 'Name an import job.',
+          });
+        }
+        const request = { job, store: workspace.store(job.store), sample, random: Math.random };
+        return await executeRun(context, { kind: 'verify', request });
+      };
+    }),
+});

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
+import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { StateError, UsageError } from '../../model/errors.ts';
+import { secretRedactor } from '../../model/secret-redactor.ts';
+import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
+import { defineCommand, text } from '../define-command.ts';
+import { aborted, interruptSignal } from '../interrupt-signal.ts';
+import { openContext } from '../open-context.ts';
+import { readRequest } from '../read-request.ts';
+import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
+import { serveWorker } from '../worker/serve-worker.ts';
+import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
+import { requireRedis } from './enqueue-command.ts';
+
+/** Far longer than a command line waits: after it the leases of every run have long expired. */
+const COMMAND_TIMEOUT_MS = 10 * 60_000;
+/** Long enough for a Redis that restarts; one that loads for longer is waited for by whatever starts the worker again. */
+const START_WITHIN_MS = 60_000;
+/** Longer than requests under way are let end; without Redis nothing can be handed back. */
+const CLOSE_WITHIN_MS = 7_000;
+
+/** `storeferry worker`: takes runs and shards until it is stopped; then hands back what is under way and ends with 0. */
+export const workerCommand = defineCommand({
+  arguments: {},
+  options: {
+    listen: text('address', '[HOST:]PORT for /metrics and /healthz; this machine only without a host'),
+  },
+  examples: ['worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'],
+  async run({ terminal, directory, program }, _, { listen }) {
+    const secrets = secretRedactor();
+    const log = workerLogger(terminal, secrets);
+    logWarningsOfLibraries(log);
+    const address = listen === undefined ? null : parseListenAddress(listen);
+    const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'), {
+      graceMs: CLOSE_WITHIN_MS,
+      onOverdue() {
+        log.warn({}, 'stopped without handing back what was under way; other workers will take it over');
+        return 0;
+      },
+    });
+    requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
+
+    const ending = new AsyncDisposableStack();
+    const start = async (): Promise<RunningWorker> => {
+      const open = await openContext(directory, () => {}, stop, {
+        commandTimeoutMs: COMMAND_TIMEOUT_MS,
+        listener: logStoreTraffic(log),
+        onUnreadable: (problem) => log.warn({}, problem),
+        secrets,
+        program,
+      });
+      ending.use(open);
+      const { workspace } = open;
+      log.level = workspace.settings().logLevel;
+      for (const secret of workspace.secrets()) secrets.add(secret);
+      const running = await startWorker(
+        {
+          redisUrl: requireRedis(open.redisUrl),
+          context: open.context,
+          files: workerFiles(directory, secrets.add),
+          storeStats: open.storeStats,
+          log,
+          lockDurationMs: open.leaseMs,
+        },
+        ending,
+      );
+      if (address !== null) {
+        const server = ending.use(await serveWorker(running, address));
+        log.info({ url: server.url }, 'listening');
+        if (!isLoopback(address))
+          log.warn({}, 'metrics and health are readable for everyone who reaches this address');
+      }
+      log.info({ stores: workspace.storeNames(), workspace: workspace.dir }, 'ready');
+      return running;
+    };
+
+    try {
+      const { gaveUp } = await startWithin(START_WITHIN_MS, stop, start());
+      await aborted(AbortSignal.any([stop, gaveUp]));
+      if (!stop.aborted) log.error({}, 'work waits and the worker gets none of it: exiting, to be restarted');
+      return stop.aborted ? 0 : 1;
+    } catch (error) {
+      if (stop.aborted) return 0;
+      throw error;
+    } finally {
+      // What hangs beyond that ends with the process.
+      const closed = ending.disposeAsync().then(() => true);
+      const inTime = await Promise.race([closed, sleep(CLOSE_WITHIN_MS, false, { ref: false })]);
+      if (inTime) log.info('stopped');
+    }
+  },
+});
+
+/**
+ * Waits for a worker to start: for `ms` milliseconds at most, and not beyond the signal. Rejects with the signal's
+ * reason, or with a StateError when the time is over. What was opened by then is for the caller to close.
+ */
+export async function startWithin<Started>(
+  ms: number,
+  signal: AbortSignal,
+  starting: Promise<Started>,
+): Promise<Started> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  const timer = setTimeout(() => {
+    reject(
+      new StateError(`The worker did not start within ${ms / 1_000} s: Redis does not answer.`, {
+        hint: 'Check REDIS_URL and the log of Redis, then start the worker again.',
+      }),
+    );
+  }, ms);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([starting, ended]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * The workspace as it is whenever it is asked for: who edits a job need not restart the workers. `onSecret` is told
+ * every secret that is read.
+ */
+export function workerFiles(directory: string, onSecret: (secret: string) => void): WorkerFiles {
+  const remember = (workspace: Workspace): void => {
+    for (const secret of workspace.secrets()) onSecret(secret);
+  };
+  const reading = <T>(read: (workspace: Workspace) => T): T => {
+    const workspace = openWorkspace(directory, process.env);
+    try {
+      return read(workspace);
+    } finally {
+      remember(workspace);
+    }
+  };
+  return {
+    storeNames: () => reading((workspace) => workspace.storeNames()),
+    jobNames: () => reading((workspace) => workspace.jobNames()),
+    schedules: () => reading(readSchedules),
+    isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
+    schedulesVersion: () => schedulesVersion(directory),
+    requestFor: ({ job, resend }) =>
+      reading((workspace) => readRequest(workspace, job, resend).finally(() => remember(workspace))),
+    notifyOf: (job) => reading(({ inspection }) => inspection.job(job)?.value?.notify),
+    configurationOf: (run) =>
+      reading((workspace) => {
+        const job = workspace.job(run.job);
+        if (job.kind !== 'import') throw new UsageError(`The job ${run.job} is no import.`);
+        return { job, store: workspace.store(run.store) };
+      }),
+  };
+}

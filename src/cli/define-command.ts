@@ -1,0 +1,156 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Terminal } from './terminal.ts';
+
+/** What every command is given besides its own arguments. */
+export interface Invocation {
+  readonly terminal: Terminal;
+  /** The workspace folder, as given to -C. */
+  readonly directory: string;
+  /** How a further command for the same workspace begins, as it was typed: `storeferry -C shop`. */
+  readonly program: string;
+}
+
+/** An argument of a command. */
+export interface Argument {
+  readonly what: string;
+  readonly required: boolean;
+}
+
+/** An option of a command: `--requests-per-second` under the key `requestsPerSecond`. */
+export interface CommandOption<Value> {
+  readonly what: string;
+  /** How help names its value; null for a flag. */
+  readonly value: string | null;
+  /** The value when the option is not given. */
+  readonly fallback: Value;
+  /** Reads the typed text; `before` is the value so far, of an option given several times. */
+  parse?(text: string, before: Value): Value;
+}
+
+/** The values of options, by their keys. */
+export type ValuesOf<Options> = {
+  readonly [Key in keyof Options]: Options[Key] extends CommandOption<infer Value> ? Value : never;
+};
+
+type TextsOf<Arguments> = {
+  readonly [Key in keyof Arguments]: Arguments[Key] extends { readonly required: true }
+    ? string
+    : string | undefined;
+};
+
+/** A command but for its name and summary, which its line in `COMMANDS` has. */
+interface CommandParts<Arguments, Options> {
+  readonly arguments: Arguments;
+  readonly options: Options;
+  /** What else help says, in lines of at most 120 characters. */
+  readonly notes?: string;
+  /** Command lines without `storeferry`. */
+  readonly examples: readonly string[];
+  /** What `--json` prints, for the reference. */
+  readonly json?: string;
+  /** Does the work and gives the exit code. */
+  run(invocation: Invocation, texts: TextsOf<Arguments>, options: ValuesOf<Options>): Promise<number>;
+}
+
+type AnyArguments = Readonly<Record<string, Argument>>;
+type AnyOptions = Readonly<Record<string, CommandOption<unknown>>>;
+
+/** A command as it is added to the command line, and as the reference describes it. */
+export interface CommandDefinition extends Omit<CommandParts<AnyArguments, AnyOptions>, 'run'> {
+  /** Adds arguments, options and help; `finish` gets the exit code. */
+  addTo(command: Command, invocation: () => Invocation, finish: (code: number) => void): void;
+}
+
+/** Defines a command; the keys of arguments and options type what `run` is given. */
+export function defineCommand<const Arguments extends AnyArguments, Options extends AnyOptions>(
+  parts: CommandParts<Arguments, Options>,
+): CommandDefinition & Pick<CommandParts<Arguments, Options>, 'run'> {
+  return {
+    ...parts,
+    addTo(command, invocation, finish) {
+      const { notes = '', examples } = parts;
+      for (const [name, { what, required }] of Object.entries(parts.arguments)) {
+        command.argument(required ? `<${name}>` : `[${name}]`, what);
+      }
+      for (const [key, option] of Object.entries(parts.options)) {
+        command.addOption(toOption(key, option));
+        command.setOptionValueWithSource(key, option.fallback, 'default');
+      }
+      command.addHelpText('after', `${notes === '' ? '' : `\n${notes}\n`}${examplesText(examples)}`);
+      command.action(async () => {
+        const texts = textsOf(parts.arguments, command.processedArgs);
+        finish(await parts.run(invocation(), texts, command.opts<ValuesOf<Options>>()));
+      });
+    },
+  };
+}
+
+function textsOf<Arguments extends AnyArguments>(
+  defined: Arguments,
+  given: readonly unknown[],
+): TextsOf<Arguments>;
+function textsOf(defined: AnyArguments, given: readonly unknown[]): object {
+  return Object.fromEntries(Object.keys(defined).map((name, index) => [name, given[index]]));
+}
+
+/** The flags of an option, such as `--limit <n>`. */
+export function flagsOf(key: string, { value }: Pick<CommandOption<unknown>, 'value'>): string {
+  const name = `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return value === null ? name : `${name} <${value}>`;
+}
+
+function toOption(key: string, option: CommandOption<unknown>): Option {
+  const { value, what, fallback, parse } = option;
+  const made = new Option(flagsOf(key, option), what);
+  if (parse !== undefined) made.argParser((text, before: unknown) => parse(text, before));
+  return value === null || fallback === undefined ? made : made.default(fallback);
+}
+
+/** The end of help. */
+export function examplesText(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ storeferry ${line}`).join('\n')}\n`;
+}
+
+/** An argument that must be given. */
+export function required(what: string): Argument & { readonly required: true } {
+  return { what, required: true };
+}
+
+/** An argument that may be left out. */
+export function optional(what: string): Argument & { readonly required: false } {
+  return { what, required: false };
+}
+
+/** An option without a value. */
+export function flag(what: string): CommandOption<boolean> {
+  return { what, value: null, fallback: false };
+}
+
+/** `--json`, as every command has it whose result programs read. */
+export const JSON_FLAG: CommandOption<boolean> = flag(
+  'print the result as one JSON object, the last line of standard output',
+);
+
+/** An option with a text as its value. */
+export function text(value: string, what: string): CommandOption<string | undefined> {
+  return { what, value, fallback: undefined };
+}
+
+/** An option with a value of its own kind. */
+export function parsed<Value>(
+  value: string,
+  what: string,
+  fallback: Value,
+  parse: (text: string, before: Value) => Value,
+): CommandOption<Value> {
+  return { what, value, fallback, parse };
+}
+
+/** Reads a whole number, both ends included; InvalidArgumentError names them. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+}

@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from 'commander';
+import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
+
+/** The options of `init`: each answers a question. */
+export const INIT_OPTIONS = {
+  storeUrl: text('url', 'the address of the store; its key comes from STORE_API_KEY or is asked for'),
+  sandbox: flag('no store yet: rehearse against the sandbox'),
+  store: text('name', 'in a workspace with several stores: which one'),
+  weightUnit: text('unit', 'the unit the store shows: kg, g, lb or oz'),
+  source: text('file', 'the file to import'),
+  encoding: text('charset', 'its charset, where it is not UTF-8'),
+  delimiter: text('name', 'what separates its columns, where that cannot be detected'),
+  copy: flag('copy the file into the workspace'),
+  mapping: text(
+    'name',
+    'how it is read; guessed from its header when left out; `new` begins one of your own',
+  ),
+  import: text('what', 'for a mapping of your own: products or contacts'),
+  param: parsed<Readonly<Record<string, string>> | undefined>(
+    'name=value',
+    'a parameter of the mapping; may be repeated',
+    undefined,
+    nameAndValue,
+  ),
+  crosswalk: text('file', 'for contacts: the CSV file with ids of the store and e-mails'),
+  crosswalkMatch: text('column', 'its column that finds a contact'),
+  crosswalkId: text('column', "its column with the store's id"),
+  job: text('name', 'the name of the job'),
+  schedule: text('cron', 'when workers run it: minute, hour, day, month, weekday'),
+  timezone: text('zone', 'of the schedule; that of this machine when left out'),
+  yes: flag('use guesses and defaults, and ask for the rest only'),
+};
+
+/** The answers that options give. */
+export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
+
+/** Reads one of several `NAME=VALUE` and adds it to those before. */
+function nameAndValue(
+  typed: string,
+  before: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(typed) ?? [];
+  if (name !== undefined && value !== undefined) return { ...before, [name]: value };
+  throw new InvalidArgumentError('Expected NAME=VALUE.');
+}

@@ -1,0 +1,72 @@
+import { StoreferryError } from '../../model/errors.ts';
+import { artifactsCheck } from './artifacts-check.ts';
+import { destinationCheck } from './destination-check.ts';
+import { diskCheck } from './disk-check.ts';
+import type { CheckedWorkspace, Finding, Look, OnlineCheck } from './online-check.ts';
+import { redisCheck } from './redis-check.ts';
+import { sourceCheck } from './source-check.ts';
+import { stateCheck } from './state-check.ts';
+import { storeCheck } from './store-check.ts';
+
+/** All online checks, in the order of their findings: that in which a run needs the things. */
+export const ONLINE_CHECKS: readonly OnlineCheck[] = [
+  storeCheck,
+  sourceCheck,
+  destinationCheck,
+  artifactsCheck,
+  diskCheck,
+  redisCheck,
+];
+
+/** Checks for after all others: they keep the process busy, and answers of stores would seem to be late. */
+const LAST_CHECKS: readonly OnlineCheck[] = [stateCheck];
+
+const TIMEOUT_MS = 10_000;
+
+/** Runs checks of a workspace, then the last ones. Never rejects, unless interrupted. */
+export async function runOnlineChecks(
+  checks: readonly OnlineCheck[],
+  workspace: CheckedWorkspace,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const looksOf = (some: readonly OnlineCheck[]) => some.flatMap((check) => check(workspace));
+  const findings = await lookTogether(looksOf(checks), signal);
+  return [...findings, ...(await lookTogether(looksOf(LAST_CHECKS), signal))];
+}
+
+/**
+ * Looks at all things at the same time, at each for ten seconds at most, whatever the others find. The findings are in
+ * the order of the looks. Never rejects, unless interrupted.
+ */
+export async function lookTogether(
+  looks: readonly Look[],
+  signal: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Finding[]> {
+  const found = await Promise.all(looks.map((look) => attempt(look, signal, timeoutMs)));
+  signal.throwIfAborted();
+  return found.flat();
+}
+
+async function attempt({ subject, look }: Look, interrupted: AbortSignal, ms: number): Promise<Finding[]> {
+  const timeout = AbortSignal.timeout(ms);
+  const signal = AbortSignal.any([interrupted, timeout]);
+  const over = Promise.withResolvers<never>();
+  const onAbort = () => over.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const findings = await Promise.race([look(signal), over.promise]);
+    return findings.map((finding) => ({ subject, ...finding }));
+  } catch (error) {
+    return [{ subject, verdict: 'error', ...explain(error, timeout.aborted, ms) }];
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function explain(error: unknown, late: boolean, ms: number): Pick<Finding, 'message' | 'hint'> {
+  if (late)
+    return { message: `no answer within ${ms / 1000} seconds`, hint: 'Is it reachable from this machine?' };
+  if (error instanceof StoreferryError) return { message: error.message, hint: error.hint };
+  return { message: error instanceof Error ? error.message : String(error) };
+}
