@@ -171,6 +171,27 @@ export function codeOf(error: unknown): string | undefined {
   return error.code;
 }
 
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EFBIG: 'the file would exceed the size limit of this disk or user',
+  EIO: 'the disk or the shared folder fails',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the disk is read-only',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'a part of its path is a file',
+  EISDIR: 'it is a folder',
+  ELOOP: 'a symbolic link leads to itself or is not followed',
+  ENAMETOOLONG: 'its name is too long',
+};
+
+/** What an error of the file system means, for a message; its code where that is not known. */
+export function fileErrorWords(code: string): string {
+  return FILE_ERRORS[code] ?? code;
+}
+
 /**
  * Creates the folder, and those above it that are missing, with `mode` for each. Node's own way tries for ever
  * where the system answers ENOENT to a new folder although the one above is there, as /proc does.

@@ -12,7 +12,15 @@ import {
   type RunFolder,
   temporaryName,
 } from './artifacts.ts';
-import { codeOf, found, isAbandoned, makeFolders, syncFolder, writeAll } from './file-access.ts';
+import {
+  codeOf,
+  fileErrorWords,
+  found,
+  isAbandoned,
+  makeFolders,
+  syncFolder,
+  writeAll,
+} from './file-access.ts';
 
 /** Lines alternate between two places of a disk's smallest unit: while one is written, the other stays whole. */
 const PLACE_BYTES = 512;
@@ -139,26 +147,11 @@ async function asStateError<Value>(
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    throw new StateError(`The artifact ${path} cannot be ${action}: ${describe(code)}.`, {
+    throw new StateError(`The artifact ${path} cannot be ${action}: ${fileErrorWords(code)}.`, {
       hint: adviceOn(code),
       cause: error,
     });
   }
-}
-
-function describe(code: string): string {
-  const known: Readonly<Record<string, string>> = {
-    ENOENT: 'it does not exist',
-    ENOSPC: 'the disk is full',
-    EDQUOT: 'the quota is used up',
-    EFBIG: 'it would be larger than files may be here',
-    EIO: 'the disk or the shared folder fails',
-    EACCES: 'permission is denied',
-    EPERM: 'permission is denied',
-    EROFS: 'the disk is read-only',
-    ELOOP: 'it is a symbolic link',
-  };
-  return known[code] ?? code;
 }
 
 function adviceOn(code: string): string {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
-import { codeOf } from '../../state/file-access.ts';
+import { codeOf, fileErrorWords } from '../../state/file-access.ts';
 
 /** The current content of a destination. */
 export interface DestinationContent {
@@ -40,8 +40,10 @@ export async function asDestinationError<Value>(
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    const { why, advice } = explain(code);
-    throw new DestinationError(`${path} cannot be ${done}: ${why}.`, { hint: advice, cause: error });
+    throw new DestinationError(`${path} cannot be ${done}: ${fileErrorWords(code)}.`, {
+      hint: adviceOn(code),
+      cause: error,
+    });
   }
 }
 
@@ -53,38 +55,29 @@ export function changedMeanwhile(location: string): DestinationChangedError {
   );
 }
 
-function explain(code: string): { readonly why: string; readonly advice: string } {
+function adviceOn(code: string): string {
   const unchanged = 'The previous content is unchanged.';
   switch (code) {
     case 'ENOSPC':
-      return { why: 'the disk is full', advice: `Make room, then run again. ${unchanged}` };
     case 'EDQUOT':
-      return { why: 'the quota is used up', advice: `Make room, then run again. ${unchanged}` };
+      return `Make room, then run again. ${unchanged}`;
     case 'EFBIG':
-      return {
-        why: 'the file would exceed the size limit of this disk or user',
-        advice: `Choose another disk. ${unchanged}`,
-      };
+      return `Choose another disk. ${unchanged}`;
     case 'EIO':
-      return { why: 'the disk or the shared folder fails', advice: `Look at the disk. ${unchanged}` };
+      return `Look at the disk. ${unchanged}`;
     case 'EACCES':
     case 'EPERM':
-      return {
-        why: 'permission is denied',
-        advice: `Let this user write the file and its folder (a new file is written beside it), or change destination in the job. ${unchanged}`,
-      };
+      return `Let this user write the file and its folder (a new file is written beside it), or change destination in the job. ${unchanged}`;
+    case 'EISDIR':
+      return 'Give destination the path of a file.';
+    case 'ENAMETOOLONG':
+      return 'Give destination a shorter path.';
     case 'EROFS':
-      return { why: 'the disk is read-only', advice: 'Change destination in the job.' };
     case 'ENOTDIR':
     case 'EEXIST':
-      return { why: 'a part of its path is a file', advice: 'Change destination in the job.' };
-    case 'EISDIR':
-      return { why: 'it is a folder', advice: 'Give destination the path of a file.' };
     case 'ELOOP':
-      return { why: 'its symbolic links lead in a circle', advice: 'Change destination in the job.' };
-    case 'ENAMETOOLONG':
-      return { why: 'its name is too long', advice: 'Give destination a shorter path.' };
+      return 'Change destination in the job.';
     default:
-      return { why: code, advice: 'Change destination in the job, or look at the disk.' };
+      return 'Change destination in the job, or look at the disk.';
   }
 }
