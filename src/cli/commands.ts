@@ -40,7 +40,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'approve',
-    summary: 'apply exactly the plan of a run, whatever its safety limits say',
+    summary: 'apply exactly the plan of a run that waits for approval or was stopped by a safety limit',
     load: async () => (await import('./commands/approve-command.ts')).approveCommand,
     alias: ['apply'],
   },

@@ -42,7 +42,7 @@ type TextsOf<Arguments> = {
 interface CommandParts<Arguments, Options> {
   readonly arguments: Arguments;
   readonly options: Options;
-  /** What else help says, in lines of at most 120 characters. */
+  /** Further text of its help, in lines of at most 120 characters. */
   readonly notes?: string;
   /** Command lines without `storeferry`. */
   readonly examples: readonly string[];
@@ -136,7 +136,7 @@ export function text(value: string, what: string): CommandOption<string | undefi
   return { what, value, fallback: undefined };
 }
 
-/** An option with a value of its own kind. */
+/** An option whose value is not just a text. */
 export function parsed<Value>(
   value: string,
   what: string,

@@ -4,7 +4,7 @@ const EXIT_INTERRUPTED = 130;
 /** Requests under way end within 5 s, and a call to the state fails within 10 s: what takes longer hangs. */
 const GRACE_MS = 30_000;
 
-/** How a process that was told to stop ends. */
+/** How a process ends after a signal. */
 export interface InterruptOptions {
   /** How long it may take to finish what is under way, in milliseconds. */
   readonly graceMs?: number;
@@ -33,7 +33,7 @@ export function interruptSignal(
   const controller = new AbortController();
   const interrupt = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
-      // The kernel and the shell each send SIGHUP when a terminal closes: a second one says nothing new.
+      // The kernel and the shell each send SIGHUP when a terminal closes: a second one means nothing new.
       if (name === 'SIGHUP') return;
       onAgain();
       process.exit(EXIT_INTERRUPTED);

@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   await boundNursery();
-  const { runCommandLine } = await import('./program.ts');
+  const { runCommandLine } = await import('./run-command-line.ts');
   const { processTerminal } = await import('./terminal.ts');
   process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());
   setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -10,19 +10,19 @@ import { type StoreClients, type StoreListener, storeClients } from '../run/stor
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { packageVersion } from './package-version.ts';
 
-/** Letters of a run id: none that could be taken for another when it is typed. */
-const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+/** Characters of a run id: without those that look alike. */
+const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 8;
 
-/** So many problems are remembered as said. */
-const MOST_SAID = 1_000;
+/** How many reported problems are remembered. */
+const MOST_REMEMBERED = 1_000;
 
 /** An id that begins with a letter: the queue takes no id of digits only. */
 export function newRunId(): string {
-  const letters = Array.from({ length: ID_LENGTH }, (_, index) =>
-    ID_LETTERS.charAt(randomInt(index === 0 ? 23 : ID_LETTERS.length)),
+  const characters = Array.from({ length: ID_LENGTH }, (_, index) =>
+    ID_CHARACTERS.charAt(randomInt(index === 0 ? 23 : ID_CHARACTERS.length)),
   );
-  return letters.join('');
+  return characters.join('');
 }
 
 /** A workspace with its state and artifacts open. */
@@ -31,9 +31,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly context: RunContext;
   /** Where state lives, if it is shared. */
   readonly redisUrl: string | undefined;
-  /** How long the locks of a silent process last, where a test is in a hurry. */
+  /** How long the locks of a dead process last; set by tests only. */
   readonly leaseMs: number | undefined;
-  /** How the clients of stores fare that were opened so far. */
+  /** Statistics of the store clients opened so far. */
   readonly storeStats: StoreClients['stats'];
 }
 
@@ -44,7 +44,7 @@ interface ContextOptions
   readonly onUnreadable?: (problem: string) => void;
   /** Knows further secrets than the workspace's own. Default: one of this context alone. */
   readonly secrets?: SecretRedactor;
-  /** Is told what happens between this process and its stores. */
+  /** Called with the traffic between this process and its stores. */
   readonly listener?: StoreListener;
 }
 
@@ -108,18 +108,18 @@ export async function openContext(
   };
 }
 
-/** A dashboard reads the same records every second. */
+/** Reports each problem once: a dashboard reads the same records every second. */
 function onceEach(say: (problem: string) => void): (problem: StateError) => void {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return (problem) => {
     const text = explainError(problem);
-    if (said.has(text)) return;
-    if (said.size < MOST_SAID) said.add(text);
+    if (reported.has(text)) return;
+    if (reported.size < MOST_REMEMBERED) reported.add(text);
     say(text);
   };
 }
 
-/** So many runs are named where it is not clear which is meant. */
+/** How many runs an ambiguous id lists. */
 const RUNS_NAMED = 5;
 
 /** The run of an id, or of the first characters of one; undefined when there is none. UsageError when several begin so. */

@@ -3,7 +3,7 @@ import { InterruptedError } from '../model/errors.ts';
 /** Set by a process of ours that starts a command and goes on talking to it (Node's IPC channel). */
 export const CHILD_VARIABLE = 'STOREFERRY_CHILD';
 
-/** What a command tells the process that started it. */
+/** The message of a command to the process that started it. */
 export interface ChildMessage {
   /** The run that it has become. */
   readonly run: string;
@@ -11,12 +11,12 @@ export interface ChildMessage {
 
 /** The dashboard that started this command. */
 export interface ParentProcess {
-  /** Aborts when it has ended, in whatever way, or wants the command to end: what it began ends with it. */
+  /** Aborts when it has ended or wants the command to end. */
   readonly gone: AbortSignal;
-  tellRun(run: string): void;
+  sendRun(run: string): void;
 }
 
-/** The process that started this one to be told of its run; undefined for a command that a person or a schedule started. */
+/** The dashboard that started this process; undefined for a command that a person or a schedule started. */
 export function parentProcess(): ParentProcess | undefined {
   if (process.env[CHILD_VARIABLE] === undefined || process.channel === undefined) return undefined;
   const controller = new AbortController();
@@ -27,7 +27,7 @@ export function parentProcess(): ParentProcess | undefined {
   process.channel.unref();
   return {
     gone: controller.signal,
-    tellRun(run) {
+    sendRun(run) {
       if (process.connected) process.send?.({ run } satisfies ChildMessage, undefined, undefined, () => {});
     },
   };

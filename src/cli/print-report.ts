@@ -9,7 +9,7 @@ import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
 
-/** The exit code a run's end calls for, as design.md lists them. */
+/** The exit code for the status of a run (design.md). */
 export function exitCodeOf({ run, totals }: RunFacts): number {
   switch (run.status) {
     case 'done':
@@ -39,7 +39,7 @@ export interface PrintOptions {
   readonly program: string;
   /** One JSON object as the last line of standard output, for programs; else a text for people. */
   readonly json: boolean;
-  /** For the estimate of how long a plan takes; null when nobody knows. */
+  /** For the estimate of how long a plan takes; null when it is not known. */
   readonly pace?: Pace | null;
 }
 
@@ -49,7 +49,7 @@ export function withTypedCommands(report: RunFacts, program: string): RunFacts {
   return run.error === null ? report : { ...report, run: { ...run, error: withProgram(run.error, program) } };
 }
 
-/** Prints what became of a run. */
+/** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
   const { colors, width } = terminal;
   const { program } = options;

@@ -45,12 +45,12 @@ async function work(
     watch.clear();
     const [next] = begun === null ? [] : nextSteps({ run: { ...begun, status: 'interrupted' } }, program);
     const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
-    terminal.err(`Stopped at once; requests under way may still reach the store.${goOn}\n`);
+    terminal.err(`Stopped at once; requests in flight may still reach the store.${goOn}\n`);
   };
   const interrupted = interruptSignal(
     (name) => {
       watch.clear();
-      terminal.err(`${name}: finishing what is under way; once more to stop at once.\n`);
+      terminal.err(`${name}: finishing requests in flight; press again to stop at once.\n`);
     },
     { onAgain },
   );
@@ -64,7 +64,7 @@ async function work(
     attempt.onEvent(event);
     if (event.type !== 'begun') return;
     begun = event.run;
-    parent?.tellRun(event.run.id);
+    parent?.sendRun(event.run.id);
   };
   await using open = await openContext(directory, onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
@@ -74,7 +74,7 @@ async function work(
   debug?.begin(open);
   const carryOut = await loadWork();
   const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
-  parent?.tellRun(report.run.id);
+  parent?.sendRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug, { program, directory });
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
   printReport(terminal, report, {
@@ -88,7 +88,7 @@ async function work(
   return exitCodeOf(report);
 }
 
-/** A bug within a run still has a report, which whoever reads `--json` waits for. */
+/** A bug within a run still has a report, which `--json` must print. */
 async function reportedBug(
   run: Promise<RunFacts>,
 ): Promise<{ readonly report: RunFacts; readonly bug?: unknown }> {

@@ -10,22 +10,22 @@ const BAR_EVERY_MS = 100;
 const LINE_EVERY_MS = 5_000;
 const ERASE_LINE = '\r\u001b[2K';
 
-/** What the other run is at. */
+/** What the other run does. */
 const OCCUPIED = {
   store: 'writes to the same store',
   destination: 'writes the same file',
   plan: 'plans the same job',
 } as const;
 
-/** Shorter waits are everyday business: a bar that stands still for longer needs a word. */
+/** Longer waits are explained. */
 const LONG_PAUSE_MS = 5_000;
 
-/** Shows how a run goes: a bar that is drawn over on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a run: a bar on a terminal, lines elsewhere. */
 export interface RunWatch {
   readonly onEvent: (event: RunEvent) => void;
-  /** Says why nothing moves for a while. */
+  /** Explains waits. */
   readonly onStoreEvent: StoreListener['onEvent'];
-  /** Takes the bar away, before anything else is printed. */
+  /** Erases the bar, before anything else is printed. */
   clear(): void;
 }
 
@@ -33,7 +33,7 @@ export interface RunWatch {
 export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   let drawn = false;
   let shownAt = clock();
-  /** By `clock`: requests that wait until then say nothing about how fast others go. */
+  /** By `clock`: requests that wait until then do not count for the rate. */
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let measured: { readonly step: string; readonly meter: ProgressMeter } | null = null;
 
@@ -104,7 +104,7 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   };
 }
 
-/** What a verification is about to do to the store. */
+/** What a verification is about to send. */
 function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
   const [thing, effect] =
     run.resource === 'contacts'
@@ -117,13 +117,13 @@ function holderText(heldBy: LockHolder | null): string {
   return heldBy === null ? 'another process' : `run ${heldBy.run} of ${heldBy.job}`;
 }
 
-/** Why nothing seems to move, and that it does again; null for what is no reason to worry. */
+/** Why the run waits, and when it continues; null for short waits. */
 function storeText(...[store, event]: Parameters<StoreListener['onEvent']>): string | null {
   switch (event.kind) {
     case 'breaker-opened':
-      return `The store ${store} fails (${printable(event.reason)}): nothing but a request a second is tried until it answers again.`;
+      return `The store ${store} fails (${printable(event.reason)}): probes it once per second until it recovers.`;
     case 'breaker-closed':
-      return `The store ${store} answers again, after ${formatDuration(event.openForMs)}.`;
+      return `The store ${store} answers again after ${formatDuration(event.openForMs)}.`;
     case 'paused':
       return event.forMs < LONG_PAUSE_MS
         ? null

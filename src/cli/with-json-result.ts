@@ -22,7 +22,7 @@ export interface JsonResultOptions {
 
 /**
  * Does the work of a command with `--json`, whose last line of standard output is an object in every case: when the work
- * rejects before it has printed its result, the object says why, with `run: null` where none began. Without `json` it
+ * rejects before it has printed its result, the object holds the error, with `run: null` where none began. Without `json` it
  * rejects as the work does.
  */
 export async function withJsonResult(

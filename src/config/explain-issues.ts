@@ -7,7 +7,7 @@ import { type Path, pathKey, valueAt } from './value-at.ts';
 export interface Finding {
   readonly path: Path;
   readonly part: 'key' | 'value';
-  /** Begins with `expected` when what was found is yet to be added. */
+  /** Begins with `expected` where the found value must still be added. */
   readonly message: string;
   /** What to do, to stand behind the message; may be empty. */
   readonly hint: string;
@@ -100,7 +100,7 @@ type BranchChoice =
   | { readonly kind: 'unknown-keys'; readonly keys: readonly string[]; readonly known: readonly string[] }
   | { readonly kind: 'wrong-kind'; readonly phrases: readonly string[]; readonly words: readonly string[] };
 
-/** Finds the branch that a value was most probably meant for; or says that no branch knows such values, or its keys. */
+/** Finds the branch that a value was most probably meant for; or that no branch knows such values, or its keys. */
 function chooseBranch(branches: readonly Branch[]): BranchChoice {
   const flat = branches.flatMap(withoutNesting);
   const near = flat.filter((branch) => !branch.some(isWrongKind));

@@ -1,7 +1,7 @@
 import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { completePlace, placeSecrets } from './complete-place.ts';
 import type { Environment, SecretField } from './environment.ts';
-import { completePlace, placeSecrets } from './file-place.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';
 import { importJobSchema } from './job/import-job-schema.ts';

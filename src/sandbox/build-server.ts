@@ -29,7 +29,7 @@ export interface ServerParts {
   readonly counts: RequestCounts;
 }
 
-/** The HTTP side of the sandbox: whatever goes wrong, the answer is the error body of storefront-api.md, section 2. */
+/** The HTTP side of the sandbox: every failure is answered with the error body of storefront-api.md, section 2. */
 export function buildServer(parts: ServerParts): FastifyInstance {
   const server = fastify({
     bodyLimit: BODY_LIMIT_BYTES,

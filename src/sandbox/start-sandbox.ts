@@ -15,7 +15,7 @@ import { seededRandom } from './seeded-random.ts';
 export interface SandboxOptions {
   /** 0: any free port. */
   readonly port: number;
-  /** The address to listen on; loopback unless said otherwise. */
+  /** The address to listen on; default: loopback. */
   readonly host?: string | undefined;
   /** The folder that keeps what the store holds; in memory, gone at close, when absent. */
   readonly dataDir?: string | undefined;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { placeholder } from '../../src/config/placeholder.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -222,7 +222,7 @@ describeWithRedis('check --online with Redis', () => {
     await following.printed('Enqueued nightly as run ');
     const [, run = ''] = /as run (\w+)/.exec(following.stderr()) ?? [];
     const checked = await workspace.storeferry('check', '--online');
-    expect(checked.stdout).toMatch(/^warning +workers: none is there, and 1 run waits for one/m);
+    expect(checked.stdout).toMatch(/^warning +workers: none is running, and 1 run waits for one/m);
     expect(checked.stdout).not.toContain('No problems found');
     expect((await workspace.storeferry('runs')).stdout).toContain(
       `Run ${run} of nightly waits for a worker.`,
@@ -238,7 +238,7 @@ describeWithRedis('check --online with Redis', () => {
     expect(lost.stderr).toContain(`Hand the job over again: storeferry -C ${workspace.dir} enqueue nightly`);
   });
 
-  it('says what makes it forget, and whether workers are there', async () => {
+  it('says what makes it forget, and whether workers are running', async () => {
     await using redis = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
     await using server = await answering(200, {}, '[]');
     const scheduled = `${JOB}schedule: { cron: "15 2 * * *" }\n`;
@@ -251,7 +251,9 @@ describeWithRedis('check --online with Redis', () => {
     expect(checked.stdout).toMatch(/^ok +Redis: answers in \d+ ms, version \d/m);
     expect(checked.stdout).toContain('Set maxmemory-policy noeviction.');
     expect(checked.stdout).toContain('Set appendonly yes.');
-    expect(checked.stdout).toMatch(/^warning +workers: none is there to run nightly/m);
+    expect(checked.stdout).toMatch(
+      /^warning +workers: none is running, so the schedules of nightly are inactive/m,
+    );
     expect(checked.code).toBe(1);
   });
 });

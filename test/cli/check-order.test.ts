@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 

@@ -23,12 +23,12 @@ it('a run that is stopped at once by a second Ctrl-C says how to go on', async (
   const running = workspace.start('run', 'nightly');
   await vi.waitUntil(() => store.requests.length > 0, { interval: 5, timeout: 20_000 });
   running.process.kill('SIGINT');
-  await running.printed('once more to stop at once');
+  await running.printed('press again to stop at once');
   running.process.kill('SIGINT');
   const { code, stderr } = await running.ended;
   expect(code).toBe(130);
   expect(stderr.trimEnd().split('\n').at(-1)).toBe(
-    `Stopped at once; requests under way may still reach the store. To continue where it stopped: storeferry -C ${workspace.dir} run nightly`,
+    `Stopped at once; requests in flight may still reach the store. To continue where it stopped: storeferry -C ${workspace.dir} run nightly`,
   );
 });
 

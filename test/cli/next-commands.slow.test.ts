@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { shellWord, typedProgram, withProgram } from '../../src/cli/typed-program.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';

@@ -58,7 +58,7 @@ export const initCommand = defineCommand({
   },
 });
 
-/** What is there already; UsageError where no workspace can be. */
+/** What exists already; UsageError where no workspace can be. */
 function whatIsThere(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())

@@ -15,9 +15,9 @@ import { requireRedis } from './enqueue-command.ts';
 
 /** Far longer than a command line waits: after it the leases of every run have long expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
-/** Long enough for a Redis that restarts; one that loads for longer is waited for by whatever starts the worker again. */
+/** Long enough for a Redis that restarts. */
 const START_WITHIN_MS = 60_000;
-/** Longer than requests under way are let end; without Redis nothing can be handed back. */
+/** Longer than requests in flight may take to end; without Redis nothing can be handed back. */
 const CLOSE_WITHIN_MS = 7_000;
 
 /** `storeferry worker`: takes runs and shards until it is stopped; then hands back what is under way and ends with 0. */
@@ -94,7 +94,7 @@ export const workerCommand = defineCommand({
 
 /**
  * Waits for a worker to start: for `ms` milliseconds at most, and not beyond the signal. Rejects with the signal's
- * reason, or with a StateError when the time is over. What was opened by then is for the caller to close.
+ * reason, or with a StateError when the time is over. The caller closes what was opened.
  */
 export async function startWithin<Started>(
   ms: number,
@@ -121,8 +121,8 @@ export async function startWithin<Started>(
 }
 
 /**
- * The workspace as it is whenever it is asked for: who edits a job need not restart the workers. `onSecret` is told
- * every secret that is read.
+ * The current files of the workspace: an edited job needs no restart of the workers. `onSecret` gets every secret that
+ * is read.
  */
 export function workerFiles(directory: string, onSecret: (secret: string) => void): WorkerFiles {
   const remember = (workspace: Workspace): void => {

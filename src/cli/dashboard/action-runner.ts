@@ -8,13 +8,13 @@ import type {
 } from '../../dashboard/dashboard-context.ts';
 import type { ChildCommand } from './child-command.ts';
 
-/** A click waits so long for a run to show; after that the page says that it is starting. */
+/** How long a click waits for its run to begin; after that the page shows that it is starting. */
 const WAIT_MS = 2_500;
 /** Confirmations are remembered, so that the same one again does nothing; the oldest make room. */
 const MOST_REMEMBERED = 1_000;
 
 export interface ActionRunnerOptions {
-  /** Starts the command of an action in a process of its own; `onRun` gets its run. */
+  /** Starts the command of an action in its own process; `onRun` gets its run. */
   readonly start: (action: Action, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;
   /** Hands a run over to the workers, and gives how to look after it; null when there are none. */
@@ -40,7 +40,7 @@ interface StartedAction {
   settled: Promise<void>;
 }
 
-/** Carries actions out one at a time a job, each in a process of its own or by workers. Its end interrupts them. */
+/** Carries out one action per job at a time, in its own process or by workers. Disposing of it interrupts them. */
 export function actionRunner({
   start,
   enqueue,
@@ -68,7 +68,7 @@ export function actionRunner({
     void child.ended.then(({ code, words }) => {
       log.info({ ...action, begun: started.run, code }, 'action ended');
       if (started.run === null)
-        started.refused = words.trim() || `It ended with the exit code ${code}, and said nothing.`;
+        started.refused = words.trim() || `It ended with the exit code ${code} and no message.`;
       atWork.delete(action.job);
       resolve();
     });
@@ -98,7 +98,7 @@ export function actionRunner({
   return {
     hasWorkers,
     async begin(action, once, before = async () => {}) {
-      // A run is over before its command is, which has yet to tell of it and to leave.
+      // A run ends before its command, which still sends notifications.
       if (!remembered.has(once)) await moment(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(once);
       const other = atWork.get(action.job);

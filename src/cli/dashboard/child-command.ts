@@ -7,25 +7,25 @@ import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
 /** The same from the sources and from `dist/`. */
 const MAIN = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
-/** Of what it says, the end tells why it failed. */
+/** The end of its messages contains the reason of a failure. */
 const WORDS_KEPT = 16_384;
 
 /** How a command ended. */
 export interface ChildEnd {
   /** Null when a signal ended it. */
   readonly code: number | null;
-  /** What it said to people, on standard error. */
+  /** Its messages on standard error. */
   readonly words: string;
 }
 
-/** A command of Storeferry under way in a process of its own. */
+/** A command of Storeferry in its own process. */
 export interface ChildCommand {
   readonly ended: Promise<ChildEnd>;
   /** Lets it finish what is in flight, as Ctrl-C would; the next run of the job goes on from there. */
   interrupt(): void;
 }
 
-/** Starts `storeferry ARGUMENTS`; `onRun` is told the run it becomes. It ends when this process does. */
+/** Starts `storeferry ARGUMENTS`; `onRun` gets the id of its run. It ends when this process does. */
 export function childCommand(args: readonly string[], onRun: (run: string) => void): ChildCommand {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -51,7 +51,7 @@ export function childCommand(args: readonly string[], onRun: (run: string) => vo
 }
 
 /**
- * Its exit code, after all that it has said and told. `close` would say so too, but never comes for a child whose channel
+ * Its exit code, after all its output and messages. `close` would give it too, but never comes for a child whose channel
  * was closed from this side.
  */
 async function endOf(child: ChildProcess): Promise<number | null> {

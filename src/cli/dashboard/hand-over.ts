@@ -6,7 +6,7 @@ import { readRequest } from '../read-request.ts';
 import type { EnqueuedRun } from './action-runner.ts';
 
 /**
- * Hands a run of a job over to the workers; null when there is none to take it, or Redis does not say. Rejects with
+ * Hands a run of a job over to the workers; null when none is running, or Redis does not answer. Rejects with
  * what is wrong in the files of the job.
  */
 export async function handOver(
@@ -20,7 +20,7 @@ export async function handOver(
   return { look: () => lookAfter(queues, queued) };
 }
 
-/** Whether a worker would take a run; false when Redis does not say. */
+/** Whether a worker would take a run; false when Redis does not answer. */
 export async function hasWorkers(queues: Queues): Promise<boolean> {
   return (await queues.runs.getWorkersCount().catch(() => 0)) > 0;
 }

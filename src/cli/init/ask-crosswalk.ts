@@ -13,7 +13,7 @@ import {
   emailColumn,
   idColumn,
   isEmailColumn,
-} from './crosswalk-columns.ts';
+} from './crosswalk-column.ts';
 
 /** The file that joins the ids of the store with what the source knows; undefined when there is none yet. */
 export interface CrosswalkAnswer {

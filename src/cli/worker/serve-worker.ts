@@ -27,7 +27,7 @@ export async function serveWorker(
 ): Promise<WorkerServer> {
   const loopback = isLoopback({ host, port });
   const addresses = ownAddresses({ host, port, loopback }, undefined);
-  // Somebody else's page can make a name of its own lead here (DNS rebinding), but none that a network keeps for itself.
+  // A foreign page can point its own host name here (DNS rebinding), but no name that is reserved for local networks.
   const isServed = (name: string | undefined): boolean =>
     addresses.knows(name) || (!loopback && name !== undefined && NAME_OF_A_NETWORK.test(name));
   const answer = async (path: string, response: ServerResponse): Promise<void> => {
@@ -37,7 +37,7 @@ export async function serveWorker(
     } else if (path === '/metrics') {
       send(response, 200, prometheusText(await within(METRICS_WITHIN_MS, worker.metrics())), PROMETHEUS_TYPE);
     } else {
-      send(response, 404, 'There is /metrics and /healthz.\n');
+      send(response, 404, 'Not found. There are /metrics and /healthz.\n');
     }
   };
   const server = createServer((request, response) => {

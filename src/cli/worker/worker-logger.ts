@@ -4,7 +4,7 @@ import type { SecretRedactor } from '../../model/secret-redactor.ts';
 import type { StoreListener } from '../../run/store-clients.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** An answer that takes longer is worth a line of its own. */
+/** Slower answers are logged at info. */
 const SLOW_MS = 10_000;
 
 /**
@@ -16,13 +16,16 @@ export function logStoreTraffic(log: Logger): StoreListener {
     onEvent(store, { kind, ...details }) {
       switch (kind) {
         case 'breaker-opened':
-          return log.warn({ store, ...details }, 'the store fails: it is only probed until it answers again');
+          return log.warn(
+            { store, ...details },
+            'the store fails: probing it once per second until it recovers',
+          );
         case 'breaker-closed':
           return log.info({ store, ...details }, 'the store answers again');
         case 'paused':
           return log.warn({ store, ...details }, 'the store asks to wait');
         case 'rate-limited':
-          return log.warn({ store, ...details }, 'the store says that it is too much');
+          return log.warn({ store, ...details }, 'the store limits requests (429)');
         default:
           return kind satisfies never;
       }
@@ -45,16 +48,16 @@ export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logge
   );
 }
 
-/** So many warnings are remembered as said. */
+/** How many logged warnings are remembered. */
 const MOST_REMEMBERED = 100;
 
-/** What libraries print themselves would be no JSON; each thing is said once. */
+/** Logs warnings of libraries as JSON, each once. */
 export function logWarningsOfLibraries(log: Pick<Logger, 'warn'>): void {
-  const said = new Set<unknown>();
+  const logged = new Set<unknown>();
   console.warn = (message: unknown) => {
-    if (said.has(message)) return;
-    if (said.size >= MOST_REMEMBERED) said.clear();
-    said.add(message);
+    if (logged.has(message)) return;
+    if (logged.size >= MOST_REMEMBERED) logged.clear();
+    logged.add(message);
     log.warn({}, String(message));
   };
 }

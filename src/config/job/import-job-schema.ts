@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-l
 import { delimiterSchema, encodingSchema } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
-import { exactlyOnePlace, remoteFields } from '../file-place.ts';
+import { exactlyOnePlace, remoteFields } from '../complete-place.ts';
 import { jobFields } from './job-fields.ts';
 
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */

@@ -37,7 +37,7 @@ export function jobText(job: NewJob): string {
   const lines = [
     schemaLine('job', '../'),
     `# Moves ${job.imports} into the store ${job.store}. After a change: storeferry check`,
-    `#   storeferry plan ${job.name}   says what a run would send, and sends nothing`,
+    `#   storeferry plan ${job.name}   shows what a run would send; sends nothing`,
     `#   storeferry run ${job.name}    sends it; the next run sends only what has changed since`,
     `import: ${job.imports}`,
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
@@ -104,7 +104,7 @@ function safetyLines({ imports }: NewJob): string[] {
   const usual = limits.map((name) => `${name}: ${safetyLimit(name).default}`);
   const guarded = limits.map((name) => safetyLimit(name).title.toLowerCase());
   return [
-    '# What stops a run before its first request, to be looked at and approved. These are the defaults; each is a number,',
+    '# Limits that stop a run before its first request, until it is approved. These are the defaults; each is a number,',
     `# a percentage, or off: ${guarded.join(', ')}.`,
     `safety: { ${usual.join(', ')} }`,
   ];

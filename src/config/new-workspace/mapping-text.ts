@@ -14,7 +14,7 @@ export interface StarterMapping {
   readonly suggested: readonly { readonly field: string; readonly header: string | undefined }[];
 }
 
-/** Stands for a header that is yet to be chosen: no file has it, so nothing is imported by mistake. */
+/** Stands for a header that must still be chosen: no file has it, so nothing is imported by mistake. */
 const TO_BE_CHOSEN = 'TO BE CHOSEN';
 
 /** The needed fields for which no column was found. */
@@ -38,7 +38,7 @@ export function mappingText(starter: StarterMapping): string {
   const lines = [
     schemaLine('mapping', '../'),
     `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry has all its words;`,
-    `# storeferry check   says what is wrong with it, and runs its tests`,
+    `# storeferry check   shows what is wrong with it, and runs its tests`,
     `import: ${imports}`,
     'columns: # a word of your own for each column that you use, and its header in the file',
     ...used.map((one) =>

@@ -25,7 +25,7 @@ export function knownStore(dir: string, variables: Readonly<Record<string, strin
 /** A workspace to be made, or a job to be added to one: the answers to all questions of `init`. */
 export interface NewWorkspace {
   readonly dir: string;
-  /** Undefined where stores.yaml is there already. */
+  /** Undefined where there is a stores.yaml already. */
   readonly weightUnit: StoreConfig['weightUnit'] | undefined;
   /** For `.env`. */
   readonly variables: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface NewWorkspace {
   /** Whether the store is the sandbox. */
   readonly sandbox: boolean;
   readonly job: NewJob;
-  /** Whether the crosswalk of the job is yet to be made. */
+  /** Whether the crosswalk of the job does not exist yet. */
   readonly crosswalkToCome: boolean;
   readonly starter: StarterMapping | undefined;
   /** The source, where it is to be copied to the path that the job names. */
@@ -51,7 +51,7 @@ export interface NewFile {
   readonly content: { readonly text: string } | { readonly copyOf: string };
   /** Permissions; those of the user's other files when left out. */
   readonly mode?: number | undefined;
-  /** `add` appends the text to a file that is there; `refuse` makes such a file an error. */
+  /** `add` appends the text to an existing file; `refuse` makes such a file an error. */
   readonly existing: 'refuse' | 'add';
 }
 

@@ -27,7 +27,7 @@ export const diskCheck: OnlineCheck = ({ settings, jobs, dir }) => {
   ];
 };
 
-/** Whether so much free space is enough for a source of a size, both in bytes. */
+/** Whether the free space is enough for the largest source, both in bytes. */
 export function judgeDisk(free: number, largest: number, folder: string): Facts {
   const found = `${formatBytes(free)} free at ${folder}`;
   const needed = largest * TIMES_THE_SOURCE;

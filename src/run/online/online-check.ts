@@ -16,7 +16,7 @@ export type Facts = Omit<Finding, 'subject'>;
 /** A look at one thing that a run needs. */
 export interface Look {
   readonly subject: string;
-  /** Gives findings, or rejects: that is an error of its own. */
+  /** Gives findings, or rejects: that is an error as well. */
   look(signal: AbortSignal): Promise<readonly Facts[]>;
 }
 
