@@ -6,6 +6,12 @@ const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
 /** A value of a person in a query or a form: `name=Zed&surname=Quux`. */
 const QUERY_VALUE =
   /(?<=(?<![\p{L}])(?:(?:first|last|sur|full|given|family|nick|user|customer|contact|billing|shipping)?[_-]?name|e?-?mail|phone|tel|mobile|fax|(?:billing|shipping)?[_-]?address\d?|street|city|zip|postcode|birth(?:day|date)|dob)=)[^&\s"'<>]+/giu;
+/** A value behind its label: `name: zed quux, email: …`; only words that are not those of messages are hidden. */
+const LABELLED =
+  /(?<=(?<![\p{L}])(?:name|user|customer|contact|member|city|street|address|note|company)["']?:\s*)[^,;:\n"'<>{}]+/giu;
+/** Whose it is: `already used by bob smith`. */
+const OWNED =
+  /(?<=\b(?:by|(?:belongs|assigned|registered) to|named|called) )\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}/giu;
 /** A street with its number, as English and most other European addresses have it. */
 const STREET =
   /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
@@ -14,7 +20,8 @@ const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
 /** What stands in quotes, which is what somebody has typed; an apostrophe within a word is none. */
 const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 /** A word that begins with a capital letter, as those of names do. */
-const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.-]*$/u;
+const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.•-]*$/u;
+const DOUBLE_NAME = /^\p{Lu}[\p{Ll}•]+-\p{Lu}[\p{Ll}•]+/u;
 /** Between the parts of a name. */
 const PARTICLES = new Set(
   'van von de der den da di do du dos la le del della bin al ter zu zur of y e'.split(' '),
@@ -25,7 +32,8 @@ const ORDINARY = new Set(
   contact contacts email e-mail mail address name names first last full phone note city state zip country company property properties tag tags
   list lists subscriber subscribers subscribed member id api key token json http https html url uri crm sku
   authorization bearer header send unauthorized forbidden bad request conflict unprocessable entity content too many large long short gateway timeout service unavailable
-  internal server resource found another other already exists taken used by for with in on to duplicate record records validation failed
+  internal server resource found empty format valid wrong blank null given set least short number string text boolean date allowed supported expected
+  somebody someone else store site system us you your its it user customer account internal server resource found another other already exists taken used by for with in on to duplicate record records validation failed
   please contact try again use check access denied permission rate limit exceeded message code status only at most least
   monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december`
     .split(/\s+/)
@@ -50,9 +58,10 @@ export function masked(sentence: string): string {
 export function withoutPeople(sentence: string, values: Iterable<string>): string {
   const own = patternOf(values);
   // The shapes first: once a word of a street is hidden, the street is no longer one.
-  const shapeless = masked(sentence);
+  const shapeless = masked(sentence.normalize('NFC'));
   const unnamed = own === null ? shapeless : shapeless.replaceAll(own, hidden);
-  return hideNames(unnamed.replaceAll(QUOTED, hideUnlessField));
+  const unquoted = hideNames(unnamed.replaceAll(QUOTED, hideUnlessField));
+  return [LABELLED, OWNED].reduce((text, pattern) => text.replaceAll(pattern, hideUnordinary), unquoted);
 }
 
 /** The texts of a value of JSON, however deep. */
@@ -63,14 +72,16 @@ export function textsIn(value: unknown): string[] {
 }
 
 function patternOf(values: Iterable<string>): RegExp | null {
-  const whole = [...values].map((value) => value.trim()).filter(({ length }) => length >= SHORTEST_VALUE);
+  const whole = [...values]
+    .map((value) => value.normalize('NFC').trim())
+    .filter(({ length }) => length >= SHORTEST_VALUE);
   const words = whole
     .flatMap((value) => value.split(/[^\p{L}\p{N}\p{M}]+/u))
     .filter((word) => word.length >= SHORTEST_WORD && !ORDINARY.has(word.toLowerCase()));
   const forms = [...new Set([...whole, ...words])].sort((one, other) => other.length - one.length);
   if (forms.length === 0) return null;
   const either = forms.map((form) => RegExp.escape(form).replaceAll(/\\x20|\s+/g, '\\s+')).join('|');
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${either})(?![\\p{L}\\p{N}])`, 'giu');
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${either})(?:'?s|en|n)?(?![\\p{L}\\p{N}])`, 'giu');
 }
 
 function hideUnlessField(quoted: string): string {
@@ -78,9 +89,15 @@ function hideUnlessField(quoted: string): string {
   return words.every((word) => word === '' || ORDINARY.has(word.toLowerCase())) ? quoted : hidden(quoted);
 }
 
+function hideUnordinary(words: string): string {
+  return words.replaceAll(/[\p{L}\p{N}•]+/gu, (word) =>
+    ORDINARY.has(word.toLowerCase()) ? word : hidden(word),
+  );
+}
+
 /** Hides two or more words in a row that are written as names are. */
 function hideNames(sentence: string): string {
-  const parts = sentence.split(/([^\S\n]+)/);
+  const parts = sentence.split(/((?:[^\S\n]|<[^<>]*>|:)+)/);
   const isName = (at: number) => {
     const word = (parts[at] ?? '').replace(/^[("'“‘«]+|[)"'”’»,;:.!?]+$/gu, '');
     return CAPITALISED.test(word) && !ORDINARY.has(word.toLowerCase());
@@ -92,7 +109,8 @@ function hideNames(sentence: string): string {
       if (isName(at)) last = at;
       else if (!PARTICLES.has(parts[at] ?? '')) break;
     }
-    if (last > from) for (let at = from; at <= last; at += 2) parts[at] = hidden(parts[at] ?? '');
+    if (last > from || DOUBLE_NAME.test(parts[from] ?? ''))
+      for (let at = from; at <= last; at += 2) parts[at] = hidden(parts[at] ?? '');
     from = last;
   }
   return parts.join('');

@@ -31,6 +31,14 @@ describe('the words of a store about a contact', () => {
     ['wohnt in bahnhofstraße 17b', /bahnhof|17/],
     ['phone 030%201234567', /1234567/],
     ['Duplicate of “Li”, «Bo»', /“Li”|Bo/],
+    ['Anna Mu\u0308ller-Smith exists', /ller/],
+    ['Oslos and Annas contact', /oslo|anna/i],
+    ['already used by bob smith', /bob|smith/],
+    ['Email belongs to Bob', /Bob/],
+    ['name: bob smith, city: ghent', /bob|smith|ghent/],
+    ['name:Bob Smith', /Bob|Smith/],
+    ['<b>Bob</b> <i>Smith</i> has it', /Bob|Smith/],
+    ['conflict with Bob-Smith', /Bob|Smith/],
   ])('name nobody: %s', (sentence, people) => {
     expect(withoutPeople(sentence, textsIn(ANNA))).not.toMatch(people);
   });
@@ -45,6 +53,9 @@ describe('the words of a store about a contact', () => {
     'Resource not found',
     'Too many requests. Try again on Monday',
     'subscriberLists: unknown list id 12',
+    'name: must not be empty',
+    'contact: not found',
+    'email: already used by another contact',
   ])('keep their sense: %s', (sentence) => {
     expect(withoutPeople(sentence, textsIn(ANNA))).toBe(sentence);
   });
