@@ -157,8 +157,6 @@ export function formatMoment(
     ...(zone ? { timeZoneName: 'short' } : {}),
   });
   // Versions of the locale data differ in what they put between the parts.
-  return format
-    .format(at)
-    .replace(/^(\w+),/, '$1')
-    .replace(' at ', ', ');
+  const words = format.format(at).replace(' at ', ', ').replace(/^(\w+),/, '$1');
+  return year ? words : words.replace(',', '');
 }
