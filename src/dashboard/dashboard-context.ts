@@ -1,3 +1,4 @@
+import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -80,4 +81,14 @@ export interface DashboardLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
+}
+
+/** The path of the queues. */
+export const QUEUES_PATH = '/queues';
+
+/** bull-board, made where the queues are known. It is read-only. */
+export interface QueueBoard {
+  readonly plugin: FastifyPluginCallback;
+  /** From now on these stores' queues are shown. */
+  show(stores: readonly string[]): void;
 }

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import type { Run } from '../model/run.ts';
-import { STYLESHEET_URL } from '../report/html/document-page.ts';
-import { REJECTS_FILE } from '../report/rejects/rejects-index.ts';
+import { STYLESHEET_URL } from '../report/html/document-sections.ts';
+import { REJECTS_FILE } from '../report/rejects/rejects-file.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
 

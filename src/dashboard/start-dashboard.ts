@@ -12,14 +12,14 @@ import type { TokenHashes } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
-import type { DashboardContext, DashboardLog } from './dashboard-context.ts';
+import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { readForms } from './form-fields.ts';
 import { guard, SECURITY_HEADERS } from './guard/guard.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
 import { registerPages } from './pages/register-pages.ts';
-import { type QueueBoard, queueRoutes } from './queues/queue-routes.ts';
+import { queueRoutes } from './queues/queue-routes.ts';
 import { eventRoutes } from './run-feed.ts';
 
 export interface DashboardOptions

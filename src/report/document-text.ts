@@ -1,5 +1,7 @@
 import { createColors } from 'picocolors';
 import columnsOf from 'string-width';
+import { formatDuration, printable } from './printable.ts';
+import type { DocumentHead, RunDocument } from './run-document.ts';
 import {
   type Block,
   type List,
@@ -9,9 +11,7 @@ import {
   type Table,
   type TableColumn,
   type Tone,
-} from './document.ts';
-import { formatDuration, printable } from './printable.ts';
-import type { DocumentHead, RunDocument } from './run-document.ts';
+} from './section.ts';
 import { statusTone, statusWords } from './status-words.ts';
 
 /** A document as a text for a terminal; what to type next is last, where the prompt follows. */

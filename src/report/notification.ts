@@ -1,9 +1,9 @@
 import type { Run } from '../model/run.ts';
-import { type Paragraph, plainWords, type Section, shownIn } from './document.ts';
 import { formatDuration, printable, shortened } from './printable.ts';
 import { runDocument } from './run-document.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
+import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
 import { PROGRAM } from './sections/next-section.ts';
 import { statusWords } from './status-words.ts';
 

@@ -157,6 +157,9 @@ export function formatMoment(
     ...(zone ? { timeZoneName: 'short' } : {}),
   });
   // Versions of the locale data differ in what they put between the parts.
-  const words = format.format(at).replace(' at ', ', ').replace(/^(\w+),/, '$1');
+  const words = format
+    .format(at)
+    .replace(' at ', ', ')
+    .replace(/^(\w+),/, '$1');
   return year ? words : words.replace(',', '');
 }

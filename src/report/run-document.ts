@@ -1,10 +1,11 @@
 import { lastedMs, type RunStatus } from '../model/run.ts';
-import type { Section } from './document.ts';
 import type { RunFacts, View } from './run-facts.ts';
+import type { Section } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
-import { exportedSection, listsSection } from './sections/exported-section.ts';
+import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
 import { leadSection } from './sections/lead-section.ts';
+import { listsSection } from './sections/lists-section.ts';
 import { nextSection } from './sections/next-section.ts';
 import { notesSection } from './sections/notes-section.ts';
 import { pricesSection, stockSection } from './sections/prices-section.ts';

@@ -1,9 +1,9 @@
 import { lastedMs, type Run } from '../model/run.ts';
-import { plainWords } from './document.ts';
 import { documentText, Page, type PageOptions } from './document-text.ts';
 import { formatAgo, formatDuration, formatMoment } from './printable.ts';
 import { runDocument } from './run-document.ts';
 import type { ClockKeeper, JobFacts, RunFacts, View } from './run-facts.ts';
+import { plainWords } from './section.ts';
 import { requestsWaitText } from './sections/notes-section.ts';
 import { schedulesNote, statusTone, totalsWords } from './status-words.ts';
 

@@ -1,7 +1,7 @@
 import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
 import { Page, type PageOptions } from './document-text.ts';
-import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from './list-trends.ts';
 import { counted, listed, printable } from './printable.ts';
+import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from './sections/lists-section.ts';
 
 const LEVELS = '▁▂▃▄▅▆▇█';
 const FLAT = '▄';

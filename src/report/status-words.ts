@@ -1,8 +1,8 @@
 import type { Run, RunStatus, RunTotals } from '../model/run.ts';
 import { forgotten, type Verification } from '../model/run.ts';
-import { only, type Tone, type Words } from './document.ts';
 import { counted, grouped, printable, sentence, shortened } from './printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
+import { only, type Tone, type Words } from './section.ts';
 
 /** A status as the beginning of a sentence that goes on with a time. */
 export function statusWords(status: RunStatus): string {

@@ -6,7 +6,7 @@ import { LEGACY_ENCODINGS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
-import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-index.ts';
+import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';

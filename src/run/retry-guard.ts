@@ -8,7 +8,7 @@ import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
-import type { RejectedKey } from '../report/rejects/rejects-index.ts';
+import type { RejectedKey } from '../report/rejects/rejects-file.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 

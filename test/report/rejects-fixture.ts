@@ -5,8 +5,7 @@ import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Reason } from '../../src/model/reason.ts';
 import { LEGACY_ENCODINGS, type RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
-import { writeRejects } from '../../src/report/rejects/rejects-file.ts';
-import { readRejectsIndex } from '../../src/report/rejects/rejects-index.ts';
+import { readRejectsIndex, writeRejects } from '../../src/report/rejects/rejects-file.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 
 const csv = { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS };

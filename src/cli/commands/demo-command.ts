@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
-import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import { defineCommand } from '../define-command.ts';
 import type { Terminal } from '../terminal.ts';

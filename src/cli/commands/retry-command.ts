@@ -9,7 +9,7 @@ import {
   RESTORED,
   type RejectsEdits,
 } from '../../report/rejects/rejects-edits.ts';
-import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
+import { DAMAGE_WORDS } from '../../report/rejects/rejects-edits.ts';
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
 import { knownRun } from '../open-context.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';

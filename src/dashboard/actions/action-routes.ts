@@ -6,7 +6,7 @@ import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
-import { activityOf } from '../pages/job-state.ts';
+import { activityOf } from '../pages/activity.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { frameOf } from '../pages/page.ts';
 import { type Beginning, confirmApprove, confirmPlan, confirmRun } from './confirm-run.ts';

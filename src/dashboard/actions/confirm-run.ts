@@ -9,9 +9,9 @@ import { planWarnings } from '../../report/sections/notes-section.ts';
 import { safetyFound } from '../../report/sections/safety-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
+import { waitingPlan } from '../pages/activity.ts';
 import { jobHref, placeWords, whatItMoves } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-page.ts';
-import { waitingPlan } from '../pages/job-state.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
 

@@ -3,8 +3,8 @@ import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import { PageError } from '../guard/page-error.ts';
+import type { Activity } from '../pages/activity.ts';
 import { activityWords, jobHref } from '../pages/job-card.ts';
-import type { Activity } from '../pages/job-state.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { csrfInput, type Frame, page } from '../pages/page.ts';
 

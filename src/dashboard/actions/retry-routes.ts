@@ -3,7 +3,7 @@ import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/shown-file.ts';
@@ -13,8 +13,8 @@ import { checkFormToken } from '../guard/guard.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD, frameOf, type Notice } from '../pages/page.ts';
 import { onceOf } from './confirmation.ts';
-import { confirmRetryPage, uploadPage } from './retry-pages.ts';
 import { showResult } from './show-result.ts';
+import { confirmRetryPage, uploadPage } from './upload-page.ts';
 import { replaceRejects, type Upload, type Uploads } from './uploads.ts';
 
 /** Far more than people correct by hand. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
+import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
 /** Files that were looked at and never sent; the oldest make room. */

@@ -7,7 +7,7 @@ import { html, type Markup, type Slot, statusBadge } from '../../report/html/mar
 import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { totalsWords } from '../../report/status-words.ts';
-import type { Activity, Need } from './job-state.ts';
+import type { Activity, Need } from './activity.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 
 /** A job with its recent runs. */

@@ -5,6 +5,7 @@ import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../..
 import { html, type Markup, type Slot, section, statusBadge } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
+import { settledRuns } from './activity.ts';
 import {
   activityWords,
   fact,
@@ -14,7 +15,6 @@ import {
   scheduleFacts,
   whatItMoves,
 } from './job-card.ts';
-import { settledRuns } from './job-state.ts';
 import { clockNote } from './jobs-page.ts';
 import { type Frame, page, problemList } from './page.ts';
 import { runsTable } from './runs-table.ts';

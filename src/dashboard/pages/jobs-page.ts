@@ -1,5 +1,5 @@
 import type { ConfigurationProblem } from '../../model/errors.ts';
-import { wordsMarkup } from '../../report/html/document-page.ts';
+import { wordsMarkup } from '../../report/html/document-sections.ts';
 import { dataTable, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';

@@ -1,10 +1,14 @@
 import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { sectionMarkup } from '../../report/html/document-page.ts';
+import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { type ListTrend, listTrends } from '../../report/list-trends.ts';
 import { counted } from '../../report/printable.ts';
-import { latestFigures, listSection } from '../../report/sections/exported-section.ts';
+import {
+  type ListTrend,
+  latestFigures,
+  listSection,
+  listTrends,
+} from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';

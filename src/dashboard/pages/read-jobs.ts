@@ -5,9 +5,9 @@ import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
+import { activityOf, needOf } from './activity.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
-import { activityOf, needOf } from './job-state.ts';
 import type { JobsPageFacts } from './jobs-page.ts';
 import { serverTimezone } from './moment.ts';
 

@@ -1,6 +1,5 @@
 import type { Run, RunStep } from '../../model/run.ts';
-import type { Action } from '../../report/document.ts';
-import { documentSections } from '../../report/html/document-page.ts';
+import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { grouped } from '../../report/printable.ts';
 import { progressWords, shareOf } from '../../report/progress.ts';
@@ -39,36 +38,38 @@ export async function runPage(
     live: running,
     body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}.</p>
 ${running && liveProgress(run, reading)}
-${await documentSections(runDocument(facts, view), buttons ? (action) => buttonFor(action, run) : undefined)}`,
+${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
   });
 }
 
-/** The button for what may be done after a run, each behind a confirmation; null for what only a command does. */
-function buttonFor(action: Action, { status }: Run): Markup | null {
+/** The buttons for what may be done after a run, each behind a confirmation; none for what only a command does. */
+function buttonOf({ status }: Run): ButtonOf {
   const button = (label: string, href: string, weight = '') =>
     html`<a class="button ${weight}" href="${href}">${label}</a>`;
-  switch (action.does) {
-    case 'run':
-      return action.resend === true ? null : button('Run', `${jobHref(action.job)}/run`);
-    case 'plan':
-      return action.resend === true ? null : button('Plan', `${jobHref(action.job)}/plan`);
-    case 'verify':
-      return null;
-    case 'stats':
-      return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
-    case 'approve':
-      return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
-    case 'retry':
-      return button('Upload the corrected file', `/runs/${action.run}/retry`, 'primary');
-    case 'see':
-      return button(`See run ${action.run}`, `/runs/${action.run}`);
-    case 'download':
-      return button('Download the rejects', `/runs/${action.run}/rejects.csv`);
-    case 'interrupt':
-      return button('Interrupt', `/runs/${action.run}/interrupt`, 'danger');
-    default:
-      return action satisfies never;
-  }
+  return (action) => {
+    switch (action.does) {
+      case 'run':
+        return action.resend === true ? null : button('Run', `${jobHref(action.job)}/run`);
+      case 'plan':
+        return action.resend === true ? null : button('Plan', `${jobHref(action.job)}/plan`);
+      case 'verify':
+        return null;
+      case 'stats':
+        return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
+      case 'approve':
+        return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
+      case 'retry':
+        return button('Upload the corrected file', `/runs/${action.run}/retry`, 'primary');
+      case 'see':
+        return button(`See run ${action.run}`, `/runs/${action.run}`);
+      case 'download':
+        return button('Download the rejects', `/runs/${action.run}/rejects.csv`);
+      case 'interrupt':
+        return button('Interrupt', `/runs/${action.run}/interrupt`, 'danger');
+      default:
+        return action satisfies never;
+    }
+  };
 }
 
 function kindWords({ kind, retryOf }: Run): Markup {

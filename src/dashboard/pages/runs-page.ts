@@ -4,7 +4,7 @@ import { counted } from '../../report/printable.ts';
 import { statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { settledRuns } from './job-state.ts';
+import { settledRuns } from './activity.ts';
 import { type Reading, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
 import { runsTable } from './runs-table.ts';

@@ -2,8 +2,8 @@ import { lastedMs, type Run } from '../../model/run.ts';
 import { type Column, dataTable, html, type Markup, statusBadge } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import { totalsWords } from '../../report/status-words.ts';
+import { whyNotDone } from './activity.ts';
 import { jobHref } from './job-card.ts';
-import { whyNotDone } from './job-state.ts';
 import { moment, type Reading, relative } from './moment.ts';
 
 interface RunsTableOptions {

@@ -1,16 +1,6 @@
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
-import type { DashboardContext } from '../dashboard-context.ts';
+import type { FastifyInstance } from 'fastify';
+import { type DashboardContext, QUEUES_PATH, type QueueBoard } from '../dashboard-context.ts';
 import { PAGE_POLICY } from '../guard/guard.ts';
-
-/** The path of the queues. */
-export const QUEUES_PATH = '/queues';
-
-/** bull-board, made where the queues are known. It is read-only. */
-export interface QueueBoard {
-  readonly plugin: FastifyPluginCallback;
-  /** From now on these stores' queues are shown. */
-  show(stores: readonly string[]): void;
-}
 
 /** Its page names its own folder as the base of all addresses in it, and styles that it sets itself. */
 const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").replace(

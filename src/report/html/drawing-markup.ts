@@ -1,5 +1,5 @@
-import type { Drawing, Share } from '../document.ts';
 import { formatShare, grouped } from '../printable.ts';
+import type { Drawing, Share } from '../section.ts';
 import { html, type Markup } from './markup.ts';
 
 /** A share that is hardly there is drawn this wide all the same, in percent of the bar. */

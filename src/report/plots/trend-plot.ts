@@ -1,7 +1,7 @@
-import type { TrendSeries } from '../document.ts';
 import type { Markup } from '../html/markup.ts';
 import { html } from '../html/markup.ts';
 import { listed, printable, shortened } from '../printable.ts';
+import type { TrendSeries } from '../section.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
 
 /** More lines than a reader can distinguish in one plot. */

@@ -6,7 +6,7 @@ import {
   type RejectsIndex,
   uniteColumns,
   withoutBlankSurplus,
-} from './rejects-index.ts';
+} from './rejects-file.ts';
 import { garbled } from './spreadsheet-damage.ts';
 
 /**

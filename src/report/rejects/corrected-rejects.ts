@@ -10,7 +10,7 @@ import {
   withoutMarks,
 } from './join-rejects.ts';
 import { quotedCell } from './rejects-edits.ts';
-import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from './rejects-index.ts';
+import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from './rejects-file.ts';
 
 /** A way to read the corrected file, and what comes of it. */
 interface CorrectedReading extends CorrectedForm {

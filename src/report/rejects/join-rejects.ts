@@ -3,8 +3,7 @@ import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import type { CellEdit, DamagedCell } from './rejects-edits.ts';
-import type { FormatRow } from './rejects-file.ts';
-import { LINE_COLUMN, type RejectsIndex } from './rejects-index.ts';
+import { type FormatRow, LINE_COLUMN, type RejectsIndex } from './rejects-file.ts';
 import { judgeCell } from './spreadsheet-damage.ts';
 import {
   type DoubtfulLines,

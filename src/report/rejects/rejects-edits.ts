@@ -1,6 +1,29 @@
 import { counted, grouped, printable, shortened } from '../printable.ts';
-import { LINE_COLUMN } from './rejects-index.ts';
-import { DAMAGE_WORDS, type SpreadsheetDamage } from './spreadsheet-damage.ts';
+import { LINE_COLUMN } from './rejects-file.ts';
+
+/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
+export const DAMAGE_WORDS = {
+  letters: 'characters were lost',
+  charset: 'the text was read in another charset than it was saved in',
+  accents: 'accents were lost',
+  cut: 'the text was cut where a cell is full',
+  shortened: 'a long number was shortened',
+  rounded: 'the last digits of a long number were lost',
+  zeros: 'leading zeros were dropped',
+  sign: 'the leading + was dropped',
+  date: 'it was taken for a date',
+  notation: 'the number is written another way',
+  decimal: 'the decimal sign was moved or dropped',
+  boolean: 'yes and no are written another way',
+  blanks: 'blanks were changed',
+  quotes: 'quotes were changed',
+  formula: 'it was calculated as a formula',
+  error: 'it is the error of a formula',
+  line: 'the row cannot be compared: its line is none of the rejects file, from which rows or columns are missing',
+} as const;
+
+/** One of them. */
+export type SpreadsheetDamage = keyof typeof DAMAGE_WORDS;
 
 /** What the user changed, and what a spreadsheet did, to be printed before anything is sent. */
 export interface RejectsEdits {

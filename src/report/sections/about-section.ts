@@ -1,7 +1,7 @@
 import { lastedMs } from '../../model/run.ts';
-import { foreign, type Section, type Words } from '../document.ts';
 import { formatDuration, formatMoment, grouped } from '../printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
+import { foreign, type Section, type Words } from '../section.ts';
 
 /** When, where and by what. */
 export function aboutSection(facts: RunFacts, view: View): Section {

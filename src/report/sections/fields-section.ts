@@ -1,7 +1,7 @@
 import type { ChangeSample } from '../../model/plan.ts';
-import { foreign, only, type Section, type Words } from '../document.ts';
 import { counted, grouped, printable, sentence, shortened } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { foreign, only, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
 
 const LONGEST_NAME = 60;

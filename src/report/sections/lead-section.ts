@@ -1,9 +1,9 @@
 import { isPriceMove, type Move } from '../../model/move.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
-import { type Block, foreign, only, paragraph, type Section, type Words } from '../document.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
 import { safetyFound, safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';

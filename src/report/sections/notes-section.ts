@@ -1,9 +1,9 @@
 import type { DeletesWithheld, Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
-import { foreign, type Section } from '../document.ts';
 import { counted, formatDuration, grouped, listed, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
+import { foreign, type Section } from '../section.ts';
 import { verificationNotes } from './verification-section.ts';
 
 const KEYS_NAMED = 3;

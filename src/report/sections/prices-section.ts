@@ -1,7 +1,7 @@
 import { isPriceMove, type Move, priceText } from '../../model/move.ts';
-import { foreign, type Section, type Words } from '../document.ts';
 import { printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
+import { foreign, type Section, type Words } from '../section.ts';
 
 const LONGEST_NAME = 80;
 

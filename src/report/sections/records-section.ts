@@ -1,7 +1,7 @@
 import type { KeyExample, Plan } from '../../model/plan.ts';
-import { foreign, only, type Section, type Share, type TableRow, type Words } from '../document.ts';
 import { counted, formatShare, grouped, listed, newWord, thing } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
 import { unsentWord } from '../status-words.ts';
 
 const LONGEST_KEY = 60;

@@ -1,8 +1,8 @@
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
-import { type Block, foreign, only, paragraph, type Section, type Table } from '../document.ts';
 import { counted, listed, printable, sentence } from '../printable.ts';
-import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-index.ts';
+import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { type Block, foreign, only, paragraph, type Section, type Table } from '../section.ts';
 
 /** More reasons than these nobody reads. */
 const REASONS_SHOWN = { page: 25, text: 100 };

@@ -1,9 +1,9 @@
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
-import { only, type Section, type Words } from '../document.ts';
 import { sentence } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { only, type Section, type Words } from '../section.ts';
 
 /** The safety limits of the job, those that stopped it first; null where it has none. */
 export function safetySection(facts: RunFacts): Section | null {

@@ -1,7 +1,7 @@
 import { delimiterName } from '../../model/row.ts';
-import { type Block, foreign, only, type Section } from '../document.ts';
 import { counted, grouped } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { type Block, foreign, only, type Section } from '../section.ts';
 
 const LONGEST_NAME = 120;
 

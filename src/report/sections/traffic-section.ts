@@ -1,7 +1,7 @@
 import type { TrafficSample } from '../../model/run.ts';
-import { type Block, paragraph, type Section } from '../document.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
+import { type Block, paragraph, type Section } from '../section.ts';
 
 /** Fewer requests have no rate. */
 const REQUESTS_OF_A_RATE = 10;

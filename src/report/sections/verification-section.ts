@@ -1,7 +1,7 @@
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
-import type { Section, TableRow } from '../document.ts';
 import { counted, formatShare, grouped, listed, thing, were } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
+import type { Section, TableRow } from '../section.ts';
 
 const FIELDS_NAMED = 5;
 

@@ -6,9 +6,14 @@ import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readRejections } from '../../plan/plan-file.ts';
-import type { Rejection } from '../../report/rejects/rejected-spans.ts';
-import { writeRejects, writeUnmatched } from '../../report/rejects/rejects-file.ts';
-import { REJECTS_FILE, type RejectedKey, UNTOUCHED_FILE } from '../../report/rejects/rejects-index.ts';
+import {
+  REJECTS_FILE,
+  type RejectedKey,
+  UNTOUCHED_FILE,
+  type WriteRejectsOptions,
+  writeRejects,
+  writeUnmatched,
+} from '../../report/rejects/rejects-file.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -162,7 +167,7 @@ async function* unmatched(folder: RunFolder) {
   }
 }
 
-async function* refused(context: RunContext, run: Run): AsyncGenerator<readonly Rejection[]> {
+async function* refused(context: RunContext, run: Run): WriteRejectsOptions['rejections'] {
   for await (const batch of readRejections(context.artifacts.run(run.id))) {
     yield batch.map(({ key, spans, reason }) =>
       reason.code === KEY_NOT_REJECTED && key !== null ? { spans, reason } : { key, spans, reason },

@@ -5,7 +5,7 @@ import type { Plan } from '../../model/plan.ts';
 import { ReasonTally } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
 import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-index.ts';
+import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';

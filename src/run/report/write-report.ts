@@ -25,7 +25,7 @@ export async function writeReport(
   const folder = context.artifacts.run(report.run.id);
   try {
     // Loaded when the work is done: what draws it takes longer to load than a small plan to make.
-    const { reportFile } = await import('../../report/html/document-page.ts');
+    const { reportFile } = await import('../../report/html/document-sections.ts');
     const { requestsPerSecond } = store.limits;
     const facts = { ...withoutPersonalData(withShownFiles(report, context.workspaceDir)), history };
     const document = runDocument(facts, {

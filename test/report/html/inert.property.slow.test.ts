@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import { documentSections } from '../../../src/report/html/document-page.ts';
+import { documentSections } from '../../../src/report/html/document-sections.ts';
 import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
 import { runDocument } from '../../../src/report/run-document.ts';
 import { REPORTS, type Sample } from './report-samples.ts';

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { documentSections, reportFile } from '../../../src/report/html/document-page.ts';
+import { documentSections, reportFile } from '../../../src/report/html/document-sections.ts';
 import { runDocument } from '../../../src/report/run-document.ts';
 import { htmlFindings } from '../../support/html-findings.ts';
 import { aReason, fullPlan, REPORTS, type Sample, sample } from './report-samples.ts';

@@ -4,12 +4,12 @@ import { counted, formatBytes, grouped, shortened } from '../../report/printable
 import type { CellEdit, DamagedCell, RejectsEdits } from '../../report/rejects/rejects-edits.ts';
 import {
   CELLS_LISTED,
+  DAMAGE_WORDS,
   editsWords,
   isUntouched,
   REFUSED,
   RESTORED,
 } from '../../report/rejects/rejects-edits.ts';
-import { DAMAGE_WORDS } from '../../report/rejects/spreadsheet-damage.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
 import { at } from './confirm-run.ts';

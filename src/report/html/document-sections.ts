@@ -1,4 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { plotFigure } from '../plots/draw-plot.ts';
+import { trafficPlots } from '../plots/traffic-plots.ts';
+import { trendPlot } from '../plots/trend-plot.ts';
+import { formatDuration, formatMoment, printable, sentence } from '../printable.ts';
+import type { RunDocument } from '../run-document.ts';
 import {
   type Action,
   type Block,
@@ -9,12 +14,7 @@ import {
   type Table,
   type Terms,
   type Words,
-} from '../document.ts';
-import { plotFigure } from '../plots/draw-plot.ts';
-import { trafficPlots } from '../plots/traffic-plots.ts';
-import { trendPlot } from '../plots/trend-plot.ts';
-import { formatDuration, formatMoment, printable, sentence } from '../printable.ts';
-import type { RunDocument } from '../run-document.ts';
+} from '../section.ts';
 import { statusTone } from '../status-words.ts';
 import { drawingMarkup, shareBar } from './drawing-markup.ts';
 import {

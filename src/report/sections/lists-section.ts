@@ -1,0 +1,244 @@
+import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
+import { counted, formatAgo, grouped, listed, printable, sentence, shortened } from '../printable.ts';
+import type { RunFacts } from '../run-facts.ts';
+import {
+  type Block,
+  foreign,
+  type Plot,
+  paragraph,
+  type Section,
+  type Table,
+  type Words,
+} from '../section.ts';
+
+const LISTS_SHOWN = 100;
+const PLOTS_SHOWN = 6;
+
+/** Each list now and its change since the reading before; null without a history. */
+export function listsSection({ history = null }: RunFacts): Section | null {
+  const present = history === null ? [] : listTrends(history).lists.filter(({ gone }) => !gone);
+  if (present.length === 0) return null;
+  // A plot each, since lists differ too much in size for one scale.
+  const plotted = present.filter(({ points }) => points.length > 1).slice(0, PLOTS_SHOWN);
+  const plots = plotted.map((list) => subscribersPlot(list, `Subscribers of ${shownListName(list.latest)}`));
+  return {
+    id: 'lists',
+    title: 'The lists now',
+    only: 'page',
+    blocks: [latestFigures(present), ...plotsBlock(plots)],
+  };
+}
+
+/** The latest figures of each list and their changes; with `now` also its id, and when it was read. */
+export function latestFigures(lists: readonly ListTrend[], now?: number): Table {
+  const detailed = now !== undefined;
+  return {
+    kind: 'table',
+    caption: 'Each list now, and how it has changed since the reading before',
+    captionHidden: true,
+    columns: [
+      { header: 'List' },
+      ...MEASURES.flatMap(({ name }) => [
+        { header: sentence(name), numeric: true },
+        { header: 'Change', numeric: true, bare: detailed },
+      ]),
+      ...(detailed ? [{ header: 'Read', short: true }] : []),
+    ],
+    rows: lists.map((list) => ({
+      cells: [
+        [foreign(shownListName(list.latest)), detailed && idAndState(list)],
+        ...figuresOf(list),
+        ...(detailed ? [formatAgo(now - list.latest.readAt)] : []),
+      ],
+    })),
+    ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
+    more: (left) => `and ${counted(left, 'more list')}`,
+  };
+}
+
+/** One list over all its readings, on a page; null while there are too few to draw. */
+export function listSection({ id, ...list }: ListTrend, now: number): Section | null {
+  const { first, latest, formerNames, gone, points } = list;
+  if (points.length < 2) return null;
+  const [subscribers] = MEASURES;
+  const change = subscribers === undefined || points.length < 3 ? '' : changeOf(subscribers, first, latest);
+  const over = change === '' ? '' : `: ${change} over ${points.length} readings`;
+  const percent = (share: number | null) => (share === null ? null : share * 100);
+  const rates = [
+    seriesOf('opens', list, ({ opens }) => percent(opens)),
+    seriesOf('clicks', list, ({ clicks }) => percent(clicks)),
+  ];
+  const hasRates = rates.some(({ points: known }) => known.length > 0);
+  const left = `The store no longer has this list; it was last read ${formatAgo(now - latest.readAt)}.`;
+  return {
+    id: `list-${encodeURIComponent(id)}`,
+    title: [foreign(shownListName(latest)), ' ', quiet(['id ', foreign(id)])],
+    blocks: [
+      ...(formerNames.length > 0
+        ? [paragraph([['Formerly ', foreign(listed(formerNames))]], { role: 'hint' })]
+        : []),
+      ...(gone ? [paragraph([left], { role: 'explanation' })] : []),
+      ...plotsBlock([
+        subscribersPlot(list, `Subscribers${over}`),
+        ...(hasRates ? [{ title: 'Open and click rate, %', series: rates }] : []),
+      ]),
+    ],
+  };
+}
+
+function figuresOf({ before, latest }: ListTrend): Words[] {
+  return MEASURES.flatMap((measure): Words[] => [
+    shownFigure(measure, latest),
+    {
+      as: `tone-${changeTone(measure, before, latest)}`,
+      words: changeOf(measure, before, latest) || '–',
+    },
+  ]);
+}
+
+function idAndState({ id, gone }: ListTrend): Words {
+  return [
+    ' ',
+    quiet(foreign(id)),
+    gone && [' ', { as: 'badge', tone: 'quiet', words: 'No longer in the store' }],
+  ];
+}
+
+function quiet(words: Words): Words {
+  return { as: 'tone-quiet', words };
+}
+
+type Trend = Extract<Plot['of'], { readonly figure: 'trends' }>['trends'][number];
+
+function plotsBlock(trends: readonly Trend[]): Block[] {
+  return trends.length === 0 ? [] : [{ kind: 'plot', of: { figure: 'trends', trends } }];
+}
+
+function subscribersPlot(list: Pick<ListTrend, 'points'>, title: string): Trend {
+  return { title, series: [seriesOf('subscribers', list, ({ subscribers }) => subscribers)] };
+}
+
+function seriesOf(
+  name: string,
+  { points }: Pick<ListTrend, 'points'>,
+  of: (point: HistoryPoint) => number | null,
+): Trend['series'][number] {
+  const known = points.flatMap((point) => {
+    const value = of(point);
+    return value === null ? [] : [{ at: point.readAt, value }];
+  });
+  return { name, points: known };
+}
+
+/** One thing that is measured of a subscriber list. */
+export interface Measure {
+  readonly name: string;
+  readonly of: (point: HistoryPoint) => number | null;
+  readonly figure: (value: number) => string;
+  readonly change: (from: number, to: number) => string;
+}
+
+const LONGEST_NAME = 60;
+
+/** What the store says about a list, the most important first. */
+export const MEASURES: readonly Measure[] = [
+  {
+    name: 'subscribers',
+    of: ({ subscribers }) => subscribers,
+    figure: grouped,
+    change: (from, to) => {
+      const share = from === 0 ? '' : ` (${signed(((to - from) / from) * 100, 1)}%)`;
+      return `${signed(to - from, 0)}${share}`;
+    },
+  },
+  { name: 'open rate', of: ({ opens }) => opens, figure: percent, change: points },
+  { name: 'click rate', of: ({ clicks }) => clicks, figure: percent, change: points },
+];
+
+/** A measure of a list as it is shown; a dash where nothing is known. */
+export function shownFigure(measure: Measure, point: HistoryPoint): string {
+  const value = measure.of(point);
+  return value === null ? '–' : measure.figure(value);
+}
+
+/** How far a measure has moved between two readings; empty where that is not known. */
+export function changeOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): string {
+  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
+  return before === null || after === null ? '' : measure.change(before, after);
+}
+
+/** Whether a measure has risen (good) or fallen (bad); quiet where it has not moved, or is unknown. */
+export function changeTone(
+  measure: Measure,
+  from: HistoryPoint | undefined,
+  to: HistoryPoint,
+): 'good' | 'bad' | 'quiet' {
+  const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
+  if (before === null || after === null || before === after) return 'quiet';
+  return after > before ? 'good' : 'bad';
+}
+
+/** What a list was called at a reading, harmless and not too long. */
+export function shownListName({ name }: HistoryPoint): string {
+  return name === '' ? 'without a name' : shortened(printable(name), LONGEST_NAME);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
+/** How far a rate has moved, in percentage points. */
+function points(from: number, to: number): string {
+  return `${signed((to - from) * 100, 1)} points`;
+}
+
+function signed(figure: number, digits: number): string {
+  const rounded = Number(figure.toFixed(digits));
+  if (rounded === 0) return '±0';
+  const size = digits === 0 ? grouped(Math.abs(rounded)) : Math.abs(rounded).toFixed(digits);
+  return `${rounded > 0 ? '+' : '−'}${size}`;
+}
+
+/** The readings of one list. */
+export interface ListTrend {
+  readonly id: string;
+  /** Rising in time. */
+  readonly points: readonly HistoryPoint[];
+  readonly first: HistoryPoint;
+  readonly latest: HistoryPoint;
+  readonly before: HistoryPoint | undefined;
+  readonly formerNames: readonly string[];
+  /** Later readings do not have it. */
+  readonly gone: boolean;
+}
+
+/** The lists of a history, those first that the last reading still had, the largest first; and when they were read. */
+export function listTrends({ points }: ListHistory): {
+  readonly lists: readonly ListTrend[];
+  readonly moments: readonly number[];
+} {
+  const rising = points.toSorted((a, b) => a.readAt - b.readAt);
+  const moments = [...new Set(rising.map(({ readAt }) => readAt))];
+  const lists = [...Map.groupBy(rising, ({ id }) => id)].flatMap(([id, own]): ListTrend[] => {
+    const [first, latest] = [own[0], own.at(-1)];
+    if (first === undefined || latest === undefined) return [];
+    const name = shownListName(latest);
+    const formerNames = [...new Set(own.map(shownListName))].filter((former) => former !== name);
+    return [
+      {
+        id,
+        points: own,
+        first,
+        latest,
+        before: own.at(-2),
+        formerNames,
+        gone: latest.readAt !== moments.at(-1),
+      },
+    ];
+  });
+  const size = ({ latest }: ListTrend) => latest.subscribers ?? -1;
+  return {
+    lists: lists.toSorted((a, b) => Number(a.gone) - Number(b.gone) || size(b) - size(a)),
+    moments,
+  };
+}
