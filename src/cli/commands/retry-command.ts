@@ -2,6 +2,7 @@ import { grouped, printable } from '../../report/printable.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
+  DAMAGE_WORDS,
   type DamagedCell,
   editsWords,
   quotedCell,
@@ -9,7 +10,6 @@ import {
   RESTORED,
   type RejectsEdits,
 } from '../../report/rejects/rejects-edits.ts';
-import { DAMAGE_WORDS } from '../../report/rejects/rejects-edits.ts';
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
 import { knownRun } from '../open-context.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
