@@ -11,7 +11,7 @@ type Treatment = 'refuse' | 'note' | 'leave';
 
 /** Finds damaged cells among those that a record is made of. */
 export interface DamageCheck {
-  /** Why the record cannot be sent; else its rows, with what no text may hold taken out and noted. */
+  /** Why the record cannot be sent; else its rows, without what no text may hold, which is noted. */
   readonly check: (
     rows: RecordRows,
   ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
@@ -145,7 +145,7 @@ const EXPLANATIONS: Readonly<Record<Damage, string>> = {
 const NOTES: Readonly<Record<Damage, string>> = {
   'spreadsheet-error': 'the error of a spreadsheet',
   'characters-lost': 'characters were lost when the file was converted (U+FFFD), sent as it is',
-  'control-characters': 'control characters, taken out',
+  'control-characters': 'control characters, removed',
   'digits-lost': 'shortened by a spreadsheet',
 };
 

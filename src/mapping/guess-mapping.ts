@@ -83,7 +83,7 @@ export interface MappingFit extends HeaderFit {
   readonly name: string;
   readonly imports: MappingSpec['import'];
   /** The headers it uses that no other format's mapping knows: what distinguishes the formats. */
-  readonly telling: readonly string[];
+  readonly distinctive: readonly string[];
 }
 
 /** What a header line says about where a file comes from. */
@@ -119,8 +119,8 @@ export function guessMapping(
     .map(({ candidate: { name, spec, shipped }, fit }) => {
       const others = (text: string) => (knownBy.get(text) ?? 0) - (shipped ? 1 : 0);
       const evidence = fit.used.reduce((sum, text) => sum + 1 / (1 + others(text)), 0);
-      const telling = fit.used.filter((text) => others(text) <= 0);
-      return { ...fit, name, imports: spec.import, telling, shipped, evidence };
+      const distinctive = fit.used.filter((text) => others(text) <= 0);
+      return { ...fit, name, imports: spec.import, distinctive, shipped, evidence };
     })
     .sort((a, b) => b.evidence - a.evidence || b.columnsFound / b.columns - a.columnsFound / a.columns);
   const fitting = judged.filter(({ obstacle }) => obstacle === null);
@@ -130,7 +130,7 @@ export function guessMapping(
   const own = fitting.find(({ shipped, used }) => !shipped && used.length >= (first?.used.length ?? 0));
   const clear =
     first !== undefined &&
-    first.telling.length > 0 &&
+    first.distinctive.length > 0 &&
     first.evidence >= CLEAR_LEAD * (second?.evidence ?? 0) &&
     first.evidence > (near[0]?.evidence ?? 0);
   const best = own ?? (clear ? first : undefined);

@@ -91,8 +91,8 @@ function orUnreadable<Result>(read: () => Result): Result | Unreadable {
 }
 
 /**
- * Puts the mapping of the rows off until it is known whether it is needed. What shows at once that they are no record,
- * or perhaps only a part of one, is mapped at once. `context` is a digest of everything besides the rows.
+ * Defers the mapping of the rows until the plan needs it. Rows that are clearly no record, or perhaps only a part of
+ * one, are mapped at once. `context` is a digest of everything besides the rows.
  */
 export function deferRecord(
   mapper: RecordMapper,

@@ -22,7 +22,6 @@ export interface Table {
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
-/** What to call for each file, and where rows are kept that may stand anywhere. */
 interface MapTablesOptions {
   /** Called for each file as it is opened, with the columns that are used and those that are not. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
@@ -44,7 +43,7 @@ export function mapTables(
 }
 
 /**
- * The same, with the mapping of records put off where their memo may make it needless. `context` is a digest of
+ * The same, with the mapping of records deferred where an equal memo may make it needless. `context` is a digest of
  * everything besides the rows that decides the records.
  */
 export function deferTables(
@@ -117,7 +116,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
 
 /** A file within a zip, by the label that it is staged under. */
 const IN_ARCHIVE = /\.zip\//i;
-const LEAVE_IT_OUT = 'What is no table of this kind must be taken out of the zip: every file in it is read.';
+const LEAVE_IT_OUT = 'What is no table of this kind must be removed from the zip: every file in it is read.';
 
 function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding {
   try {
@@ -159,8 +158,8 @@ const PACKAGES = ['entities', 're2js', 'sanitize-html'];
 
 /**
  * A digest of all code that maps: this folder, the packages it uses and the runtime, whose Unicode and time zones
- * transforms go by. The version of Storeferry is not enough: a checkout gets corrections of the mapping between
- * two versions, and they must reach records whose rows have not changed. Takes about 5 ms.
+ * transforms go by. The version of Storeferry is not enough: a correction between two versions must reach records
+ * whose rows have not changed. Takes about 5 ms.
  */
 export function mappingCode(): string {
   const digest = createHash('sha256');

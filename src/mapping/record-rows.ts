@@ -10,7 +10,7 @@ export interface BoundTable {
   readonly headers: readonly (string | undefined)[];
   /** The slots that the first column serves: only a cell put before it can have shifted what stands there. */
   readonly firstSlots: ReadonlySet<number>;
-  /** Of all that decides which column each slot is, here and in the files before it that have other columns. */
+  /** Over all that decides which column fills each slot, in this file and in earlier ones with other columns. */
   readonly digest: string;
 }
 
@@ -31,7 +31,7 @@ export interface SourceRow {
   readonly line: number;
   readonly cells: readonly (string | undefined)[];
   readonly misaligned: Misalignment | undefined;
-  /** Of all its cells: they are parts of one text, which is kept as long as any of them. */
+  /** How long all its cells are: they are slices of one text, which stays in memory as long as any of them. */
   readonly chars: number;
 }
 
@@ -55,18 +55,18 @@ export interface RecordRows {
   readonly torn: boolean;
 }
 
-/** 22 characters of base64url hold 132 bits: no two records will ever share them by chance. */
+/** 22 characters of base64url hold 132 bits: enough that no two records share them by chance. */
 const LENGTH = 22;
 
-/** The digest of a text, as memos and what they are made of use it. */
+/** The digest of a text, for memos and their parts. */
 export function memoDigest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, LENGTH);
 }
 
 /**
  * A digest of all that the mapping can read of a record: `context` (everything besides the rows), how the columns of its
- * files are bound, and the cells that the mapping uses. Of equal memos the mapping makes the same, unless it looks at
- * the clock.
+ * files are bound, and the cells that the mapping uses. Equal memos give equal records, unless the mapping asks the
+ * clock.
  *
  * Unambiguous: first comes how many cells there are, row by row, and which of them are head and children; NUL stands
  * before every cell and in none, since `csv` refuses it.

@@ -7,8 +7,8 @@ import { Unreadable } from './values/cell.ts';
 /**
  * Holds finished records to the job's policy, so that no mapping can let through what the job does not. Only a
  * description is HTML for the store (storefront-api.md, section 2, Product): every other text loses it under either
- * policy, and where it would have to be taken from what tells things apart (a url, an option, a stock keeping unit),
- * the record is rejected. Texts without any HTML stay as they are, to the letter.
+ * policy, and where it would have to be removed from what identifies something (a url, an option, a stock keeping unit),
+ * the record is rejected. Texts without any HTML stay exactly as they are.
  */
 export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): RecordMapper {
   if (policy === 'keep') return mapper;
@@ -17,7 +17,7 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
   const clean = (field: string, text: string, cleaned = plain): string => {
     if (!hasHtml(text)) return text;
     const left = cleaned(text);
-    if (left !== text) notes.push(`${field}: HTML taken out, as \`html: ${policy}\` of the job says`);
+    if (left !== text) notes.push(`${field}: HTML removed, as \`html: ${policy}\` of the job says`);
     return left;
   };
   const formatted = (text: string) => clean('description', text, policy === 'strip' ? plain : harmless);
@@ -27,7 +27,7 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
       const built = build(rows, key);
       if (!('body' in built) || !anyHtml(built.body)) return built;
       const { body } = built;
-      const field = fieldThatTellsApart(body);
+      const field = identifyingField(body);
       if (field !== undefined) refuseHtml(field, 'html-not-let-through', policy);
       if (!isProduct(body)) {
         const cleaned = cleanContact(body, clean);
@@ -61,7 +61,7 @@ function anyHtml(value: unknown): boolean {
 }
 
 /** What with HTML in it cannot be corrected without becoming something else, or the same as another. */
-function fieldThatTellsApart(body: Product | Contact): string | undefined {
+function identifyingField(body: Product | Contact): string | undefined {
   if (!isProduct(body)) return anyHtml(body.properties?.map(({ name }) => name)) ? 'properties' : undefined;
   const { url, options, variants, categories, subscription } = body;
   if (hasHtml(url)) return 'url';

@@ -57,11 +57,11 @@ describe('columns', () => {
     );
   });
 
-  it('that a file in a zip lacks are told with what to do about such a file', async () => {
+  it('that a file in a zip lacks come with what to do about such a file', async () => {
     const stray = { ...table(['Thank you'], []), name: 'export.zip/readme.txt' };
     await expect(mapAll(mapping('text: Text', 'text', '[text]'), [stray])).rejects.toMatchObject({
       place: { file: 'export.zip/readme.txt' },
-      hint: expect.stringContaining('taken out of the zip'),
+      hint: expect.stringContaining('removed from the zip'),
     });
   });
 

@@ -137,7 +137,7 @@ describe('characters that were lost, or that no text has', () => {
     });
   });
 
-  it('are noted in long texts, and control characters taken out of prose', async () => {
+  it('are noted in long texts, and control characters removed from prose', async () => {
     const found = await product({
       Title: 'Bl\u0092ue \u000bmug',
       Body: 'caf\ufffd \u0007cr\u00e8me\nnew line',
@@ -146,9 +146,9 @@ describe('characters that were lost, or that no text has', () => {
       kind: 'record',
       body: { title: 'Blue mug', description: 'caf\ufffd cr\u00e8me\nnew line' },
       notes: [
-        'title: control characters, taken out',
+        'title: control characters, removed',
         'description: characters were lost when the file was converted (U+FFFD), sent as it is',
-        'description: control characters, taken out',
+        'description: control characters, removed',
       ],
     });
     expect(await contact({ Note: 'a\u0001b', Name: 'A\u0001nn' })).toMatchObject({
@@ -174,10 +174,10 @@ describe('what is sent and counted', () => {
     'https://img.example/1.jpg https://img.example/2.jpg',
     'https://img.example/1.jpg | https://img.example/2.jpg',
     'https://img.example/1.jpg\nhttps://img.example/2.jpg',
-  ])('are two addresses in one cell, taken apart: %j', async (image) => {
+  ])('are two addresses in one cell, split: %j', async (image) => {
     expect(await product({ Image: image })).toMatchObject({
       body: { images: ['https://img.example/1.jpg', 'https://img.example/2.jpg'] },
-      notes: ['images: several addresses in one cell, taken apart'],
+      notes: ['images: several addresses in one cell, split'],
     });
   });
 

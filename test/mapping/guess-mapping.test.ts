@@ -29,7 +29,7 @@ const BETA = {
 describe('the guess of a mapping from a header', () => {
   it('goes by the columns that only one format has', () => {
     const { best, fitting } = guessMapping(['Title', 'Price', 'Beta code', 'Colour'], [ALPHA, BETA]);
-    expect(best).toMatchObject({ name: 'beta', telling: ['Beta code'], headers: 4, obstacle: null });
+    expect(best).toMatchObject({ name: 'beta', distinctive: ['Beta code'], headers: 4, obstacle: null });
     expect(best?.used).toEqual(['Title', 'Price', 'Beta code']);
     expect(fitting.map(({ name }) => name)).toEqual(['beta', 'alpha']);
   });

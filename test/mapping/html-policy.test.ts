@@ -203,11 +203,11 @@ describe('the HTML policy of a job', () => {
     }
   });
 
-  it('counts what it has taken out', async () => {
+  it('counts what it has removed', async () => {
     expect(await mapped('strip', { Title: '<b>Mug</b>', Body: '<i>A mug</i>' })).toMatchObject({
       notes: [
-        'title: HTML taken out, as `html: strip` of the job says',
-        'description: HTML taken out, as `html: strip` of the job says',
+        'title: HTML removed, as `html: strip` of the job says',
+        'description: HTML removed, as `html: strip` of the job says',
       ],
     });
     expect(await mapped('strip', {})).not.toHaveProperty('notes');
@@ -217,7 +217,7 @@ describe('the HTML policy of a job', () => {
     ['url', { Url: 'mug<script>' }],
     ['options', { Size: '<b>S</b>' }],
     ['variants.sku', { Sku: 'M<!--1' }],
-  ])('rejects a record with HTML in what tells it apart: %s', async (field, cells) => {
+  ])('rejects a record with HTML in what identifies it: %s', async (field, cells) => {
     expect(await mapped('sanitize', cells)).toMatchObject({
       kind: 'rejected',
       reason: {

@@ -60,7 +60,7 @@ describe('a memo', () => {
     expect(whole).toHaveLength(22);
   });
 
-  it('tells any two lists of rows apart', async () => {
+  it('differs for any two lists of rows', async () => {
     const cell = fc.constantFrom('', 'a', 'aa', ' ', ',', '\n', '\u0001', '"', 'é');
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 3 });
     const whole = (given: readonly (readonly [string, string, string])[]) =>

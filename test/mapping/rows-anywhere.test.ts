@@ -38,7 +38,7 @@ describe('rows that may stand anywhere', () => {
     ]);
   });
 
-  it('are described by the row that the mapping tells, wherever it stands', async () => {
+  it('are described by the row that the mapping names, wherever it stands', async () => {
     expect(await outcome([A2, A1], ', head: { type: P }')).toEqual(['record a (2 rows)']);
   });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Value } from '../../src/mapping/spec/value.ts';
-import { PLAIN_NUMBER, readNumber } from '../../src/mapping/transforms/number.ts';
+import { PLAIN_NUMBER, readNumber } from '../../src/mapping/transforms/read-number.ts';
 import { slugify } from '../../src/mapping/transforms/slug.ts';
 import type { Transform } from '../../src/mapping/transforms/transforms.ts';
 import { mapAll, table } from './mapping-setup.ts';

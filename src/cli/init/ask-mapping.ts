@@ -74,15 +74,15 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   });
 }
 
-const TELLING_SHOWN = 4;
+const DISTINCTIVE_SHOWN = 4;
 
 /** Why this mapping, what else would fit, or why none. */
 export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
   const lines: string[] = [];
   if (best !== undefined) {
-    const { name, used, headers, telling } = best;
-    const examples = listed(telling.slice(0, TELLING_SHOWN).map((text) => `'${text}'`));
-    const own = telling.length === 0 ? '' : `, ${telling.length} of which no other format has (${examples})`;
+    const { name, used, headers, distinctive } = best;
+    const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
+    const own = distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
     lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
   }
   const others = best === undefined ? fitting : fitting.slice(1);

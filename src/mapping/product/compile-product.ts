@@ -120,7 +120,7 @@ const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
 function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
   const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
-  if (apart.length > written.length) notes.push('images: several addresses in one cell, taken apart');
+  if (apart.length > written.length) notes.push('images: several addresses in one cell, split');
   for (const text of apart) {
     const address = text.startsWith('//') ? `https:${text}` : text;
     if (isAddress(address)) kept.add(address);

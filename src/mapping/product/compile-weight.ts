@@ -1,6 +1,6 @@
 import type { Path, Scope } from '../scope.ts';
 import type { VariantsSpec } from '../spec/product-spec.ts';
-import { PLAIN_NUMBER, readNumber } from '../transforms/number.ts';
+import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';

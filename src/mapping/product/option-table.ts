@@ -66,18 +66,12 @@ function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec
   const reads = Object.entries(columns).map(
     ([name, value]) => compileAs(scope, [...path, name], value, 'text').read,
   );
-  return (_rows, variants) => {
-    const choices: (string | undefined)[][] = [];
-    for (const row of variants) {
-      const choice: (string | undefined)[] = [];
-      for (const read of reads) {
-        const value = read(row, 0);
-        choice.push(textOf(value));
-      }
-      choices.push(choice);
-    }
-    return { names, choices, listed: [], rows: variants };
-  };
+  return (_rows, variants) => ({
+    names,
+    choices: variants.map((row) => reads.map((read) => textOf(read(row, 0)))),
+    listed: [],
+    rows: variants,
+  });
 }
 
 /** Names stand on the head row, and must agree where other rows repeat them. */
@@ -136,15 +130,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
       names.push(name);
       lists.push(list);
     }
-    const choices: (string | undefined)[][] = [];
-    for (const row of variants) {
-      const choice = new Array<string | undefined>(numbers.length);
-      for (const [index, number] of numbers.entries()) {
-        const value = values?.(row, number);
-        choice[index] = textOf(value);
-      }
-      choices.push(choice);
-    }
+    const choices = variants.map((row) => numbers.map((number) => textOf(values?.(row, number))));
     return { names, choices, listed: lists, rows: variants };
   };
 }
@@ -163,9 +149,7 @@ function firstName(
   head: SourceRow | undefined,
   variants: readonly SourceRow[],
 ): string | undefined {
-  const named = cleanCell(head?.cells[slot]);
-  if (named !== undefined) return named;
-  for (const row of variants) {
+  for (const row of head === undefined ? variants : [head, ...variants]) {
     const name = cleanCell(row.cells[slot]);
     if (name !== undefined) return name;
   }

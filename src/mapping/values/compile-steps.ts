@@ -3,7 +3,8 @@ import { argument, type Path, resolveLookup, resolveName, type Scope, unknownNam
 import { booleanStep } from '../transforms/boolean.ts';
 import { isoDateStep } from '../transforms/date.ts';
 import type { Step, TransformContext } from '../transforms/define-transform.ts';
-import { numberStep, PLAIN_NUMBER } from '../transforms/number.ts';
+import { numberStep } from '../transforms/number.ts';
+import { PLAIN_NUMBER } from '../transforms/read-number.ts';
 import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
 import {
   type Cell,

@@ -30,7 +30,7 @@ describe('google-merchant-products', () => {
     expect(products.find(({ key }) => key === 'B')?.body.options).toEqual([]);
   });
 
-  test('rejects an item group whose rows nothing tells apart', async () => {
+  test('rejects an item group whose rows do not differ', async () => {
     const { products, rejected } = await map([
       'id,item_group_id,title,price,color',
       'A-1,SHIRT,Shirt,20.00 EUR,Red',
@@ -106,11 +106,11 @@ describe('google-merchant-products', () => {
   test('reads decimal commas when the job says so, and rejects them otherwise', async () => {
     const lines = ['id\ttitle\tprice', 'a\tCup\t15,50 EUR'];
 
-    const told = await map(lines, { params: { decimal: ',', thousands: '.' }, delimiter: '\t' });
-    const untold = await map(lines, { delimiter: '\t' });
+    const set = await map(lines, { params: { decimal: ',', thousands: '.' }, delimiter: '\t' });
+    const unset = await map(lines, { delimiter: '\t' });
 
-    expect(told.products[0]?.body.variants[0]?.price).toBe(15.5);
-    expect(untold.rejected[0]?.reason).toMatchObject({ field: 'variants.price', line: 2, column: 'price' });
+    expect(set.products[0]?.body.variants[0]?.price).toBe(15.5);
+    expect(unset.rejected[0]?.reason).toMatchObject({ field: 'variants.price', line: 2, column: 'price' });
   });
 
   test.each([

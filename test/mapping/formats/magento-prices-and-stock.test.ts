@@ -40,11 +40,11 @@ describe('prices and stock of magento-products', () => {
     ];
     const now = '2026-01-15T00:00:00Z';
 
-    const untold = await map(rows, { now });
+    const unset = await map(rows, { now });
     const british = await map(rows, { now, params: { dateFormat: 'dd/MM/yyyy' } });
     const american = await map(rows, { now, params: { dateFormat: 'MM/dd/yyyy' } });
 
-    expect(untold.rejected).toHaveLength(1);
+    expect(unset.rejected).toHaveLength(1);
     expect(british.products[0]?.body.variants[0]?.onSale).toBe(true);
     expect(american.products[0]?.body.variants[0]?.onSale).toBe(false);
   });

@@ -143,7 +143,7 @@ describe('magento-products', () => {
     expect(skipped.map(({ key }) => key)).toEqual(['a']);
   });
 
-  test('tells types apart', async () => {
+  test('distinguishes types', async () => {
     const { products } = await map([
       simple('A', { visibility: 'Catalog', product_type: 'virtual' }),
       simple('B', { visibility: 'Catalog', product_type: 'downloadable' }),

@@ -12,7 +12,7 @@ const ids = new Map([
 ]);
 const crosswalk = { match: 'email', file: 'ids.csv', find: (value: string) => ids.get(value.toLowerCase()) };
 
-/** An audience as its zip holds it: three files, told apart by their columns. */
+/** An audience as its zip holds it: three files, which differ in their columns. */
 const audience = () => [
   table(
     [...COMMON, 'Shoe size'],
@@ -54,7 +54,7 @@ describe('a Mailchimp audience of three files', () => {
     ]);
   });
 
-  it('keeps whoever left in any file unsubscribed, where copies are merged in whatever order', async () => {
+  it('keeps a contact who left in any file unsubscribed, where copies are merged in whatever order', async () => {
     const lookups = new Map([['storeLists', storeListsTable([{ id: 4, name: 'News' }], 'name')]]);
     const { mapped } = await mapAll(shippedMapping('mailchimp-contacts'), audience(), {
       crosswalk,

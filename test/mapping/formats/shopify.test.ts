@@ -118,12 +118,12 @@ describe('shopify-products', () => {
     expect(rejected.map(({ key, rows }) => [key, rows])).toEqual([['mug', 2]]);
   });
 
-  test('tells how to say that a file has decimal commas', async () => {
+  test('explains how to say that a file has decimal commas', async () => {
     const text = 'Handle;Title;Variant Price\nmug;Mug;19,90\n';
-    const untold = await mapText('shopify-products', text);
-    expect(untold.rejected[0]?.reason.message).toContain('params: { decimal: "," }');
-    const told = await mapText('shopify-products', text, { params: { decimal: ',' } });
-    expect(told.products[0]?.body.variants[0]?.price).toBe(19.9);
+    const unset = await mapText('shopify-products', text);
+    expect(unset.rejected[0]?.reason.message).toContain('params: { decimal: "," }');
+    const set = await mapText('shopify-products', text, { params: { decimal: ',' } });
+    expect(set.products[0]?.body.variants[0]?.price).toBe(19.9);
   });
 
   test.each([

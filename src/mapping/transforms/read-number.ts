@@ -1,0 +1,225 @@
+import { type Cell, refuse } from '../values/cell.ts';
+
+/** How numbers are written. */
+export interface NumberFormat {
+  readonly decimal: '.' | ',' | 'auto' | 'either';
+  readonly thousands: string | undefined;
+  /** `strip`: any known currency; or the only currency code that is accepted. */
+  readonly currency: string | undefined;
+  /** Whether three digits behind the only sign are refused, unless the currency has thousandths: 1.000 may be a thousand. */
+  readonly refusesThousandths: boolean;
+  readonly otherwise: 'blank' | 'reject';
+  /** The params of the mapping that set the above, for the advice in messages. */
+  readonly params: FormatParams | undefined;
+}
+
+export type FormatParams = { readonly [Key in 'decimal' | 'thousands' | 'currency']?: string };
+
+/** Digits with a decimal point. */
+export const PLAIN_NUMBER: NumberFormat = {
+  decimal: '.',
+  thousands: undefined,
+  currency: undefined,
+  refusesThousandths: false,
+  otherwise: 'reject',
+  params: {},
+};
+
+/** No amount is longer; a longer text is refused without a closer look. */
+const LONGEST = 64;
+
+/** Longer digit strings lose digits as a number: they are codes, not amounts. */
+const MOST_DIGITS = 15;
+
+const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
+const THREE_DECIMALS = /\.[0-9]{3}$/;
+
+/** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
+export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
+  const isPlain = format.decimal === '.' && PLAIN.test(text);
+  if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
+  const refused = (code: string, message: string) =>
+    format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
+  const amount =
+    text.length > LONGEST ? { digits: text, currency: undefined } : withoutCurrency(text, format.currency);
+  if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
+  if (amount === 'unknown') {
+    return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
+  }
+  const plain =
+    text.length > LONGEST ? undefined : toPlain(asciiDigits(amount.digits), format, amount.currency);
+  if (plain === 'ambiguous') {
+    return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
+  }
+  if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {
+    return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
+  }
+  return Number(plain);
+}
+
+/** What to do about a number that can be read in two ways. */
+function unambiguous({ params }: NumberFormat): string {
+  const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
+  if (params === undefined) return write;
+  const { decimal, thousands, currency } = params;
+  return [
+    write,
+    decimal === undefined
+      ? 'or say in the mapping which sign is the decimal one'
+      : `or set \`params: { ${decimal}: "," }\` (or ".") in the job if that is the decimal sign`,
+    ...(thousands === undefined
+      ? []
+      : [`or \`params: { ${thousands}: "," }\` (or ".") if that is the thousands sign`]),
+    ...(currency === undefined ? [] : [`or \`params: { ${currency}: KWD }\` if that is the currency`]),
+  ].join('; ');
+}
+
+function expected(text: string, { decimal, params }: NumberFormat): string {
+  if (decimal === ',') return 'expected digits with a decimal comma';
+  const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
+  if (!comma) return 'expected digits, as in 1299.50';
+  const where =
+    params?.decimal === undefined
+      ? 'the mapping says so: { number: { decimal: "," } }'
+      : `the job says so: params: { ${params.decimal}: "," }`;
+  return `expected a decimal point, as in 1299.50; where commas are decimal, ${where}`;
+}
+
+/** A word of letters and signs; a dot belongs to the letter before it: 'Rs.' but not '$.50'. */
+const CURRENCY_BEFORE = /^[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*/u;
+const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
+
+/**
+ * The digits without a currency code or sign around them, and that currency. `unknown`: the word is no currency, so
+ * the text may be a discount, a size or a phone number; `differs`: it names another currency than it must.
+ */
+function withoutCurrency(
+  text: string,
+  currency: string | undefined,
+): { readonly digits: string; readonly currency: Currency | undefined } | 'unknown' | 'differs' {
+  if (currency === undefined || !/\p{Nd}/u.test(text)) return { digits: text, currency: undefined };
+  const minus = text.startsWith('-') ? '-' : '';
+  const bare = text.slice(minus.length).trim();
+  const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
+  const rest = bare.slice(before.length).trim();
+  const after = CURRENCY_BEHIND.exec(rest)?.[0] ?? '';
+  const digits = minus + rest.slice(0, rest.length - after.length).trim();
+  const words = [before, after].filter((word) => word !== '');
+  if (currency !== 'strip') {
+    return words.every((word) => word.toUpperCase() === currency.toUpperCase())
+      ? { digits, currency: currencyNamed(currency.toUpperCase()) }
+      : 'differs';
+  }
+  const named = words.map(currencyNamed);
+  // A sign may stand before the digits and the code behind them: $15 CAD.
+  const isKnown = !named.includes(undefined) && (words.length < 2 || /^\p{Sc}$/u.test(before));
+  return isKnown ? { digits, currency: named.at(-1) } : 'unknown';
+}
+
+/** Persian and Arabic digits and signs as ASCII ones. */
+function asciiDigits(text: string): string {
+  return text
+    .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
+    .replaceAll(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0))
+    .replaceAll('\u066b', '.')
+    .replaceAll('\u066c', ',');
+}
+
+const GROUPED = /^-?[0-9]{1,3}(?:([.,' \u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*$/;
+
+/** The number with a decimal point and nothing else; undefined when it is none. */
+function toPlain(
+  text: string,
+  format: NumberFormat,
+  currency: Currency | undefined,
+): string | 'ambiguous' | undefined {
+  const { decimal, thousands } = format;
+  const signs = new Set([...text].filter((character) => character === '.' || character === ','));
+  const lastSign = Math.max(text.lastIndexOf('.'), text.lastIndexOf(','));
+  const decides = decimal === '.' || decimal === ',' ? decimal : lastSign < 0 ? '.' : text.charAt(lastSign);
+  const occurs = text.split(decides).length - 1;
+  if (decimal === 'auto' && signs.size === 1 && GROUPED.test(text) && !/^-?0/.test(text)) {
+    return occurs > 1 ? text.replaceAll(decides, '') : 'ambiguous';
+  }
+  if (occurs > 1) return undefined;
+  const [whole = '', fraction] = text.split(decides);
+  if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
+  if (format.refusesThousandths && isThousand(text, decides) && currency?.hasThousandths !== true) {
+    return 'ambiguous';
+  }
+  const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
+  if (digits === undefined || digits === 'ambiguous') return digits;
+  return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
+/** Three digits behind the only sign: a thousand, or one with thousandths. */
+function isThousand(text: string, sign: string): boolean {
+  return !/^-?0/.test(text) && GROUPED.exec(text)?.[1] === sign;
+}
+
+/** The digits before the decimal sign, without thousands signs where these can be nothing else. */
+function ungrouped(
+  whole: string,
+  decimal: string,
+  thousands: string | undefined,
+  hasFraction: boolean,
+): string | 'ambiguous' | undefined {
+  if (/^-?[0-9]+$/.test(whole)) return whole;
+  if (hasFraction && /^-?$/.test(whole)) return `${whole}0`;
+  const sign = GROUPED.exec(whole)?.[1];
+  if (sign === undefined || sign === decimal) return undefined;
+  if (thousands !== undefined && sign !== thousands) return undefined;
+  const certain =
+    thousands !== undefined || hasFraction || (sign !== '.' && sign !== ',') || whole.split(sign).length > 2;
+  return certain ? whole.replaceAll(sign, '') : 'ambiguous';
+}
+
+/** A currency, as the text beside an amount names it. */
+interface Currency {
+  /** Whether it is divided into thousandths, so that three digits may stand behind the decimal sign. */
+  readonly hasThousandths: boolean;
+}
+
+/** The currency that a sign, a code of ISO 4217, or a usual abbreviation or name stands for; undefined for other words. */
+function currencyNamed(text: string): Currency | undefined {
+  const code = text.toUpperCase();
+  if (CODES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) {
+    return { hasThousandths: THOUSANDTHS.has(code) };
+  }
+  const word = text.toLowerCase().replace(/\.$/, '');
+  return WORDS.has(word) || SIGN.test(text) ? { hasThousandths: THOUSANDTHS.has(word) } : undefined;
+}
+
+/** The sign of a currency: not of its subunit (10¢ is not 10 dollars), nor the one that stands for any (¤). */
+const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
+
+/** Codes of ISO 4217, as the runtime knows them. */
+const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+/** Codes that people also write in small letters. Others are words in some language: try, all, cup, top. */
+const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(
+  'EUR USD GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN INR BRL MXN ZAR AED SAR RUB UAH'.split(
+    ' ',
+  ),
+);
+
+/** Abbreviations and names in use beside the codes, in small letters and without a dot at the end. */
+const WORDS: ReadonlySet<string> = new Set(
+  [
+    'r$ us$ ca$ c$ a$ au$ nz$ hk$ s$ sg$ nt$ mx$ ar$ tt$ bz$ j$ n$ z$ rs rp rm kr dkr nkr skr zł zl kč kc ft',
+    'lei leu лв lv руб рубль рублей р грн тг тенге сум сом ден дин din kn fr sfr tl r s/ q bs gs ksh tsh ush',
+    'birr naira dh dhs sr qr kd bd jd dt da le tk baht บาท yuan rmb 元 円 원 won nis euro euros dollar dollars',
+    'pound pounds peso pesos real reais franken kronor kroner koruna forint lira rupee rupees rial riyal',
+    'ریال تومان درهم ريال دينار جنيه ر.س د.إ ج.م د.ك د.م ر.ق ر.ع د.ب د.أ د.ت ل.ل ل.د ع.د د.ج',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+/**
+ * Codes and abbreviations of the currencies that are priced in thousandths. The Iraqi dinar is not: its fils are out of
+ * use, and 25.000 IQD are 25 thousand.
+ */
+const THOUSANDTHS: ReadonlySet<string> = new Set(
+  'KWD BHD OMR TND JOD LYD kd bd jd dt د.ك د.ب د.أ د.ت ر.ع ل.د'.split(' '),
+);
