@@ -40,6 +40,11 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['s3-objects.ts', 's3-kind.ts'],
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
+  mapping: [
+    ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
+    // For `init` and the checks; and the tables that a run reads for a mapping.
+    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
+  ],
   apply: ['apply-operations.ts'],
 };
 

@@ -82,7 +82,8 @@ export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
   if (best !== undefined) {
     const { name, used, headers, distinctive } = best;
     const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
-    const own = distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
+    const own =
+      distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
     lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
   }
   const others = best === undefined ? fitting : fitting.slice(1);
