@@ -4,12 +4,12 @@ import type { RunContext } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type Queues } from './queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 
-/** Kept beside the runs; the name is none a run could have. */
+/** A folder beside those of runs; no run has this name. */
 const FOLDER = 'workers';
 const markName = (value: string) => `mark-${value}.txt`;
 const MARK_KEY = `${QUEUE_PREFIX}:artifacts`;
 
-/** Sets a value if the one before is still as expected; an empty text stands for none. */
+/** Sets a value if the present one is as expected; an empty text stands for none. */
 const REPLACE_COMMAND = 'storeferryReplace';
 const REPLACE_SCRIPT = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
@@ -17,8 +17,8 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`;
 
 /**
- * Checks that all workers use the same artifacts: the first worker writes a mark there and the name of the mark to
- * Redis. StateError when they cannot be written or read, or are others.
+ * Checks that all workers use the same artifacts: the first worker writes a mark there, and the name of the mark to Redis.
+ * StateError when the artifacts cannot be written or read, or are not those of the other workers.
  */
 export async function checkArtifacts(
   { artifacts, newRunId }: RunContext,
@@ -36,7 +36,7 @@ export async function checkArtifacts(
     const expected = await ask(client.get(MARK_KEY));
     return { expected, same: expected !== null && (await folder.exists(expected)) };
   };
-  // The mark is there before its name is in Redis, so that workers which start together cannot miss one another.
+  // The mark is written before its name, so that workers that start together find each other's.
   const leaveOwn = async (expected: string | null): Promise<boolean> => {
     client.defineCommand(REPLACE_COMMAND, { numberOfKeys: 1, lua: REPLACE_SCRIPT });
     return (await ask(client.runCommand(REPLACE_COMMAND, [MARK_KEY, expected ?? '', own]))) === 1;

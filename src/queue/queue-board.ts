@@ -4,15 +4,15 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { Queues } from './queues.ts';
 
-/** A look into the queues in a browser: bull-board, which only shows. What acts on runs has pages of its own. */
+/** The queues in a browser: bull-board, read-only. The dashboard has pages of its own for actions. */
 export interface QueueBoard {
   /** For Fastify: the board under a path. */
   readonly plugin: ReturnType<FastifyAdapter['registerPlugin']>;
-  /** From now on these stores' queues are shown besides those of runs and ticks. */
+  /** Shows the queues of these stores besides those of runs and ticks. */
   show(stores: readonly string[]): void;
 }
 
-/** Makes the board of these queues, to be registered under `path`. */
+/** The board of these queues, to be registered under `path`. */
 export function queueBoard(queues: Queues, path: string, onBug: (error: Error) => void): QueueBoard {
   const adapter = new FastifyAdapter();
   adapter.setBasePath(path);
@@ -28,7 +28,7 @@ export function queueBoard(queues: Queues, path: string, onBug: (error: Error) =
       },
     },
   });
-  // Its own would say what Redis said, with the command and what it carried.
+  // Its own handler would show the message of Redis, with the command and its data.
   adapter.setErrorHandler((error) => {
     onBug(error);
     const message = 'The log of the dashboard shows why.';

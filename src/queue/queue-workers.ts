@@ -5,11 +5,12 @@ import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';
 
-/** A killed worker's jobs are taken over as often as needed: the default of 1 would fail a job at the second kill. */
+/** Jobs of a killed worker are taken over as often as needed: with the default of 1 a second kill would fail the job. */
 const MAX_STALLED_COUNT = 1_000;
-/** In a lock's duration silent jobs are looked for this often. */
+/** How often jobs of silent workers are looked for in the duration of a lock. */
 const CHECKS_PER_LOCK = 3;
 
+/** What the workers of a process need. */
 export interface QueueWorkersOptions {
   readonly connection: QueueConnection['connection'];
   /** How long a job stays with a silent worker. */
@@ -20,9 +21,9 @@ export interface QueueWorkersOptions {
 
 /** The BullMQ workers of this process. */
 export interface QueueWorkers {
-  /** Grows as more queues are taken from. */
+  /** One for each queue that is taken from. */
   readonly all: readonly WatchedWorker[];
-  /** Begins to take from a queue, so many jobs at once. */
+  /** Begins to take jobs from a queue, at most `concurrency` at once. */
   take<Data, Result>(
     queue: Queue<Data, Result>,
     concurrency: number,
@@ -33,7 +34,7 @@ export interface QueueWorkers {
   close(): Promise<void>;
 }
 
-/** Takes from no queue yet. */
+/** The workers of this process, of no queue yet. */
 export function queueWorkers({
   connection,
   lockDurationMs,
@@ -84,8 +85,8 @@ export function queueWorkers({
 }
 
 /**
- * Aborts when the worker is to stop, and when BullMQ takes the job away from it; always with an
- * InterruptedError, since BullMQ's own reasons are texts.
+ * Aborts when the worker must stop, and when BullMQ takes the job away from it; always with an InterruptedError, since
+ * BullMQ's own reasons are texts.
  */
 export function jobSignal(worker: AbortSignal, cancelled: AbortSignal | undefined): AbortSignal {
   if (cancelled === undefined) return worker;

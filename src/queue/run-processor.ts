@@ -27,9 +27,10 @@ import { jobSignal } from './queue-workers.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';
 import { logRunEvents, type WorkerLog } from './worker-log.ts';
 
-/** How long a queued run steps back while its job runs elsewhere, or the lease of a dead worker runs out. */
+/** When to look again at a queued run whose job runs elsewhere, or whose dead worker still has its lease. */
 const HELD_MS = 1_000;
 
+/** What the processor of runs needs. */
 export interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
@@ -76,7 +77,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       if (before !== undefined) {
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had ended before');
-        // Its worker may have died before it sent the notification. A second one has the same id.
+        // Its worker may have died before it sent the notification; a second one has the same id.
         await notifyEnd(own, notifyOf(job), before);
         return { run: id, error };
       }
@@ -94,7 +95,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       return { run: id, error };
     } catch (error) {
       if (error instanceof LockedError) {
-        // It looks again every second: once is enough to read about.
+        // It looks again every second: logged once.
         log[queued.attemptsStarted <= 1 ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
         await queued.moveToDelayed(context.clock() + HELD_MS, token);
         throw new DelayedError();
@@ -115,9 +116,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
   };
 }
 
-/**
- * New run ids, of which the first is the one that `enqueue` has printed; a job that is taken a second time has used it up.
- */
+/** New run ids: first the one that `enqueue` has printed, unless the job was taken before and has used it. */
 async function promisedId(
   { state, newRunId }: RunContext,
   queued: string | undefined,
@@ -129,8 +128,8 @@ async function promisedId(
 }
 
 /**
- * A run that would only wait for another job steps back instead, so that jobs on one store do not take all places
- * from those on others. The lock itself is taken later: this is a look only. LockedError.
+ * LockedError when another job writes to the store: the run goes back to the queue instead of waiting, so that jobs of one
+ * store do not take all places from those of others. Only a look: the lock is taken later.
  */
 async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest): Promise<void> {
   if (isExportRequest(request)) return;
@@ -142,8 +141,8 @@ async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest
 }
 
 /**
- * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died on its way to
- * say so, leaves a job that is taken again. To run it again would send or append everything a second time.
+ * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died before it could
+ * finish the job, leaves a job that is taken again. Running it again would send or append everything a second time.
  */
 async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunFacts | undefined> {
   const run = id === undefined ? undefined : await context.state.runs.get(id);
@@ -158,7 +157,7 @@ async function endedBefore(context: RunContext, { run: id }: RunJobData): Promis
   if (run.interruptAskedAt == null) return undefined;
   if (run.status === 'interrupted') return await readStoredReport(context, run);
   if (!(await hasDied(context, run))) return undefined;
-  // Its worker died before it could end the run as it was asked to: to continue it now is not what the person wants.
+  // Its worker died before it could end the run as a person had asked: it is not continued.
   const ended = await context.state.runs.update(run.id, {
     status: 'interrupted',
     error: new InterruptedOnRequestError().message,

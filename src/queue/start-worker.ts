@@ -19,14 +19,14 @@ import { errorLogger, type WorkerLog } from './worker-log.ts';
 
 /** A run mostly waits for its shards, so a process can coordinate several. */
 const RUNS_AT_ONCE = 4;
-/** Per store: one shard drains while the next fills the slots it frees. */
+/** Per store: while one shard ends, the next uses the slots that become free. */
 const SHARDS_AT_ONCE = 2;
-/** A tick is only handed on. */
+/** A tick only queues a run. */
 const TICKS_AT_ONCE = 1;
-/** As long as the leases of the state: a job that is taken over earlier would only wait for them. */
+/** As long as the leases of the state: a job that is taken over earlier would wait for them. */
 const LOCK_DURATION_MS = 15_000;
 
-/** How a worker asks for the workspace: as its files are at that moment. */
+/** How a worker reads the workspace, each time from its files. */
 export interface WorkerFiles {
   readonly storeNames: () => readonly string[];
   readonly jobNames: () => readonly string[];
@@ -40,6 +40,7 @@ export interface WorkerFiles {
   readonly configurationOf: (run: Run) => RunConfiguration;
 }
 
+/** What a worker needs. */
 export interface WorkerSettings {
   readonly redisUrl: string;
   readonly context: RunContext;
@@ -52,17 +53,17 @@ export interface WorkerSettings {
 
 /** A worker that takes runs and shards until the stack it was started with is disposed of. */
 export interface RunningWorker {
-  /** Why it is not well; null when it is. */
+  /** Why it is not healthy; null when it is. */
   health(): Promise<string | null>;
   metrics(): Promise<readonly Metric[]>;
-  /** Aborts when work waits and none of it comes: then the process should be restarted. */
+  /** Aborts when jobs wait and none arrives: then the process should be restarted. */
   readonly gaveUp: AbortSignal;
 }
 
 /**
- * Starts keeping schedules, and taking ticks, runs and shards. All that it opens goes into `ending` at once, so that
- * the caller can close it also when the start fails or hangs: then nothing new is taken, and work under way is recorded
- * and goes back to the queues, using no attempt. StateError when the artifacts are not those of the other workers.
+ * Starts keeping schedules, and taking ticks, runs and shards. All that it opens goes into `ending` at once, so that the
+ * caller can close it also when the start fails or hangs: then nothing new is taken, and work under way is recorded and
+ * returned to the queues without using an attempt. StateError when the artifacts are not those of the other workers.
  */
 export async function startWorker(
   settings: WorkerSettings,

@@ -29,10 +29,10 @@ export function workerHealth(
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** After a failover a connection may look alive and bring nothing: longer than any healthy pause. */
+/** After a failover a connection may look alive and deliver nothing: longer than any healthy pause. */
 const SILENT_AFTER_MS = 60_000;
 
-/** A worker of one queue, and how much it has in hand. */
+/** A worker of one queue, and how busy it is. */
 export interface WatchedWorker {
   readonly worker: Worker;
   readonly queue: Queue;
@@ -41,17 +41,17 @@ export interface WatchedWorker {
   readonly work: { running: number; takenAt: number };
 }
 
-/** Sees when a worker takes nothing though work waits and it has room for it. */
+/** Notices when a worker takes no job though jobs wait and it could take more. */
 interface ProgressWatch extends Disposable {
-  /** The queues from which nothing comes. */
+  /** The queues from which no job arrives. */
   silent(): readonly string[];
   /** Aborts when one has been silent for a minute. */
   readonly gaveUp: AbortSignal;
 }
 
 /**
- * Looks at the queues every few seconds; when Redis itself is away nothing can be said, and nothing is. `monotonic` is
- * the clock of `work.takenAt`, in milliseconds.
+ * Looks at the queues every few seconds; while Redis does not answer no queue counts as silent. `monotonic` is the clock of
+ * `work.takenAt`, in milliseconds.
  */
 export function watchProgress(
   watched: readonly WatchedWorker[],

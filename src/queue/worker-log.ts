@@ -1,31 +1,17 @@
 import type { BaseLogger } from 'pino';
 import type { RunEvent } from '../run/run-context.ts';
 
-const SAME_ERROR_EVERY_MS = 5_000;
-/** Messages may contain job names: at most this many are remembered. */
-const MOST_REMEMBERED = 100;
-
-/** Logs Redis errors of all connections and attempts, each message at intervals; work goes on. */
-export function errorLogger(log: WorkerLog): (error: Error) => void {
-  const saidAt = new Map<string, number>();
-  return ({ message }) => {
-    const now = performance.now();
-    if (now - (saidAt.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
-    if (saidAt.size >= MOST_REMEMBERED) saidAt.clear();
-    saidAt.set(message, now);
-    // The message alone: errors of Redis carry the command with its arguments.
-    log.error({ reason: message }, 'trouble with Redis');
-  };
-}
-
 /** The log of a worker: one line per step of a run or shard, with their ids. */
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
 
-/** What the log says of a wait, whichever process it is of. */
+/** The message while records wait, in the log of a run and of a shard. */
 export const WAITS_FOR_REQUESTS =
   'run waits: it is not known what became of earlier requests for these records';
 
 const PROGRESS_EVERY_MS = 10_000;
+const SAME_ERROR_EVERY_MS = 5_000;
+/** Bounds the memory: messages may contain job names. */
+const MOST_REMEMBERED = 100;
 
 /** Logs the events of a run, with its id. */
 export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
@@ -60,5 +46,18 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       default:
         return event satisfies never;
     }
+  };
+}
+
+/** Logs errors of Redis from all connections, each message at most every five seconds. */
+export function errorLogger(log: WorkerLog): (error: Error) => void {
+  const loggedAtByMessage = new Map<string, number>();
+  return ({ message }) => {
+    const now = performance.now();
+    if (now - (loggedAtByMessage.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
+    if (loggedAtByMessage.size >= MOST_REMEMBERED) loggedAtByMessage.clear();
+    loggedAtByMessage.set(message, now);
+    // The message alone: errors of Redis carry the command with its arguments.
+    log.error({ reason: message }, 'trouble with Redis');
   };
 }

@@ -5,37 +5,20 @@ import { enqueueRun, type Queues, type TickData } from '../queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
 import { type KeptSchedule, planScheduleChanges, type ScheduleChange } from './plan-schedule-changes.ts';
 
-/** A tick that is due so long ago should be on its way, if workers run. */
+/** A tick that was due this long ago should be in the queue, if workers run. */
 const DUE_LONG_AGO_MS = 10_000;
-
-/** All schedules in the queue, also those that other programs set. */
-async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
-  const schedulers = await ticks.getJobSchedulers();
-  return await Promise.all(
-    schedulers.map(async ({ key, pattern, tz, next }) => ({
-      job: key,
-      cron: pattern,
-      timezone: tz,
-      next,
-      stalled:
-        next !== undefined &&
-        next < now - DUE_LONG_AGO_MS &&
-        (await ticks.getJob(`repeat:${key}:${next}`)) === undefined,
-    })),
-  );
-}
-
 const LOOK_EVERY_MS = 2_000;
 /** How often changes that other programs made to the queue are corrected. */
 const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
+/** What keeping schedules needs. */
 export interface ScheduleKeeperOptions {
   readonly queues: Queues;
   readonly locks: Locks;
-  /** Reads the files as they are at the moment. */
+  /** Reads the job files. */
   readonly readSchedules: () => JobSchedules;
-  /** Changes when they do. */
+  /** Changes when the files do. */
   readonly version: () => Promise<string>;
   /** Called when the files have been read again. */
   readonly onRead: () => void;
@@ -44,22 +27,22 @@ export interface ScheduleKeeperOptions {
   readonly log: WorkerLog;
 }
 
-/** Keeps the queue's schedules in step with the job files for as long as the worker runs. */
+/** Keeps the schedules of the queue equal to those of the job files until it is closed. */
 export interface ScheduleKeeper {
   close(): Promise<void>;
 }
 
 /**
- * Brings the schedules in step, once before it resolves, then whenever a file changes. Any number of workers may do
- * so: one at a time compares and changes. Trouble is logged and tried again; schedules stay as they are meanwhile.
+ * Compares the schedules once before it resolves, then whenever a file changes. Any number of workers may do so: one at a
+ * time compares and changes. A failure is logged and tried again; schedules stay as they are meanwhile.
  */
 export async function keepSchedules(options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
   const { queues, locks, version, newRunId, clock, log } = options;
   let seen: string | null = null;
   let comparedAt = Number.NEGATIVE_INFINITY;
   let missing: ReadonlySet<string> = new Set();
-  let lastTrouble: string | null = null;
-  const sayBroken = brokenJobLogger(log);
+  let lastFailure: string | null = null;
+  const logBroken = brokenJobLogger(log);
 
   const apply = async (change: ScheduleChange): Promise<void> => {
     if (change.kind === 'remove') {
@@ -77,13 +60,13 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     log.info({ job, cron, timezone }, 'schedule set');
   };
 
-  /** Gives false when it is to be done again at the next look. */
+  /** Returns false when it must be done again at the next look. */
   const compare = async (): Promise<boolean> => {
     const lock = await locks.tryAcquire(LOCK_NAME, { job: LOCK_NAME, run: newRunId() });
     if ('heldBy' in lock) return false;
     try {
       const schedules = options.readSchedules();
-      sayBroken(schedules);
+      logBroken(schedules);
       const changes = planScheduleChanges(schedules, await keptSchedules(queues.ticks(), clock()), clock());
       // An editor may have moved a file away for a moment: it must be gone twice.
       const gone = changes.flatMap((change) =>
@@ -104,17 +87,17 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     try {
       const present = await version();
       const sinceMs = clock() - comparedAt;
-      // Below 0 when the clock was put back: what the queue keeps is to be looked at then, too.
+      // Below 0 when the clock was set back: the queue is compared then, too.
       if (present === seen && sinceMs >= 0 && sinceMs < COMPARE_EVERY_MS) return;
       if (!(await compare())) return;
       seen = present;
       comparedAt = clock();
-      lastTrouble = null;
+      lastFailure = null;
       options.onRead();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (reason === lastTrouble) return;
-      lastTrouble = reason;
+      if (reason === lastFailure) return;
+      lastFailure = reason;
       log.error({ reason }, 'the schedules could not be compared with the job files; they stay as they are');
     }
   };
@@ -135,6 +118,23 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
   };
 }
 
+/** All schedules in the queue, also those that other programs set. */
+async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
+  const schedulers = await ticks.getJobSchedulers();
+  return await Promise.all(
+    schedulers.map(async ({ key, pattern, tz, next }) => ({
+      job: key,
+      cron: pattern,
+      timezone: tz,
+      next,
+      stalled:
+        next !== undefined &&
+        next < now - DUE_LONG_AGO_MS &&
+        (await ticks.getJob(`repeat:${key}:${next}`)) === undefined,
+    })),
+  );
+}
+
 async function setSchedule({ ticks }: Queues, { job, cron, timezone }: JobSchedule): Promise<void> {
   await ticks().upsertJobScheduler(
     job,
@@ -153,16 +153,16 @@ async function setSchedule({ ticks }: Queues, { job, cron, timezone }: JobSchedu
   );
 }
 
-/** Says what is wrong with a job once, and when it is well again. */
+/** Logs once what is wrong with a job, and when it can be used again. */
 function brokenJobLogger(log: WorkerLog): (schedules: JobSchedules) => void {
-  let said = new Map<string, string>();
+  let logged = new Map<string, string>();
   return ({ broken }) => {
     for (const { job, problem } of broken) {
-      if (said.get(job) !== problem)
+      if (logged.get(job) !== problem)
         log.error({ job, problem }, 'the job cannot be used; its schedule stays as it is');
     }
     const now = new Map(broken.map(({ job, problem }) => [job, problem]));
-    for (const job of said.keys()) if (!now.has(job)) log.info({ job }, 'the job can be used again');
-    said = now;
+    for (const job of logged.keys()) if (!now.has(job)) log.info({ job }, 'the job can be used again');
+    logged = now;
   };
 }

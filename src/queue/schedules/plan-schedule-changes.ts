@@ -1,29 +1,30 @@
 import { type JobSchedule, type JobSchedules, nextTick } from '../../config/job/read-schedules.ts';
 
-/** The clocks of workers differ: a tick that one has seen come may lie ahead for another. */
+/** The clocks of workers differ: a tick that is past for one may be in the future for another. */
 const CLOCKS_DIFFER_MS = 10 * 60 * 1_000;
 
-/** A schedule as the queue keeps it. */
+/** A schedule in the queue. */
 export interface KeptSchedule {
   readonly job: string;
   readonly cron: string | undefined;
   readonly timezone: string | undefined;
   /** When its next tick is due; undefined when the queue does not know. */
   readonly next: number | undefined;
-  /** The queue has lost the tick that is due: without help there would never be another one. */
+  /** The queue has lost the tick that is due: unless it is set again, there will be no further one. */
   readonly stalled: boolean;
 }
 
+/** A change of a schedule in the queue. */
 export type ScheduleChange =
-  /** `overdue`: the tick that was due is thrown away by the change, and must be made up for. */
+  /** `overdue`: the change discards the tick that is due, so its run must be queued. */
   | { readonly kind: 'set'; readonly schedule: JobSchedule; readonly overdue: boolean }
-  /** `unscheduled`: its file says so; `gone`: there is no such file (any more). */
+  /** `unscheduled`: its file has no schedule; `gone`: there is no such file. */
   | { readonly kind: 'remove'; readonly job: string; readonly because: 'unscheduled' | 'gone' };
 
 /**
- * What to change so that the queue keeps what the files say. What is the same is left alone, since setting it again
- * would throw an overdue tick away; the schedule of a job whose file is broken at the moment stays as it is. A next tick
- * beyond the one that is due is of a clock that was ahead: without help the job would not run until then.
+ * What to change so that the queue has the schedules of the files. An equal schedule is left alone, since setting it again
+ * would discard an overdue tick; that of a job whose file cannot be used stays as it is. A next tick after the one that is
+ * due comes from a clock that was ahead: unless it is set again, the job would not run until then.
  */
 export function planScheduleChanges(
   { scheduled, unscheduled, broken }: JobSchedules,

@@ -2,12 +2,13 @@ import type { Job } from 'bullmq';
 import { enqueueRun, isTickData, type Queues, type TickData, UNREADABLE_JOB } from '../queues.ts';
 import type { WorkerLog } from '../worker-log.ts';
 
-/** A tick that comes so much later than it was due was missed, while no worker ran or Redis was away. */
+/** A tick that is later than this was missed, while no worker ran or Redis was away. */
 const MISSED_AFTER_MS = 60_000;
 
+/** What the processor of ticks needs. */
 export interface TickProcessorOptions {
   readonly queues: Queues;
-  /** Whether the files still want ticks of the job; one that is broken has a run that says so. */
+  /** Whether the job still has a schedule; a job whose file cannot be used gets a run that says so. */
   readonly isScheduled: (job: string) => boolean;
   readonly newRunId: () => string;
   readonly clock: () => number;
@@ -15,8 +16,8 @@ export interface TickProcessorOptions {
 }
 
 /**
- * Makes a tick of a schedule a run. While the job still runs or waits the tick is dropped: at most one run of a job
- * is ever queued, so that a schedule faster than its job leaves no backlog, and no two runs overlap.
+ * Turns a tick of a schedule into a run. While the job still runs or waits the tick is dropped: at most one run of a job is
+ * queued, so that a schedule that is faster than its job leaves no backlog, and no two runs overlap.
  */
 export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
   return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {

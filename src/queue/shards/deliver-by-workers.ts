@@ -14,13 +14,13 @@ import type { Queues, ShardJobData, ShardJobResult } from '../queues.ts';
 import { errorOf } from './shard-failure.ts';
 
 const POLL_MS = 100;
-/** Workers soon see that a run ends, and let requests under way end for five seconds. */
+/** Workers see that a run ends within this time, and give requests under way five seconds to end. */
 const QUIET_WITHIN_MS = 8_000;
 
 /**
- * Hands shards to the workers of their store and waits until each has ended. When the process is stopped, or its
- * lock is lost, the workers go on: the process that takes the run over waits for them. When the run itself must end, they
- * are stopped first, so that its totals are final and no worker writes once its locks are free.
+ * Queues shards for the workers of their store and waits until each has ended. When this process is stopped, or its lock is
+ * lost, the workers continue: the process that continues the run waits for them. When the run itself must end, they are
+ * stopped first, so that its totals are final and no worker writes after its locks are free.
  */
 export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards) => {
@@ -53,13 +53,13 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
   };
 }
 
-/** Workers that send its shards may have seen it first, and ended them. */
+/** Workers that send its shards may have seen the request first, and ended them. */
 async function isAskedToEnd({ state }: RunContext, { id }: Run): Promise<boolean> {
   const run = await state.runs.get(id).catch(() => undefined);
   return run?.interruptAskedAt != null;
 }
 
-/** The numbers of the shards that are not done with: a run that is continued has done with most. */
+/** The numbers of the shards without final outcomes: a run that is continued has finished most. */
 async function unfinished(
   context: RunContext,
   run: string,
@@ -89,7 +89,7 @@ async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<
   if (exceeded !== undefined) throw exceeded;
 }
 
-/** Signals all workers that the run ends, and waits for those that send. False when one of them does not answer. */
+/** Makes all workers stop sending for the run, and waits for them. False when one of them does not answer. */
 async function stopWorkers(
   context: RunContext,
   { run }: Delivery,
@@ -106,23 +106,23 @@ async function stopWorkers(
   return true;
 }
 
-/** Shards are taken in order, so only the first of those that are out can have ended. */
+/** Workers take shards in order, so only the first of the open ones can have ended. */
 const LOOKED_AT = 32;
 
 type ShardJob = Job<ShardJobData, ShardJobResult>;
 
-/** Shards of a run that were handed out together. */
+/** Shards of a run that were queued together. */
 interface ShardRound {
-  /** How many are still out. Rejects with the error that one of them ended with. */
+  /** How many are still open. Rejects with the error that one of them ended with. */
   look(): Promise<number>;
-  /** Takes back what no worker has begun; gives how many are being sent at this moment. */
+  /** Removes those that no worker has begun; returns how many are being sent now. */
   withdraw(): Promise<number>;
 }
 
 /**
- * Adds a job per shard. The round looks at the jobs themselves, since events may be lost. Jobs of an earlier round of
- * the run, left by a coordinator that died, do no harm: a shard is sent by one process at a time, and only what has
- * no outcome yet. `round` distinguishes them.
+ * Adds a job per shard. The round looks at the jobs themselves, since events may be lost. Jobs of an earlier round, left by a
+ * coordinator that died, are harmless: a shard is sent by one process at a time, and only operations without an outcome are
+ * sent. `round` makes their ids differ.
  */
 async function beginRound(
   { shards: queueOf, ask }: Pick<Queues, 'shards' | 'ask'>,

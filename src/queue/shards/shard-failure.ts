@@ -5,11 +5,11 @@ import {
   StoreUnavailableError,
   UnauthorizedError,
 } from '../../model/errors.ts';
-import type { ShardFailure, ShardJobResult } from '../queues.ts';
+import { type ShardFailure, type ShardJobResult } from '../queues.ts';
 
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 
-/** What a shard's failure is called in its result, with a message fit to be stored. A bug is thrown again: BullMQ keeps its stack. */
+/** The failure of a shard as its result, with a message that may be stored. A bug is thrown again: BullMQ keeps its stack. */
 export function shardFailure(error: unknown, message: string): Failed {
   if (!(error instanceof StoreferryError)) throw error;
   if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
@@ -18,7 +18,7 @@ export function shardFailure(error: unknown, message: string): Failed {
   return { status: 'failed', message };
 }
 
-/** The error that a shard ended with, made again in the process that waits for it. */
+/** The error that a shard ended with, for the process that waits for it. */
 export function errorOf({ status, message }: Failed): StoreferryError {
   switch (status) {
     case 'unauthorized':

@@ -20,15 +20,16 @@ import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB 
 import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
 import { shardFailure } from './shard-failure.ts';
 
-/** A shard that another process holds is looked at again after this: its holder may have died. */
+/** When to look again at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;
 
-/** Where a worker finds the configuration a run was begun with. */
+/** The configuration with which a run was begun. */
 export interface RunConfiguration {
   readonly job: ImportJob;
   readonly store: StoreConfig;
 }
 
+/** What the processor of shards needs. */
 export interface ShardProcessorOptions {
   readonly context: RunContext;
   readonly configurationOf: (run: Run) => RunConfiguration;
@@ -41,7 +42,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   const deliverShard = shardDeliverer();
   const endings = runEndings(runs);
 
-  /** Gives undefined when another process holds the shard. */
+  /** Undefined when another process holds the shard. */
   const deliver = async (
     run: Run,
     shard: number,
@@ -53,7 +54,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
     const onEvent = (event: RunEvent): void => {
-      // How far the run is, its coordinator sees in the state; what it waits for, only the worker that sends.
+      // The coordinator sees progress in the state; only the worker that sends knows what it waits for.
       if (event.type !== 'waiting-for-requests') return;
       const { operations, ms } = event;
       log.info({ run: run.id, job: run.job, shard, operations, ms }, WAITS_FOR_REQUESTS);
@@ -111,7 +112,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   };
 }
 
-/** Another worker's configuration may be newer, or of another shop: then the plan is not for our store. */
+/** The configuration of another worker may be newer, or of another shop: then the plan is for another store. */
 function refuseOtherStore(run: Run, store: StoreConfig): void {
   if (storeIdentity(store) === run.storeId) return;
   throw new StateError(
@@ -121,9 +122,9 @@ function refuseOtherStore(run: Run, store: StoreConfig): void {
 }
 
 /**
- * What a worker holds to send a shard: the shard itself, alone, and the store's resource together with the other
- * workers of the run, so that no other run begins there even when no process coordinates this one at the moment.
- * Undefined when either is somebody else's. Freeing it leaves the resource to the other workers.
+ * What a worker holds to send a shard: the shard, alone, and the store's resource, together with the other workers of the
+ * run, so that no other run begins there even while no process coordinates this one. Undefined when somebody else holds
+ * either. Releasing it leaves the resource to the other workers.
  */
 async function tryLockShard(
   locks: Locks,
@@ -158,18 +159,18 @@ async function tryLockShard(
 const POLL_MS = 100;
 
 /**
- * Whether workers may send for the run. An error on a running run says that it is about to end: the
- * process that meets it first writes it, so that all stop. An interrupted run is on its way from one worker to the next, and its
- * shards need not wait for that; unless a person has asked for its end.
+ * Whether workers may send for the run. An error on a running run means that it is about to end: the process that has the
+ * error first writes it, so that all stop. An interrupted run is being handed from one worker to the next, and its shards
+ * continue meanwhile, unless a person has asked for its end.
  */
 function maySend(run: Run | undefined): run is Run {
   if (run?.interruptAskedAt != null) return false;
   return run?.status === 'interrupted' || (run?.status === 'running' && run.error === null);
 }
 
-/** Hears of the end of a run for all of its shards in this process. */
+/** Watches for the end of runs, once for all shards of a run in this process. */
 interface RunEndings {
-  /** Listens for as long as the shard is sent; the signal aborts when the run ends, or is about to. */
+  /** Dispose of it when the shard is sent; the signal aborts when the run ends, or is about to. */
   watch(run: string): Disposable & { readonly signal: AbortSignal };
   /** Ends the run for this process at once, and for the others as soon as they look. */
   end(run: string, error: string): Promise<void>;
@@ -181,7 +182,6 @@ interface Watched {
   watchers: number;
 }
 
-/** One look at the state serves all shards of a run. */
 function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
   const watched = new Map<string, Watched>();
 
@@ -192,7 +192,7 @@ function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
     try {
       if (!maySend(await runs.get(id))) stop(id);
     } catch {
-      // Without an answer nothing is known; the lock says when to stop then.
+      // Nothing is known without an answer; the lock decides when to stop then.
     }
   };
   const begin = (id: string): Watched => {
