@@ -2,55 +2,28 @@ import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { StateError } from '../model/errors.ts';
 
-/** The SHA-256 of bytes, or of a text as UTF-8, in hexadecimal. */
-export function sha256Of(content: string | Uint8Array): string {
-  return hash('sha256', content);
-}
-
-/** What `sealedJson` adds to an object. */
-const SEAL = 'checksum';
-
-/** An object as JSON with a checksum of its own at its end, for artifacts that decide what is sent. */
-export function sealedJson(value: object): string {
-  return `${JSON.stringify({ ...value, [SEAL]: sha256Of(JSON.stringify(value)) }, null, 2)}\n`;
-}
-
-/**
- * The value of a text that `sealedJson` made. A text without a checksum is one of an earlier version: `isSealed` is
- * false then. SyntaxError for what is no JSON, or was changed since.
- */
-export function openSealed(text: string): { readonly value: unknown; readonly isSealed: boolean } {
-  const parsed: unknown = JSON.parse(text);
-  if (typeof parsed !== 'object' || parsed === null || !Object.hasOwn(parsed, SEAL)) {
-    return { value: parsed, isSealed: false };
-  }
-  const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...parsed };
-  if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum is another one');
-  return { value, isSealed: true };
-}
-
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;
 const FLAT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
 const CHUNK_BYTES = 256 * 1_024;
 
-/** A short line that one process writes again and again, each time to disk. */
+/** A file with one short line that one process rewrites often. */
 export interface RewrittenFile {
-  /** Resolves when the line, without a line break, outlives a power cut. One write at a time. */
+  /** Resolves when the line, given without a line break, survives a power cut. One write at a time. */
   write(line: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The files of one run: snapshot, plan, shards, rejects, report. Names are flat: letters, digits, `.`, `-`, `_`. */
 export interface RunFolder {
-  /** Where it is, for messages and for `rejectsFile`: a path or an s3 address. */
+  /** For messages and `rejectsFile`: a path or an s3 address. */
   readonly location: string;
-  /** Writes a file whole or not at all: temporary file, fsync, rename. Gives its size in bytes. */
+  /** Writes a file whole or not at all: temporary file, fsync, rename. Returns its size in bytes. */
   write(
     name: string,
     content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   ): Promise<number>;
-  /** A file of a line that this process writes again and again; left out where only whole files can be written. */
+  /** A file that this process rewrites often; absent where files can only be written whole. */
   rewritten?(name: string): RewrittenFile;
   /** A stream of the file's bytes; StateError when it is absent. */
   read(name: string): Promise<Readable>;
@@ -61,19 +34,19 @@ export interface RunFolder {
   remove(names: readonly string[]): Promise<void>;
 }
 
-/** Where the files of runs live: `ARTIFACTS_URL`. */
+/** The files of all runs, at `ARTIFACTS_URL`. */
 export interface Artifacts {
   run(id: string): RunFolder;
-  /** Removes a run's folder and all in it. */
+  /** Removes the folder of a run with all files. */
   remove(id: string): Promise<void>;
 }
 
-/** Whether this can be the name of a file or run folder. */
+/** Whether this can be the name of a file or of the folder of a run. */
 export function isName(name: string): boolean {
   return FLAT_NAME.test(name);
 }
 
-/** The name, if it can be one of a file or run folder: then it leads nowhere else. StateError otherwise. */
+/** The name, if it can be one of a file or folder: then it leads to no other place. StateError otherwise. */
 export function checkedName(name: string): string {
   if (isName(name)) return name;
   throw new StateError(
@@ -81,17 +54,17 @@ export function checkedName(name: string): string {
   );
 }
 
-/** The name under which a file is written until it is complete. `unique` differs for each writer. */
+/** The name of a file until it is complete. `unique` differs for each writer. */
 export function temporaryName(name: string, unique: string): string {
   return `.${name}.${unique}.tmp`;
 }
 
-/** Whether a file of this name is unfinished, or was never finished. */
+/** Whether a file of this name is not complete. */
 export function isTemporary(name: string): boolean {
   return TEMPORARY.test(name);
 }
 
-/** The same bytes in pieces of about 256 KiB: a file of a million short lines takes few writes. */
+/** The same bytes in pieces of about 256 KiB, so that a file of a million short lines takes few writes. */
 export async function* inChunks(
   content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
 ): AsyncGenerator<Uint8Array> {
@@ -108,4 +81,31 @@ export async function* inChunks(
     }
   }
   if (bytes > 0) yield Buffer.concat(pieces);
+}
+
+/** The SHA-256 of bytes, or of a text as UTF-8, in hexadecimal. */
+export function sha256Of(content: string | Uint8Array): string {
+  return hash('sha256', content);
+}
+
+/** What `sealedJson` adds to an object. */
+const SEAL = 'checksum';
+
+/** An object as JSON that ends with its own checksum, for artifacts that decide what is sent. */
+export function sealedJson(value: object): string {
+  return `${JSON.stringify({ ...value, [SEAL]: sha256Of(JSON.stringify(value)) }, null, 2)}\n`;
+}
+
+/**
+ * The value of a text that `sealedJson` made. `isSealed` is false without a checksum, as in earlier versions. SyntaxError
+ * for a text that is not JSON, or was changed.
+ */
+export function openSealed(text: string): { readonly value: unknown; readonly isSealed: boolean } {
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed !== 'object' || parsed === null || !Object.hasOwn(parsed, SEAL)) {
+    return { value: parsed, isSealed: false };
+  }
+  const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...parsed };
+  if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum is another one');
+  return { value, isSealed: true };
 }

@@ -2,8 +2,8 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { StateError } from '../model/errors.ts';
 
 /**
- * What bodies have in common, the most frequent last. A body of 1 KB shrinks to a third with it and to a half
- * without. Never change it: stored bodies need theirs; a further dictionary gets a further format number.
+ * What bodies have in common, the most frequent last. With it a body of 1 KB shrinks to a third, without it to a half.
+ * Never change it: stored bodies need it. Another dictionary needs another format number.
  */
 const DICTIONARY = Buffer.from(
   '","subscription":{"cycles":12,"period":1,"periodUnit":"MONTHLY"}"file":"https://' +
@@ -25,14 +25,14 @@ const FORMAT = 1;
 const BLOCK_FORMAT = 2;
 const LENGTH_BYTES = 4;
 
-/** A small window and little memory: setting them up is what the compression of a small body mostly costs. */
+/** A small window and little memory: setting them up is most of the cost of compressing a small body. */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, dictionary: DICTIONARY } as const;
 
-/** No request body is larger: a row has at most 32 MiB (`rowBytes`). What unpacks to more was not packed here. */
+/** No request body is larger: a row has at most 32 MiB (`rowBytes`). */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
 
-/** So many bodies fit into a block, and so many characters before no more are added: a block is unpacked as a whole. */
+/** The most bodies of a block, and the characters after which no more are added: a block is unpacked as a whole. */
 export const BLOCK_BODIES = 16;
 export const BLOCK_CHARACTERS = 64 * 1024;
 
@@ -41,7 +41,7 @@ export function encodeBody(body: string): Buffer {
   return Buffer.concat([Buffer.of(FORMAT), deflateRawSync(body, OPTIONS)]);
 }
 
-/** Gives the request body back. StateError when the bytes are damaged or have a format that a newer version wrote. */
+/** The request body. StateError when the bytes are damaged, or a newer version wrote them. */
 export function decodeBody(stored: Uint8Array): string {
   return reading(() => {
     if (stored[0] !== FORMAT) throw new RangeError(`format ${stored[0]}, expected ${FORMAT}`);
@@ -50,8 +50,8 @@ export function decodeBody(stored: Uint8Array): string {
 }
 
 /**
- * Packs up to `BLOCK_BODIES` request bodies together: what they have in common is written once, and setting the
- * compressor up, which takes four times as long as compressing one, is done once (test/bench/README.md).
+ * Packs up to `BLOCK_BODIES` request bodies together: common parts are stored once, and the compressor, whose set-up takes
+ * four times as long as compressing one body, is set up once (test/bench/README.md).
  */
 export function encodeBodies(bodies: readonly string[]): Buffer {
   const texts = bodies.map((body) => Buffer.from(body));

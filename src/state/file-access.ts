@@ -2,34 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
-/** A temporary file that was not changed for so long has no writer any more, on any machine. */
+/** A temporary file that was not changed for this long has no writer any more, on any machine. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
-
-/** Writes all of the bytes, at the given position or after what was written before: the system may take fewer at a time. */
-export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    const at = position === undefined ? null : position + written;
-    written += (await file.write(bytes, written, bytes.length - written, at)).bytesWritten;
-  }
-}
-
-/** Makes a new name in the folder survive a power cut; some shared folders cannot, and need not. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
-    });
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Whether the temporary file has no writer any more; false when it is gone. */
-export async function isAbandoned(path: string): Promise<boolean> {
-  const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
-  return Date.now() - modified > ABANDONED_AFTER_MS;
-}
 
 /** Which files of this machine jobs may read and write. */
 export interface FileAccess {
@@ -39,15 +13,14 @@ export interface FileAccess {
   readonly allowedFolders?: readonly string[] | undefined;
 }
 
-/** Where a path leads, or why nothing may be read or written there. */
+/** The real path, or why nothing may be read or written there. */
 export type AllowedPath = { readonly real: string } | { readonly refused: string; readonly hint: string };
 
 /**
- * Follows all links of a path, also of a file that is yet to be written. `written` is how the job writes it, which may be
- * a pattern that has matched the path. It must end in the
- * workspace, in a folder that is allowed, or, where an absolute path was written, in the folder that this names. Files and
- * folders whose names begin with a dot are refused: `.env` and `.storeferry` hold secrets. Rejects with errors of the
- * file system other than ENOENT.
+ * Follows all links of a path, also of a file that does not exist yet. `written` is the path in the job, which may be a
+ * pattern that matched this path. It must lead into the workspace, into an allowed folder, or, where the job has an absolute
+ * path, into the folder of that path. Files and folders whose names begin with a dot are refused: `.env` and `.storeferry`
+ * contain secrets. Rejects with errors of the file system other than ENOENT.
  */
 export async function allowedPath(
   path: string,
@@ -59,7 +32,7 @@ export async function allowedPath(
   const named = isAbsolute(written) ? fixedFolder(written) : workspaceDir;
   const allowed = await Promise.all([named, ...allowedFolders].map((folder) => realPath(folder)));
   const real = await realPath(whole);
-  // The innermost: of a workspace in a hidden folder nothing is hidden, and of a hidden folder that is allowed neither.
+  // The innermost: in a workspace or an allowed folder that is itself hidden, files are not.
   const root = [workspace, ...allowed]
     .filter((folder) => isInside(folder, real))
     .reduce<string | null>((inner, folder) => (folder.length > (inner?.length ?? 0) ? folder : inner), null);
@@ -71,7 +44,7 @@ export async function allowedPath(
   }
   const isHidden = allowed.slice(1).includes(root)
     ? hasHiddenPart(relative(root, real))
-    : // An absolute path into the workspace is no way to its hidden files.
+    : // Hidden files of the workspace are refused by their absolute path as well.
       hasHiddenPart(relative(isInside(workspace, real) ? workspace : root, real)) ||
       hasHiddenPart(relative(named, whole));
   if (isHidden) {
@@ -87,8 +60,8 @@ export async function allowedPath(
 export type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
 
 /**
- * Opens the regular file that `allowedPath` has found, to be read. A pipe is refused and not waited for. What was put in its
- * place since, or in that of a folder above it, is refused. Rejects with errors of the file system.
+ * Opens a regular file at a path from `allowedPath` for reading. Refuses a pipe without waiting for it, and a file or folder
+ * above it that was replaced since. Rejects with errors of the file system.
  */
 export async function openAllowed(real: string): Promise<OpenedFile> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -110,12 +83,12 @@ export async function openAllowed(real: string): Promise<OpenedFile> {
   }
 }
 
-/** Why an open file is not the one at a path without links: somebody has replaced it, or a folder above it. Null: it is that file. */
+/** Why an open file is not the one at a path without links: it, or a folder above it, was replaced. Null: it is that file. */
 export async function refusedPlace(
   file: FileHandle,
   real: string,
 ): Promise<{ readonly refused: string; readonly hint: string } | null> {
-  // Linux says where an open file is. Elsewhere the path is followed once more.
+  // Linux shows where an open file is. Elsewhere the path is followed once more.
   const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
   if (place === real) return null;
   if (place === undefined && (await found(realpath(real))) === real) {
@@ -155,7 +128,33 @@ async function realPath(path: string, links = 0): Promise<string> {
   return join(await realPath(dirname(path), links), path.slice(path.lastIndexOf(sep) + 1));
 }
 
-/** Undefined when there is no such file or folder. */
+/** Writes all of the bytes, at the given position or after the last write: the system may take fewer at a time. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const at = position === undefined ? null : position + written;
+    written += (await file.write(bytes, written, bytes.length - written, at)).bytesWritten;
+  }
+}
+
+/** Makes a new name in the folder survive a power cut, where the file system can. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY);
+  try {
+    await folder.sync().catch((error: unknown) => {
+      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
+    });
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Whether a temporary file has no writer any more; false when it is gone. */
+export async function isAbandoned(path: string): Promise<boolean> {
+  const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
+  return Date.now() - modified > ABANDONED_AFTER_MS;
+}
+
+/** Awaits a call of the file system; undefined when there is no such file or folder. */
 export async function found<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   try {
     return await asked;
@@ -165,7 +164,7 @@ export async function found<Value>(asked: Promise<Value>): Promise<Value | undef
   }
 }
 
-/** The system's name of an error, such as ENOSPC. */
+/** The code of a system error, such as ENOSPC. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   return error.code;
@@ -193,8 +192,8 @@ export function fileErrorWords(code: string): string {
 }
 
 /**
- * Creates the folder, and those above it that are missing, with `mode` for each. Node's own way tries for ever
- * where the system answers ENOENT to a new folder although the one above is there, as /proc does.
+ * Creates the folder, and missing ones above it, each with `mode`. The recursive mkdir of Node never ends where the system
+ * answers ENOENT although the folder above exists, as in /proc.
  */
 export async function makeFolders(path: string, mode?: number): Promise<void> {
   if (await madeOrThere(path, mode)) return;

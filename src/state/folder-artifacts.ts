@@ -22,10 +22,10 @@ import {
   writeAll,
 } from './file-access.ts';
 
-/** Lines alternate between two places of a disk's smallest unit: while one is written, the other stays whole. */
+/** Lines alternate between two places, each the smallest unit of a disk: while one is written, the other stays whole. */
 const PLACE_BYTES = 512;
 
-/** Artifacts in a folder, which several machines may share. Nothing is created before it is needed. */
+/** Artifacts in a folder, which several machines may share. Folders are created when first needed. */
 export function folderArtifacts(root: string): Artifacts {
   return {
     run: (id) => runFolder(join(root, checkedName(id))),
@@ -77,7 +77,7 @@ function runFolder(location: string): RunFolder {
   return folder;
 }
 
-/** Creates the folder and removes unfinished files of writers that died. */
+/** Creates the folder and removes incomplete files of writers that died. */
 async function prepare(location: string): Promise<void> {
   await asStateError(location, 'created', makeFolders(location, 0o700));
   for (const name of await asStateError(location, 'read', readdir(location))) {
@@ -103,9 +103,9 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
 }
 
 /**
- * A file of a folder on this machine, written in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a
- * rename and a sync of the folder. Reading gives two lines, of which one may be torn; their content says which is newer. The
- * first line is written as a new file.
+ * A file that is rewritten in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a rename and a sync of the
+ * folder. A reader gets two lines, one of which may be incomplete; their content says which is newer. The first line is
+ * written as a new file.
  */
 function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: string): RewrittenFile {
   let file: FileHandle | undefined;
@@ -125,7 +125,7 @@ function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: 
       await asStateError(path, 'written', file.datasync());
       const { nlink } = await asStateError(path, 'written', file.stat());
       if (nlink > 0) return;
-      // Another process took this one for dead and removed the file.
+      // Another process thought that this one had died, and removed the file.
       await this.close();
       await this.write(line);
     },
@@ -136,7 +136,7 @@ function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: 
   };
 }
 
-/** Awaits the file system; its errors become a StateError that says where, why and what to do. */
+/** Awaits a call of the file system; its error becomes a StateError with place, reason and advice. */
 async function asStateError<Value>(
   path: string,
   action: 'created' | 'read' | 'written' | 'removed',

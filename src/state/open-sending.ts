@@ -3,7 +3,7 @@ import type { Begun, Sending, SendingOptions } from './state.ts';
 import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';
 
-/** A group of operations that is about to be sent, as the state takes it. */
+/** A group of operations that are about to be sent, for the state. */
 export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
@@ -16,7 +16,7 @@ export interface OperationGroup {
   }[];
 }
 
-/** What a state does for those that send to one target. All but `end` reject with LockedError when the fence's lock is lost. */
+/** What a state provides for the sending to one target. All but `end` reject with LockedError when the lock of the fence is lost. */
 export interface SendingStore {
   begin(group: OperationGroup): Promise<Begun & { readonly serial: Serial }>;
   heartbeat(sender: string, attemptMs: number): Promise<void>;
@@ -26,9 +26,9 @@ export interface SendingStore {
   connections(): number;
 }
 
-/** How often a process that sends writes to the state that it is alive. */
+/** How often a process that sends writes a heartbeat. */
 const HEARTBEAT_MS = 500;
-/** A heartbeat that cannot be written for so long ends the run: nothing may be sent without it. */
+/** When heartbeats could not be written for this long, the run fails: nothing may be sent without them. */
 const HEARTBEAT_TIMEOUT_MS = 30_000;
 
 /** Opens a sending: the first heartbeat is written when it resolves. `sender` is a unique name without blanks. */
@@ -46,7 +46,7 @@ export async function openSending(
   const writeHeartbeat = async (): Promise<void> => {
     if (locked !== null) throw locked;
     const asked = presentMoment();
-    // Write the witness first: if the state is lost, it says how long requests of this process may still run.
+    // The witness first: if the state is lost, it says how long requests of this process may still run.
     if (hasBegun) await witness?.heartbeat();
     try {
       await store.heartbeat(sender, attemptMs);
@@ -64,7 +64,7 @@ export async function openSending(
     return writing;
   };
   const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
-  /** A heartbeat that took long may be too old as soon as it is written. */
+  /** A heartbeat that took long may already be too old when it is written. */
   const untilFresh = async (): Promise<void> => {
     const since = performance.now();
     while (!isFresh()) {
@@ -73,7 +73,7 @@ export async function openSending(
     }
   };
 
-  /** An older state restored after the comparison hands out serials that were already used. */
+  /** An older state that was restored after the comparison assigns serials again. */
   const refuseBehind = async (serial: Serial): Promise<void> => {
     const isBehind = seen.some(
       (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
@@ -88,7 +88,7 @@ export async function openSending(
   await heartbeat();
   let comparedAt = store.connections();
   let seen = (await witness?.all()) ?? [];
-  /** `seen` holds serials that other processes were given before: a state that has lost nothing gives higher ones. */
+  /** `seen` has the serials of other processes from before: a state that has lost nothing assigns higher ones. */
   const beginAfter = async (group: OperationGroup) => {
     for (;;) {
       const connections = store.connections();
@@ -110,7 +110,7 @@ export async function openSending(
       );
       const keys = operations.map(({ key }) => key);
       const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });
-      // After the state: a witness that is ahead means that the state has lost something.
+      // After the state: only a state that has lost something is behind its witness.
       await witness?.serial(serial, attemptMs);
       hasBegun = true;
       return begun;
@@ -125,7 +125,7 @@ export async function openSending(
       clearInterval(timer);
       await writing?.catch(() => {});
       await witness?.close().catch(() => {});
-      // If this fails, the next run only waits for requests that are over.
+      // If this fails, the next run waits for requests that are over, and nothing else.
       await store.end(sender).catch(() => {});
     },
   };

@@ -12,21 +12,21 @@ export interface StateOptions {
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-  /** Where the witness is kept (witness.ts); for the embedded state beside it when left out. */
+  /** Where witnesses are written; for the embedded state beside it when left out. */
   readonly artifacts?: Artifacts | undefined;
   /** Before every key in Redis; `storeferry` by default. */
   readonly prefix?: string | undefined;
-  /** How long a shared lock outlives its last renewal; undefined: as long as is good. */
+  /** How long a shared lock outlives its last renewal; undefined: the default. */
   readonly leaseMs?: number | undefined;
-  /** How long a command waits for Redis; undefined: as long as is good for a command line. */
+  /** How long a command waits for Redis; undefined: the default of the command line. */
   readonly commandTimeoutMs?: number | undefined;
   /** Done while the state opens: SQLite's thread takes as long to start as the modules of a run to load. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Called with what is wrong with a shared record that is left out of what is read. */
+  /** Called with what is wrong with a shared record that cannot be read and is left out. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
-/** Opens the state that the environment asks for. StateError when it cannot be used; close it by `await using`. */
+/** Opens the embedded or the shared state. StateError when it cannot be used; close it by `await using`. */
 export async function openState({
   redisUrl,
   dir,
@@ -37,7 +37,7 @@ export async function openState({
   meanwhile,
   onUnreadable,
 }: StateOptions): Promise<State> {
-  // Only the one that is used is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
+  // Only one of them is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
   if (!redisUrl)
     return (await import('./sqlite/open-sqlite-state.ts')).openSqliteState(dir, { artifacts, meanwhile });
   return (await import('./redis/open-redis-state.ts')).openRedisState({
@@ -58,7 +58,7 @@ export async function checkEmbeddedState(dir: string): Promise<StateCheck> {
   return await (await import('./sqlite/open-state-database.ts')).checkStateDatabase(dir);
 }
 
-/** Opens the artifacts that `ARTIFACTS_URL` names. Nothing is touched yet. */
+/** Opens the artifacts at `ARTIFACTS_URL`. Nothing is read or written yet. */
 export function openArtifacts(place: ArtifactsPlace): Artifacts {
   switch (place.kind) {
     case 'folder':

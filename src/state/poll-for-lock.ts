@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock, Locks } from './state.ts';
 
-/** Waits for a lock by polling: neither the operating system nor a lease calls back. */
+/** Waits for a lock by polling: neither the operating system nor Redis reports that one is free. */
 export async function pollForLock(
   locks: Pick<Locks, 'tryAcquire'>,
   everyMs: number,

@@ -7,7 +7,7 @@ import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from '.
 
 type S3Artifacts = Extract<ArtifactsPlace, { kind: 's3' }>;
 
-/** Artifacts in a bucket, which any number of machines share. Nothing is connected, or loaded, before it is needed. */
+/** Artifacts in a bucket, which any number of machines share. The client is loaded and connected when first needed. */
 export function s3Artifacts(place: S3Artifacts, attempts?: number): Artifacts {
   const keyOf = (id: string) => [place.prefix, checkedName(id)].filter((part) => part !== '').join('/');
   const locationOf = (id: string) => `${artifactsLocation(place)}/${checkedName(id)}`;
@@ -80,7 +80,7 @@ async function* withStateErrors(
   }
 }
 
-/** Awaits the bucket; its errors become a StateError that says where, why and what to do. */
+/** Awaits an answer of the bucket; its error becomes a StateError with place, reason and advice. */
 async function asStateError<Value>(address: string, action: string, result: Promise<Value>): Promise<Value> {
   try {
     return await result;

@@ -1,15 +1,15 @@
 import { uptime } from 'node:os';
 
-/** Clocks that differ by more have not gone alike: the machine has slept, or people have turned one of them. */
+/** Two clocks that differ by more: the machine has slept, or one was set. */
 const SAME_WITHIN_MS = 500;
 
-/** A moment within this process, by three clocks of which none is to be trusted alone. */
+/** A moment within this process, by three clocks, since none is reliable alone. */
 export interface Moment {
-  /** Stands still while the machine sleeps. */
+  /** Stops while the machine sleeps. */
   readonly monotonicMs: number;
-  /** Is put forward and back. */
+  /** May be set forward and back. */
   readonly wallMs: number;
-  /** Neither, but costs a system call and a file. */
+  /** Neither, but costs a system call. */
   readonly uptimeMs: number;
 }
 
@@ -18,7 +18,7 @@ export function presentMoment(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now(), uptimeMs: uptime() * 1_000 };
 }
 
-/** The milliseconds since a moment, sleep of the machine included, whatever the wall clock was set to meanwhile. */
+/** The milliseconds since a moment, with the time that the machine slept, whatever the wall clock was set to. */
 export function elapsedMs(since: Moment): number {
   const monotonic = performance.now() - since.monotonicMs;
   const wall = Date.now() - since.wallMs;
@@ -26,22 +26,22 @@ export function elapsedMs(since: Moment): number {
   return Math.max(monotonic, uptime() * 1_000 - since.uptimeMs);
 }
 
-/** A moment that is stored for other processes, also for those that run after the machine was restarted. */
+/** A moment stored for other processes, also for those after a restart of the machine. */
 export interface StoredMoment {
-  /** Is put forward and back. */
+  /** May be set forward and back. */
   readonly wallMs: number;
   /** Since the machine was started: the same for all of its processes. */
   readonly bootMs: number;
 }
 
-/** The present moment, to be stored. */
+/** The present moment, to store. */
 export function presentStoredMoment(): StoredMoment {
   return { wallMs: Date.now(), bootMs: Number(process.hrtime.bigint() / 1_000_000n) };
 }
 
 /**
- * Milliseconds until `durationMs` have passed since a stored moment, rather too many than too few: a wall clock that was
- * set back or ahead shortens nothing, and a restart of the machine is noticed.
+ * Milliseconds until `durationMs` have passed since a stored moment, rather too many than too few: setting the wall clock
+ * never shortens them, and a restart of the machine is noticed.
  */
 export function remainingMs(from: StoredMoment, durationMs: number, now: StoredMoment): number {
   const byWall = between0And(durationMs, from.wallMs + durationMs - now.wallMs);

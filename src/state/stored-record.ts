@@ -15,7 +15,7 @@ import {
 } from '../model/run.ts';
 import type { ChangedId, Refusal } from './state.ts';
 
-/** A schema for each field of a type, so that a field which is added there is missing here until it has its own. */
+/** A schema for each field of a type: a field that is added to the type does not compile here without one. */
 type FieldsOf<Type> = { readonly [Field in keyof Required<Type>]: z.ZodType };
 
 const count = z.int().nonnegative();

@@ -6,23 +6,23 @@ import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { type LedgerTarget, targetTag } from './state.ts';
 import { presentStoredMoment, remainingMs, type StoredMoment } from './stored-moment.ts';
 
-/** How far a state has come: each group of keys that is put in doubt makes the value of its target one higher. */
+/** The position of a state: each group of keys that is put in doubt makes the value of its target one higher. */
 export interface Serial {
-  /** Random id created with the state; a different lineage is a different state. */
+  /** Random id of the state, created with it. */
   readonly lineage: string;
   readonly value: number;
 }
 
-/** What a process that sends, or has sent, keeps beside the state about one target, with the moment it was written. */
+/** What a process that sends, or has sent, writes beside the state about one target, with the moment of writing. */
 export interface Witness extends StoredMoment {
   readonly serial: Serial;
   /** How long after that moment its last request may run. `lastsMs` in the file. */
   readonly requestsEndWithinMs: number;
-  /** The process has noticed that the state lost something that it had written. */
+  /** The process noticed that the state lost something that it had written. */
   readonly lossSeen?: boolean | undefined;
 }
 
-/** A process that sends starts no request when its last heartbeat is older. */
+/** A process starts no request when its last heartbeat is older. */
 export const HEARTBEAT_VALID_MS = 2_000;
 
 /** How long requests of an unknown process may run; longer than any sensible `timeoutSeconds`. */
@@ -43,9 +43,9 @@ const schema = z
   .transform(({ lastsMs, ...witness }) => ({ ...witness, requestsEndWithinMs: lastsMs }));
 
 /**
- * The witness of one process about one target. A state that is restored from a copy, or loses its last writes, cannot
- * know it: so its serial is written a second time, to the artifacts, after the state and before anything of the group is
- * sent. Each process has its own file, so that no process overwrites another's.
+ * The witness of one process about one target. A state that was restored from a copy, or lost its last writes, cannot know
+ * that; so its serial is also written to the artifacts, after the state and before any request of the group. Each process has
+ * its own file, so that none overwrites another's.
  */
 export class WitnessFile {
   readonly #folder: RunFolder;
@@ -59,7 +59,7 @@ export class WitnessFile {
   #queued: Promise<void> | null = null;
   #writes = 0;
 
-  /** `tag` names the target, `process` the process; both fit for file names. */
+  /** `tag` names the target, `process` the process; both are valid in file names. */
   constructor(folder: RunFolder, tag: string, process: string) {
     this.#folder = folder;
     this.#prefix = `${tag}.`;
@@ -69,13 +69,13 @@ export class WitnessFile {
   }
 
   /**
-   * The witnesses of all processes about the target. A damaged file may have said that the state is behind, so it counts
-   * as if it did. StateError when none can be read.
+   * The witnesses of all processes about the target. A damaged file counts as one that says that the state is behind.
+   * StateError when none can be read.
    */
   async all(): Promise<readonly Witness[]> {
     for (;;) {
       const found = await this.#read();
-      // Another process that removed a file has written what it said into its own file by now.
+      // A process that removes a file has written what the file said into its own before.
       if (!found.some(({ witness }) => witness === 'gone')) {
         return found.flatMap(({ witness }) => {
           if (witness === 'gone') return [];
@@ -102,10 +102,7 @@ export class WitnessFile {
     );
   }
 
-  /**
-   * Removes files of processes that ended long ago and say no more than this one's file: otherwise each run would leave
-   * a file.
-   */
+  /** Removes files of processes that ended and that say no more than this one's: otherwise each run would leave a file. */
   async #sweep(): Promise<void> {
     const own = this.#serial;
     if (own === null) return;
@@ -121,10 +118,7 @@ export class WitnessFile {
     await this.#folder.remove(over.map(({ name }) => name));
   }
 
-  /**
-   * Resolves when the serial, or a later one, is written, and that requests may start until HEARTBEAT_VALID_MS from now
-   * and last `attemptMs`.
-   */
+  /** Writes the serial, or a later one, and that requests may start until HEARTBEAT_VALID_MS from now and last `attemptMs`. */
   async serial(serial: Serial, attemptMs = 0): Promise<void> {
     this.#requestsEndWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
     const isFirst = this.#serial === null;
@@ -140,14 +134,14 @@ export class WitnessFile {
     if (isFirst) await this.#sweep().catch(() => {});
   }
 
-  /** Resolves when it is written that requests may start until HEARTBEAT_VALID_MS from now. */
+  /** Writes that requests may start until HEARTBEAT_VALID_MS from now. */
   heartbeat(): Promise<void> {
     return this.#serial === null ? Promise.resolve() : this.#write();
   }
 
   /**
-   * Writes that the state has lost something while this process was sending, to a file that is never overwritten: by its
-   * serial alone the state may have caught up when it is next compared.
+   * Writes that the state lost something while this process was sending, to a file of its own that is not overwritten: the
+   * serial of the state may have caught up until it is compared next.
    */
   async noteLoss(given: Serial, attemptMs: number): Promise<void> {
     const serial = this.#serial ?? given;
@@ -156,8 +150,8 @@ export class WitnessFile {
   }
 
   /**
-   * Once the state knows what these witnesses say: writes the serial that it continues with, valid as long as the longest
-   * of them, and removes the others' files.
+   * Call when the state knows what these witnesses say: writes the serial with which it continues, valid as long as the
+   * longest of them, and removes the files of the others.
    */
   async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
     const now = presentStoredMoment();
@@ -183,7 +177,7 @@ export class WitnessFile {
     return this.#queued;
   }
 
-  /** One after another. */
+  /** Writes one after another. */
   #next(work: () => Promise<void>): Promise<void> {
     const done = this.#writing.then(work);
     this.#writing = done.catch(() => {});
@@ -234,7 +228,7 @@ function damagedWitness(): Witness {
   };
 }
 
-/** A line of a witness file, as of now. */
+/** A line of a witness file, with the present moment. */
 function fileLine(
   serial: Serial | null,
   requestsEndWithinMs: number,
@@ -255,7 +249,7 @@ function parsed(text: string): Witness | undefined {
   return lines.sort((one, other) => one.writes - other.writes).at(-1);
 }
 
-/** What a state with this serial lacks of what its witnesses have seen; null: nothing. */
+/** What a state with this serial has lost, according to its witnesses; null: nothing. */
 export function lossOf(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
   if (witnesses.length === 0) return known === null || known.value === 0 ? null : 'unwitnessed';
   if (witnesses.some(({ serial, lossSeen }) => !lossSeen && serial.lineage !== known?.lineage)) return 'lost';

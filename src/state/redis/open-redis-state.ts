@@ -15,22 +15,22 @@ import { redisSharedStores } from './redis-shared-stores.ts';
 import { upgradeRedis } from './upgrade-redis.ts';
 
 /**
- * Longer than a pause of garbage collection or a restart of Redis, short enough that the locks of a process that was
- * killed do not keep its successor waiting.
+ * Longer than a pause of garbage collection or a restart of Redis, and short enough that nobody waits long for the locks of
+ * a process that was killed.
  */
 const LOCK_LEASE_MS = 15_000;
 
-/** Where the shared state lives. */
+/** Where the shared state is, and how to use it. */
 export interface RedisStateOptions extends RedisConnectionOptions {
-  /** Before every key; without braces. Workspaces that share a Redis each take their own. */
+  /** Before every key, without braces. Each workspace that shares a Redis needs its own. */
   readonly prefix: string;
-  /** Where the witness is kept (witness.ts); without it nothing notices that the state was restored. */
+  /** Where witnesses are written; without them nothing notices that the state was restored. */
   readonly artifacts?: Artifacts | undefined;
   /** How long a lock outlives its last renewal. */
   readonly leaseMs?: number;
   /** Done while Redis answers. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Called with what is wrong with a stored record that is left out of what is read. */
+  /** Called with what is wrong with a stored record that cannot be read and is left out. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 

@@ -2,80 +2,15 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StateError } from '../../model/errors.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 
-/** A setting of Redis under which it may forget what Storeferry relies on. */
-interface RedisPolicyProblem {
-  readonly message: string;
-  readonly hint: string;
-  /** Whether what the store has acknowledged is lost in the ordinary course of things, not only by an accident. */
-  readonly grave: boolean;
-}
-
-/** What a look at Redis shows. */
-export interface RedisLook {
-  /** Null when it does not say. */
-  readonly version: string | null;
-  /** How long an answer took, in milliseconds. */
-  readonly ms: number;
-  readonly problems: readonly RedisPolicyProblem[];
-}
-
 /** Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings say why Redis does not answer. */
 const LOOK_TIMEOUT_MS = 8_000;
-
-/** Connects, asks Redis about itself, and disconnects. StateError when it cannot be reached or refuses. */
-export async function lookAtRedis(url: string): Promise<RedisLook> {
-  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
-  try {
-    const began = performance.now();
-    const server = await ask(client.info('server'));
-    const ms = Math.round(performance.now() - began);
-    const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-    const infos = await ask(
-      Promise.all(nodes.flatMap((node) => [node.info('memory'), node.info('persistence')])),
-    );
-    const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
-    const problems = infos.flatMap(judgeRedisPolicy);
-    const distinct = new Map(problems.map((problem) => [problem.message, problem]));
-    return { version, ms, problems: [...distinct.values()] };
-  } finally {
-    await close();
-  }
-}
-
-/**
- * Whether Redis keeps what it is given: it must neither evict keys when it is full nor lose them when it restarts. Reads
- * answers to INFO only, which managed services allow; a line that is missing shows no problem.
- */
-export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
-  const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
-  const found = new Map(lines.map(([name = '', value = '']) => [name, value]));
-  const problems: RedisPolicyProblem[] = [];
-  const policy = found.get('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    problems.push({
-      message: `Redis has maxmemory-policy ${policy}: when it is full it forgets what the store has acknowledged.`,
-      hint: 'Set maxmemory-policy noeviction.',
-      grave: true,
-    });
-  }
-  if (found.get('aof_enabled') === '0') {
-    problems.push({
-      message:
-        'Redis writes no append-only file: when it restarts it forgets the last minutes, or everything.',
-      hint: 'Set appendonly yes.',
-      grave: false,
-    });
-  }
-  return problems;
-}
-
-/** How long a command may wait for an answer, reconnecting meanwhile: longer than a restart of Redis. */
+/** How long a command may wait for an answer, with reconnecting: longer than a restart of Redis. */
 export const COMMAND_TIMEOUT_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
-/** After a failover a connection may stay open and bring nothing: one that owes an answer for so long is replaced. */
+/** After a failover a connection may stay open and deliver nothing: one that owes an answer for this long is replaced. */
 const SILENT_MS = 10_000;
 
-/** How long to wait before the next attempt to reconnect, after so many. */
+/** How long to wait before the next attempt to reconnect. */
 export function reconnectDelayMs(attempts: number): number {
   return Math.min(50 * attempts, RECONNECT_MAX_MS);
 }
@@ -83,10 +18,10 @@ export function reconnectDelayMs(attempts: number): number {
 /** A connection to one Redis server, or to a Redis Cluster. */
 export interface RedisConnection {
   readonly client: Redis | Cluster;
-  /** Awaits an answer; whatever goes wrong is a StateError that says what to do and shows no password. */
+  /** Awaits an answer; any failure becomes a StateError with advice and without a password. */
   ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
-  /** Changes with each new connection to a server: it may have been restarted without its last writes. */
+  /** Grows with each new connection to a server, which may have been restarted without its last writes. */
   connections(): number;
 }
 
@@ -98,8 +33,8 @@ export interface RedisConnectionOptions {
 }
 
 /**
- * Connects; StateError at once when no server can be reached, or it refuses. A Cluster is recognised by itself, and
- * asked for all of its nodes.
+ * Connects; StateError at once when no server can be reached, or it refuses. Recognises a Cluster, and finds all of its
+ * nodes.
  */
 export async function connectRedis({
   url,
@@ -141,7 +76,7 @@ export async function connectRedis({
   }
 }
 
-/** A client of the first node that answers, or that it is one of a Cluster. StateError when none does. */
+/** A client of the first node that answers, or 'cluster' if it is one of a Cluster. StateError when none answers. */
 async function firstThatAnswers(
   nodes: RedisAddress['nodes'],
   options: ReturnType<typeof connectionOptions> & ReturnType<typeof serverOptions> & { readonly db: number },
@@ -178,7 +113,7 @@ function serverOptions({ username, password, tls }: RedisAddress) {
   };
 }
 
-/** How each connection to a node behaves: as in RedisOptions of ioredis. */
+/** How each connection to a node behaves, as in RedisOptions of ioredis. */
 interface NodeOptions {
   readonly maxRetriesPerRequest: null;
   readonly socketTimeout: number;
@@ -186,8 +121,8 @@ interface NodeOptions {
 }
 
 /**
- * A client of the Redis Cluster at the address, with its own options, for code that keeps to the hash tags of a Cluster, such
- * as BullMQ; undefined where a single server answers. StateError when nothing answers.
+ * A client of the Redis Cluster at the address, for code that uses hash tags, such as BullMQ; undefined where a single
+ * server answers. StateError when nothing answers.
  */
 export async function clusterClient(
   options: RedisConnectionOptions,
@@ -200,10 +135,74 @@ export async function clusterClient(
   return new Cluster([...address.nodes], { redisOptions: { ...serverOptions(address), ...nodeOptions } });
 }
 
-/** What went wrong with another client of the same Redis, such as BullMQ's, as `ask` reports it. */
+/** The failure of another client of the same Redis, such as BullMQ's, as `ask` reports it. */
 export function redisFailure(error: unknown, url: string): StateError {
   if (error instanceof StateError) return error;
   return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
+}
+
+/** A setting with which Redis may lose what Storeferry relies on. */
+interface RedisPolicyProblem {
+  readonly message: string;
+  readonly hint: string;
+  /** Whether acknowledgements are lost in normal operation, not only by an accident. */
+  readonly grave: boolean;
+}
+
+/** What a check of Redis shows. */
+export interface RedisLook {
+  /** Null when unknown. */
+  readonly version: string | null;
+  /** How long an answer took, in milliseconds. */
+  readonly ms: number;
+  readonly problems: readonly RedisPolicyProblem[];
+}
+
+/** Connects, asks Redis about itself, and disconnects. StateError when it cannot be reached or refuses. */
+export async function lookAtRedis(url: string): Promise<RedisLook> {
+  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
+  try {
+    const began = performance.now();
+    const server = await ask(client.info('server'));
+    const ms = Math.round(performance.now() - began);
+    const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+    const infos = await ask(
+      Promise.all(nodes.flatMap((node) => [node.info('memory'), node.info('persistence')])),
+    );
+    const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
+    const problems = infos.flatMap(judgeRedisPolicy);
+    const distinct = new Map(problems.map((problem) => [problem.message, problem]));
+    return { version, ms, problems: [...distinct.values()] };
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * Whether Redis keeps its data: it must neither evict keys when it is full nor lose them when it restarts. Reads only the
+ * answer to INFO, which managed services allow; a missing line is no problem.
+ */
+export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
+  const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
+  const found = new Map(lines.map(([name = '', value = '']) => [name, value]));
+  const problems: RedisPolicyProblem[] = [];
+  const policy = found.get('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    problems.push({
+      message: `Redis has maxmemory-policy ${policy}: when it is full it forgets what the store has acknowledged.`,
+      hint: 'Set maxmemory-policy noeviction.',
+      grave: true,
+    });
+  }
+  if (found.get('aof_enabled') === '0') {
+    problems.push({
+      message:
+        'Redis writes no append-only file: when it restarts it forgets the last minutes, or everything.',
+      hint: 'Set appendonly yes.',
+      grave: false,
+    });
+  }
+  return problems;
 }
 
 function shownNodes(nodes: RedisAddress['nodes']): string {
@@ -238,7 +237,7 @@ function connectionOptions(commandTimeoutMs: number) {
   return {
     lazyConnect: true,
     connectTimeout: commandTimeoutMs,
-    // Counts from the call, whatever the command waits for.
+    // Counts from the call, reconnecting included.
     commandTimeout: commandTimeoutMs,
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
@@ -246,7 +245,7 @@ function connectionOptions(commandTimeoutMs: number) {
   } satisfies RedisOptions;
 }
 
-/** `commandTimeout` does not count while a Cluster has no node, nor the readiness check of a connection at all. */
+/** `commandTimeout` covers neither the time while a Cluster has no node, nor the readiness check of a connection. */
 async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<never>((_, reject) => {
@@ -259,7 +258,7 @@ async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise
   }
 }
 
-/** Errors of ioredis carry the command with its arguments, AUTH and bodies among them: only the message is kept. */
+/** Only the message is kept: errors of ioredis contain the command with its arguments, among them passwords and bodies. */
 function asStateError(error: unknown, address: string): StateError {
   const found = error instanceof Error ? error.message : String(error);
   const [problem, hint] = explain(found);

@@ -1,4 +1,4 @@
-/** The names of everything kept in Redis. What is written together carries the hash tag of its target. */
+/** The names of all keys in Redis. Keys that are written together have the hash tag of their target. */
 export interface RedisKeys {
   /** Hash: key of the ledger -> mark. */
   marks(tag: string): string;
@@ -16,9 +16,9 @@ export interface RedisKeys {
   run(id: string): string;
   /** Sorted set: run id by sequence; by start, which is less, for runs of earlier versions. */
   runs(job?: string): string;
-  /** The sequence of the newest run that there ever was. */
+  /** The sequence of the newest run, also when it is gone. */
   runSequence(): string;
-  /** Hash: shard -> one letter per operation. */
+  /** Hash: shard -> one character per operation. */
   outcomes(tag: string, run: string): string;
   /** Hash: the fields of OutcomeTally, and the last call of each process. */
   tally(tag: string, run: string): string;
@@ -34,7 +34,7 @@ export interface RedisKeys {
   version(): string;
   /** Milliseconds during which nothing is sent to the store, with an expiry. Also the channel that announces it. */
   pause(store: string): string;
-  /** When the next request to the store may start, and when that was written, in microseconds by Redis's clock. */
+  /** When the next request to the store may start, and when that was written, in microseconds by the clock of Redis. */
   line(store: string): string;
 }
 

@@ -6,7 +6,7 @@ import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** KEYS: lock. ARGV: token, job, run, milliseconds. Gives 1, or who holds it. The token's own lock is taken again. */
+/** KEYS: lock. ARGV: token, job, run, milliseconds. Returns 1, or the holder. A token may take its own lock again. */
 const ACQUIRE_SCRIPT = `
 local token = redis.call('HGET', KEYS[1], 'token')
 if token and token ~= ARGV[1] then return redis.call('HMGET', KEYS[1], 'job', 'run') end
@@ -24,13 +24,13 @@ return redis.call('DEL', KEYS[1])`;
 
 /** The locks of the shared state. */
 export interface RedisLocks extends Locks {
-  /** Stops renewing whatever is still held; the leases run out. */
+  /** Stops renewing all that are held; their leases expire. */
   leaveAll(): void;
 }
 
 /**
- * Locks are leases: Redis lets them run out by its own clock unless they are renewed. Each holder has its own token;
- * processes that hold a lock together share the token of their run.
+ * Locks are leases: unless they are renewed, they expire by the clock of Redis. Each holder has its own token; processes that
+ * hold a lock together share the token of their run.
  */
 export function redisLocks(
   { client, ask }: RedisConnection,
@@ -77,28 +77,28 @@ export function redisLocks(
   };
 }
 
-/** A lock that must be renewed to stay ours. */
+/** A lock that must be renewed. */
 interface Lease extends Lock {
   /** Stops renewing. */
   stop(): void;
 }
 
-/** A lease as Redis has given it, and how to keep it. */
+/** A lease that Redis has granted, and how to keep it. */
 interface LeaseOptions {
   readonly name: string;
   readonly token: string;
   readonly leaseMs: number;
-  /** When the lease was asked for: it runs at least from then. */
+  /** When the lease was requested: it lasts at least from then. */
   readonly confirmed: Moment;
-  /** False when the lease is somebody else's, or nobody's. */
+  /** False when the lease is lost. */
   readonly renew: () => Promise<boolean>;
   readonly free: () => Promise<void>;
   readonly onEnd: () => void;
 }
 
 /**
- * Renews the lease three times in its duration. By this process's own clocks it is lost when the last renewal that
- * Redis confirmed was asked for longer ago than the lease lasts, whatever happened to the process in between.
+ * Renews the lease three times in its duration. By the clocks of this process it is lost when the last renewal that Redis
+ * confirmed was requested longer ago than the lease lasts, whatever happened to the process in between.
  */
 function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: LeaseOptions): Lease {
   const loss = new AbortController();
@@ -136,7 +136,7 @@ function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: Leas
         lose();
       }
     } catch (error) {
-      // Redis may be back before the lease runs out.
+      // Redis may be back before the lease expires.
       trouble = error instanceof StoreferryError ? ` ${error.message}` : trouble;
     }
   };

@@ -19,9 +19,9 @@ import { markText } from './redis-ledger.ts';
 export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
 
 /**
- * `Runs.record` in one step: nobody sees a mark without its outcome, and nothing is written without the lock that
- * the fence was given for. An outcome replaces an earlier one of its operation, sums included. A call that Redis
- * gets twice, since the connection broke before its answer, counts its requests once: each process numbers its calls.
+ * `Runs.record` in one step: nobody sees a mark without its outcome, and nothing is written without the lock of the fence. An
+ * outcome replaces an earlier one of its operation, also in the sums. Each process numbers its calls, so that a call that
+ * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, and the lock if there is a
  * fence. ARGV: token, job, shard, requests, process, number of the call; then for each outcome its code, operation, rows,

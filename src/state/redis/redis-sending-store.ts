@@ -142,7 +142,7 @@ export function redisSendingStore(
     }
     return answer;
   };
-  /** After `requestsEndWithinMs` without a heartbeat others may delete the row; its absence then proves no loss. */
+  /** After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence proves no loss. */
   const lastKnown = (): number => {
     if (performance.now() - heartbeatAt >= requestsEndWithinMs) last = 0;
     return last;

@@ -4,10 +4,7 @@ import type { SharedStore } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/**
- * KEYS: pause. Milliseconds that are left of it: an expiry that lies further ahead than the pause was long is one of a
- * clock that was put back since.
- */
+/** KEYS: pause. The milliseconds that are left: at most its length, also when the clock was set back since. */
 const LEFT_OF_PAUSE = `
 local function left()
   local length = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
@@ -23,9 +20,9 @@ const LEFT_SCRIPT = `${LEFT_OF_PAUSE}
 return left()`;
 
 /**
- * KEYS: line. ARGV: places a second, most places. The line is the moment, by Redis's clock in microseconds, at which
- * its next place is free; who comes takes places from there on, so that no two processes ever have the same one. It
- * says when it was written, too: when that is ahead, the clock was put back since, and the line with it.
+ * KEYS: line. ARGV: places a second, number of places. The line is the moment of its next free place, in microseconds by the
+ * clock of Redis; each process takes places from there on, so that no two have the same. It also has the moment of writing:
+ * when that is in the future, the clock was set back since, and the line is set back as well.
  */
 const RESERVE_SCRIPT = `
 local time = redis.call('TIME')
@@ -48,8 +45,8 @@ export interface SharedStores {
 }
 
 /**
- * Pauses are published, which reaches all processes at once, and kept as a key for as long as they last, for
- * processes that start later. A process listens on a connection of its own, made when it first listens.
+ * Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that start
+ * later. A process listens on a second connection, which it opens when it first listens.
  */
 export function redisSharedStores(connection: RedisConnection, keys: RedisKeys): SharedStores {
   const { client, ask } = connection;
@@ -67,7 +64,7 @@ export function redisSharedStores(connection: RedisConnection, keys: RedisKeys):
     return callbacks;
   };
   const subscribing = (duplicate: typeof client): typeof client => {
-    // It comes back by itself, and takes its channels up again.
+    // It reconnects and subscribes again by itself.
     duplicate.on('error', () => {});
     duplicate.on('message', (channel: string, message: string) => {
       const [sender, forMs] = message.split(' ');

@@ -5,15 +5,15 @@ import { IN_DOUBT, type Locks, targetTag } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** What is kept in Redis, and how. 2: a target is an identity of a store and a resource; before, a name and an address. */
+/** The version of the keys in Redis. 2: a target is the identity of a store and a resource; before, a name and an address. */
 const VERSION = 2;
 
 /** Fields a page: Redis serves others in between. */
 const PAGE = 1_000;
 
 /**
- * KEYS: marks, keys of jobs. ARGV: `1` where several targets become one, the fingerprint of a doubt, then key and mark,
- * again and again. May be repeated. A key that several jobs sent belongs to none of them until it is sent again.
+ * KEYS: marks, keys of jobs. ARGV: `1` where several targets become one, IN_DOUBT, then key and mark, repeated. May be run
+ * again. A key that several jobs sent belongs to none of them until it is sent again.
  */
 const MOVE_MARKS_SCRIPT = `
 for at = 3, #ARGV, 2 do
@@ -35,7 +35,7 @@ for at = 3, #ARGV, 2 do
   redis.call('ZADD', KEYS[2], 0, job .. '\\0' .. key)
 end`;
 
-/** A run as versions before 2 wrote it, by what they named its target. */
+/** A run of a version before 2, with the parts of its target. */
 interface OldRun {
   readonly id: string;
   readonly store: string;
@@ -44,10 +44,10 @@ interface OldRun {
 }
 
 /**
- * Brings what an earlier version wrote to the present one, once: the ledgers of one store, under whatever names and
- * spellings of its address, become one. A ledger that stands alone is moved as it is; of several, each may have changed
- * or deleted what another acknowledged, so all of their keys are put in doubt. May be repeated after a crash. StateError
- * while an earlier version is at work, and where a newer one has been.
+ * Upgrades the keys of an earlier version, once: the ledgers of one store, under all names and spellings of its address,
+ * become one. A single ledger is moved unchanged; of several, each may have changed or deleted what another acknowledged, so
+ * all of their keys are put in doubt. May be repeated after a crash. StateError while an earlier version is running, and where
+ * a newer one has been.
  */
 export async function upgradeRedis(
   connection: RedisConnection,
@@ -75,7 +75,7 @@ export async function upgradeRedis(
     lock.lost.throwIfAborted();
     await ask(client.unlink(keys.marks(from), keys.bodies(from), keys.jobKeys(from)));
   }
-  // Last, since runs without it are what the targets of before are found by.
+  // Last, since old targets are found by runs without it.
   for (const { id, baseUrl } of runs) {
     await ask(client.hset(keys.run(id), 'storeId', JSON.stringify(normalisedAddress(baseUrl))));
   }
@@ -90,7 +90,7 @@ async function isPresent({ client, ask }: RedisConnection, keys: RedisKeys): Pro
   });
 }
 
-/** A run that cannot be read is left out: what it wrote is unknown to this version, and is sent again. */
+/** Leaves out a run that cannot be read: what it wrote is unknown to this version, and is sent again. */
 async function oldRuns({ client, ask }: RedisConnection, keys: RedisKeys): Promise<OldRun[]> {
   const runs: OldRun[] = [];
   for (const id of await ask(client.zrange(keys.runs(), 0, '-1'))) {
