@@ -46,6 +46,22 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
   ],
   apply: ['apply-operations.ts'],
+  state: [
+    ...['state.ts', 'open-state.ts', 'artifacts.ts'],
+    // Which files of this machine jobs may use, also for sources and destinations.
+    'file-access.ts',
+    // Reports keep stored records as well.
+    'stored-record.ts',
+    // BullMQ uses the same Redis; `check --online` looks at it.
+    'redis/redis-connection.ts',
+  ],
+  queue: [
+    ...['queues.ts', 'start-worker.ts', 'worker-log.ts'],
+    // Loaded on first use.
+    'queue-board.ts',
+    // Of `check --online`: only this folder may ask BullMQ.
+    'workers-check.ts',
+  ],
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
