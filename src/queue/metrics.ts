@@ -3,7 +3,6 @@ import type { Queue } from 'bullmq';
 import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import type { Runs, State } from '../state/state.ts';
-import type { Metric, MetricSample } from './prometheus-text.ts';
 import { nextTicks, type Queues } from './queues.ts';
 
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();
@@ -125,8 +124,8 @@ export interface MetricSources {
   readonly storeStats: () => readonly StoreStats[];
 }
 
-/** Reads all metrics of a worker. */
-export function metricsReader(sources: MetricSources): () => Promise<readonly Metric[]> {
+/** Reads all metrics of a worker, as the text for Prometheus. */
+export function metricsReader(sources: MetricSources): () => Promise<string> {
   const { queues, taken, runs, counts, jobNames, storeStats } = sources;
   // Measuring costs a little, so it begins with the first request.
   let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
@@ -143,7 +142,7 @@ export function metricsReader(sources: MetricSources): () => Promise<readonly Me
       jobs: await latestOf(jobNames(), runs, await nextTicks(queues)),
       eventLoopLagMs: lag.percentile(99) / 1e6,
     };
-    return METRICS.map(({ read, labels: _, ...metric }) => ({ ...metric, samples: read(reading) }));
+    return prometheusText(METRICS.map((metric) => ({ ...metric, samples: metric.read(reading) })));
   };
 }
 
@@ -274,4 +273,39 @@ async function latestOf(
       next: nextTicks.get(job),
     })),
   );
+}
+
+/** One figure of a metric, identified by its labels. */
+interface MetricSample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A metric with all its figures. A counter only grows, and its name ends in `_total`. */
+export interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge';
+  readonly samples: readonly MetricSample[];
+}
+
+/** Metrics in the text format that Prometheus reads. A metric without figures is left out. */
+export function prometheusText(metrics: readonly Metric[]): string {
+  const lines = metrics
+    .filter(({ samples }) => samples.length > 0)
+    .flatMap(({ name, help, type, samples }) => [
+      `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
+      `# TYPE ${name} ${type}`,
+      ...samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}`),
+    ]);
+  return `${lines.join('\n')}\n`;
+}
+
+function labelsText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

@@ -6,7 +6,6 @@ import type { StoreStats } from '../run/store-clients.ts';
 import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { checkArtifacts } from './check-artifacts.ts';
 import { countOutcomes, metricsReader } from './metrics.ts';
-import type { Metric } from './prometheus-text.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { connectQueues, openQueues, type Queues, type RunJobData } from './queues.ts';
 import { runProcessor } from './run-processor.ts';
@@ -55,7 +54,8 @@ export interface WorkerSettings {
 export interface RunningWorker {
   /** Why it is not healthy; null when it is. */
   health(): Promise<string | null>;
-  metrics(): Promise<readonly Metric[]>;
+  /** The text that Prometheus reads. */
+  metrics(): Promise<string>;
   /** Aborts when jobs wait and none arrives: then the process should be restarted. */
   readonly gaveUp: AbortSignal;
 }

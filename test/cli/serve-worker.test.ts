@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { serveWorker } from '../../src/cli/worker/serve-worker.ts';
 
-const WORKER = { health: async () => null, metrics: async () => [] };
+const WORKER = { health: async () => null, metrics: async () => '' };
 
 function statusOf(url: string, path: string, host: string): Promise<number | undefined> {
   const { hostname, port } = new URL(url);

@@ -1,9 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
 import { UsageError } from '../../model/errors.ts';
-import { PROMETHEUS_TYPE, prometheusText } from '../../queue/prometheus-text.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { isLoopback, type ListenAddress } from './listen-address.ts';
+
+const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Without Redis some figures would be waited for until it is back. */
 const METRICS_WITHIN_MS = 4_000;
@@ -35,7 +36,7 @@ export async function serveWorker(
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
     } else if (path === '/metrics') {
-      send(response, 200, prometheusText(await within(METRICS_WITHIN_MS, worker.metrics())), PROMETHEUS_TYPE);
+      send(response, 200, await within(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
     } else {
       send(response, 404, 'Not found. There are /metrics and /healthz.\n');
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { prometheusText } from '../../src/queue/prometheus-text.ts';
+import { prometheusText } from '../../src/queue/metrics.ts';
 
 it('metrics are written as Prometheus reads them: help, type, labels escaped, none without figures', () => {
   const text = prometheusText([
