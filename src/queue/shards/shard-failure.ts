@@ -5,7 +5,7 @@ import {
   StoreUnavailableError,
   UnauthorizedError,
 } from '../../model/errors.ts';
-import { type ShardFailure, type ShardJobResult } from '../queues.ts';
+import type { ShardFailure, ShardJobResult } from '../queues.ts';
 
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 
