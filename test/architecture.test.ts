@@ -59,8 +59,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['queues.ts', 'start-worker.ts', 'worker-log.ts'],
     // Loaded on first use.
     'queue-board.ts',
-    // Of `check --online`: only this folder may ask BullMQ.
-    'workers-check.ts',
   ],
 };
 
