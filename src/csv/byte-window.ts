@@ -37,7 +37,7 @@ export class ByteWindow {
     this.#bytes = this.#bytes.subarray(length);
   }
 
-  /** What the window holds, then the rest of the stream. */
+  /** The bytes of the window, then the rest of the stream. */
   async *rest(): AsyncGenerator<Uint8Array> {
     yield this.#bytes;
     while (!this.#final) {

@@ -9,15 +9,15 @@ const CERTAINLY_UTF8 = 8;
 
 const CANDIDATES_SHOWN = 3;
 
-/** The encoding of a file, and whether a byte order mark said it. */
+/** The encoding of a file, and whether it comes from a byte order mark. */
 export interface Charset {
   readonly encoding: string;
   readonly bom: boolean;
 }
 
 /**
- * The encoding by the design's rule: a byte order mark, else what the job names, else UTF-8, which is then checked
- * byte by byte. What the first bytes contradict is refused here: CsvError, EncodingError.
+ * The encoding by the design's rule: the byte order mark, else the one the job names, else UTF-8, which is then checked
+ * byte by byte. CsvError or EncodingError when the first bytes contradict it.
  */
 export function decideCharset(file: string, sample: Uint8Array, named: string | undefined): Charset {
   const canonical = named === undefined ? undefined : canonicalEncoding(named);
@@ -36,7 +36,7 @@ export function decideCharset(file: string, sample: Uint8Array, named: string | 
   return { encoding: canonical, bom: false };
 }
 
-/** The canonical name of an encoding; CsvError when Node cannot decode it, with what to do instead. */
+/** The canonical name of an encoding; CsvError when Node.js cannot decode it. */
 function canonicalEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding;
@@ -51,13 +51,13 @@ function canonicalEncoding(label: string): string {
   }
 }
 
-/** What a byte order mark says, and how long it is. */
+/** The encoding of a byte order mark, and its length. */
 interface ByteOrderMark {
   readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
   readonly length: number;
 }
 
-/** The byte order mark that the bytes begin with. */
+/** The byte order mark at the beginning. */
 export function byteOrderMark(bytes: Uint8Array): ByteOrderMark | undefined {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return { encoding: 'utf-8', length: 3 };
@@ -66,7 +66,7 @@ export function byteOrderMark(bytes: Uint8Array): ByteOrderMark | undefined {
   return undefined;
 }
 
-/** UTF-16 without its mark is valid UTF-8, full of NUL. */
+/** UTF-16 of Latin text without a mark would pass as UTF-8 full of NUL characters. */
 function refuseUtf16(file: string, sample: Uint8Array): void {
   let even = 0;
   let odd = 0;
@@ -91,7 +91,7 @@ function beginning(sample: Uint8Array, encoding: string): string {
   return /[\p{L}\p{N}]+/u.exec(text)?.[0] ?? '';
 }
 
-/** How many characters beyond ASCII the bytes hold when they are UTF-8; 0 when they are not. */
+/** The number of non-ASCII characters if the bytes are UTF-8, else 0. */
 function utf8Characters(sample: Uint8Array): number {
   const whole = sample.subarray(0, wholeUtf8Length(sample));
   if (invalidUtf8At(whole) >= 0) return 0;
@@ -100,7 +100,7 @@ function utf8Characters(sample: Uint8Array): number {
   return count;
 }
 
-/** Refuses bytes that are no UTF-8, with the place and the likely encodings. They start on `line`. */
+/** The error for bytes that are not UTF-8, with the place and the likely encodings. They start on `line`. */
 export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: number): EncodingError {
   const at = invalidUtf8At(bytes);
   const candidates = rankEncodings(bytes);
@@ -125,19 +125,19 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
   );
 }
 
-/** The length of the UTF-8 character that begins at `at`, or 0 when no whole valid one does. */
+/** The length of the UTF-8 character at `at`, or 0 if it is not valid and complete. */
 function characterLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0xff;
   const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
   return length > 0 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length ? length : 0;
 }
 
-/** The offset of the first byte that belongs to no valid UTF-8 character, or -1. */
+/** The offset of the first byte that is not part of a valid UTF-8 character, or -1. */
 function invalidUtf8At(bytes: Uint8Array): number {
   if (isUtf8(bytes)) return -1;
   let from = 0;
   let to = bytes.length;
-  // Halves by prefixes that are valid, until what is left is quick to walk through.
+  // Bisects by valid prefixes until the rest is short enough to scan.
   while (to - from > 1024) {
     let middle = (from + to) >>> 1;
     while (middle > from && ((bytes[middle] ?? 0) & 0xc0) === 0x80) middle -= 1;
@@ -153,7 +153,7 @@ function invalidUtf8At(bytes: Uint8Array): number {
   return -1;
 }
 
-/** How many of the bytes, from the beginning, do not end within a UTF-8 character that more bytes could complete. */
+/** The length without a truncated UTF-8 character at the end. */
 function wholeUtf8Length(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
     const at = bytes.length - back;

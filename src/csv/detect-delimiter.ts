@@ -10,12 +10,12 @@ const BYTES: readonly number[] = DELIMITER_CHARACTERS.map((delimiter) => delimit
 const SAMPLE_ROWS = 1000;
 
 /**
- * The delimiter of a file, by its header and first rows; a comma where no row has any. The window begins with the header, of a
- * row of at most `longestRow` bytes. DelimiterError where several fit about equally well.
+ * The delimiter of a file, by its header and first rows; a comma if there is only one column. The window begins with the
+ * header, which has at most `longestRow` bytes. DelimiterError when several fit about equally well.
  */
 export async function detectDelimiter(window: ByteWindow, name: string, longestRow: number): Promise<string> {
   let detected = judgeRows(window.bytes, window.final);
-  // A header longer than a block is seen in whole before it is judged.
+  // A header longer than a block is read completely before it is judged.
   while (detected.kind === 'incomplete' && window.bytes.length <= longestRow) {
     await window.grow(window.bytes.length * 2);
     detected = judgeRows(window.bytes, window.final);
@@ -37,7 +37,7 @@ export async function detectDelimiter(window: ByteWindow, name: string, longestR
   }
 }
 
-/** The first line `sep=;`, which names the delimiter for Excel. */
+/** The delimiter in a first line such as `sep=;`, which Excel writes. */
 export function declaredDelimiter(
   bytes: Uint8Array,
 ): { readonly delimiter: string; readonly length: number } | undefined {
@@ -58,28 +58,27 @@ export function checkedDelimiter(name: string, delimiter: string | undefined): s
   );
 }
 
-/** What the beginning of a file says about its delimiter. */
+/** The result for the beginning of a file. */
 type DetectedDelimiter =
   | { readonly kind: 'found'; readonly delimiter: string }
-  /** No row has any: a file of one column. */
+  /** No row has a delimiter: one column. */
   | { readonly kind: 'none' }
   /** The bytes end before the header does. */
   | { readonly kind: 'incomplete' }
-  /** Readers would disagree; the likeliest first. */
+  /** Several fit; the likeliest first. */
   | { readonly kind: 'unclear'; readonly candidates: readonly string[] };
 
 /**
- * The delimiter by the first whole rows: the one that stands in the header and as often in the rows.
- * A header names columns, so what it contains weighs most, but for what is written as in a sentence: a comma within
- * brackets or before a blank. A second candidate that fits half as well is a doubt, unless it fails in rows where the
- * first does not; doubts are not resolved by guessing.
+ * Judges by the first complete rows: the delimiter occurs in the header, and as often in each row. The header weighs most,
+ * except for a comma as in a sentence: within brackets or before a blank. A second candidate that fits half as well is a
+ * doubt, unless it fails in rows where the first does not; doubts are not resolved by guessing.
  */
 function judgeRows(bytes: Uint8Array, final: boolean): DetectedDelimiter {
   const rows = countDelimiters(bytes, final).filter(({ blank }) => !blank);
   const [header, ...body] = rows;
   if (header === undefined) return { kind: final ? 'none' : 'incomplete' };
 
-  // Below a one-column header the rows decide: then all of them are too long, and are refused as such.
+  // Below a one-column header the first row decides: then all rows are refused as too long.
   const named = header.counts.some((count) => count > 0) ? header : body[0];
   const all = DELIMITER_CHARACTERS.map((delimiter, index) => {
     const expected = named?.counts[index] ?? 0;
@@ -87,7 +86,7 @@ function judgeRows(bytes: Uint8Array, final: boolean): DetectedDelimiter {
     const share = body.length === 0 ? 1 : agreeing / body.length;
     return { delimiter, expected, bare: named?.bare[index] ?? 0, share };
   }).filter(({ expected }) => expected > 0);
-  // Where every candidate is written as in a sentence, that is how this file is written.
+  // If every candidate occurs as in a sentence only, they all count.
   const separating = all.some(({ bare }) => bare > 0)
     ? all.map((one) => ({ ...one, weight: one.bare })).filter(({ weight }) => weight > 0)
     : all.map((one) => ({ ...one, weight: one.expected }));
@@ -106,13 +105,13 @@ function judgeRows(bytes: Uint8Array, final: boolean): DetectedDelimiter {
 
 interface RowCounts {
   readonly counts: readonly number[];
-  /** How many of them stand outside brackets and before no blank. */
+  /** Those outside brackets and not before a blank. */
   readonly bare: readonly number[];
-  /** Whether the row has nothing but delimiters and blanks. */
+  /** Whether the row has only delimiters and blanks. */
   readonly blank: boolean;
 }
 
-/** Counts the candidates outside quotes, row by row. A quote opens a cell only where one of them, or a row, begins it. */
+/** Counts the candidates outside quotes, row by row. A quote opens a cell only after a candidate or at the start of a row. */
 function countDelimiters(bytes: Uint8Array, final: boolean): RowCounts[] {
   const rows: RowCounts[] = [];
   let counts = BYTES.map(() => 0);

@@ -1,9 +1,9 @@
-/** Besides what must be quoted: everything that a reader could take for a delimiter, or trim. */
+/** What must be quoted, and what a reader could take for a delimiter or trim. */
 const NEEDS_QUOTES = /[",;\t|\r\n\ufeff]|^\s|\s$/;
 
 /**
- * One row as CSV text without its line end: read back by `readCsv` it gives the same cells, provided that one of
- * them is not blank. Cells with any of the usual delimiters are quoted, so that the delimiter can be detected.
+ * One row as CSV text without its line end. `readCsv` gives the same cells back, unless all are blank. Cells with any of
+ * the usual delimiters are quoted, so that the delimiter can be detected.
  */
 export function formatRow(cells: readonly string[], delimiter: string): string {
   let line = '';

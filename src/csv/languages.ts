@@ -5,7 +5,7 @@
 export interface Language {
   readonly letters: string;
   readonly script: RegExp;
-  /** Less than 1 for languages that few files are in, which share letters with larger ones. */
+  /** Less than 1 for less common languages that share letters with common ones. */
   readonly share: number;
 }
 
@@ -15,7 +15,7 @@ function latin(letters: string, share = 0.95): Language {
   return { letters, script: LATIN, share };
 }
 
-/** Of two encodings that explain a word equally well, the western one is likelier. */
+/** Of two encodings that fit a word equally well, the western one is likelier. */
 const WESTERN: readonly Language[] = [
   latin('üäöß', 1),
   latin('éèàêçôîùûâïëœ', 1),
@@ -39,7 +39,7 @@ const CENTRAL: readonly Language[] = [
 
 const CYRILLIC = /\p{Script=Cyrillic}/u;
 
-/** The languages that files in an encoding of one byte a character are in. */
+/** The languages of each single-byte encoding. */
 export const LANGUAGES: ReadonlyMap<string, readonly Language[]> = new Map([
   ['windows-1252', WESTERN],
   ['macintosh', WESTERN],
@@ -70,7 +70,7 @@ export const LANGUAGES: ReadonlyMap<string, readonly Language[]> = new Map([
   ['windows-1257', [latin('ėžšųįūčąę'), latin('āīēšūņļžčķģ'), latin('äõüöšž', 0.9)]],
 ]);
 
-/** How usual the character of an encoding of two bytes is that begins with these bytes, and how long it is. */
+/** The length of the character that begins with these bytes, and how common it is, in a multi-byte encoding. */
 export type UsualPair = (lead: number, trail: number) => { readonly length: number; readonly worth: number };
 
 const KANA = 1.8;
@@ -83,8 +83,8 @@ const pair = (worth: number) => ({ length: 2, worth });
 const within = (byte: number, from: number, to: number) => byte >= from && byte <= to;
 
 /**
- * The encodings of two bytes a character put their commonest characters first: which quarter of the table a character
- * stands in says how likely it is, whatever it means.
+ * Double-byte encodings put their most common characters first: the position of a character in the table shows how likely
+ * it is.
  */
 export const PAIRS: ReadonlyMap<string, UsualPair> = new Map<string, UsualPair>([
   [

@@ -4,16 +4,15 @@ import { LEGACY_ENCODINGS } from '../model/row.ts';
 import { LANGUAGES, type Language, PAIRS, type UsualPair } from './languages.ts';
 
 const MOST_WORDS = 400;
-/** Bytes of a word that are judged: scripts without blanks have words of any length. */
+/** Judged bytes of a word: scripts without blanks have words of any length. */
 const WORD_BYTES = 120;
-/** A sample is recognised from so many bytes on, and need not be longer than this. */
+/** The length of a sample word that a reader can recognise. */
 const SAMPLE_BYTES = { from: 4, to: 32 } as const;
 const SAMPLE_CHARACTERS = 24;
 
 /**
- * The legacy encodings that fit the bytes, likeliest first, each with how a word of the file reads in it. Judged by
- * the letters and the letter pairs that languages use: advice for a person, never a decision. The bytes begin with a
- * character.
+ * The legacy encodings that fit the bytes, likeliest first, each with a word of the file decoded by it. Scored by the
+ * letters and pairs that languages use: advice for a person, never a decision. The bytes begin with a character.
  */
 export function rankEncodings(bytes: Uint8Array): EncodingCandidate[] {
   const words = wordsOf(bytes);
@@ -25,8 +24,8 @@ export function rankEncodings(bytes: Uint8Array): EncodingCandidate[] {
 }
 
 /**
- * The words that hold bytes beyond ASCII. They are cut only where no byte can be the second of a character in any of
- * the encodings: cut within one, a whole text would be no text.
+ * The words with non-ASCII bytes. They are split only at bytes that cannot be the second byte of a character in any of the
+ * encodings: a split character would make a valid text invalid.
  */
 function wordsOf(bytes: Uint8Array): Uint8Array[] {
   const words: Uint8Array[] = [];
@@ -38,7 +37,7 @@ function wordsOf(bytes: Uint8Array): Uint8Array[] {
       plain &&= byte < 0x80;
       continue;
     }
-    // What is UTF-8 says nothing of the other encoding in a file that mixes two.
+    // In a file that mixes encodings, UTF-8 words say nothing about the other one.
     if (!plain && !isUtf8(bytes.subarray(start, at))) words.push(bytes.subarray(start, at));
     start = at + 1;
     plain = true;
@@ -46,7 +45,7 @@ function wordsOf(bytes: Uint8Array): Uint8Array[] {
   return words;
 }
 
-/** Digits may be the second byte of a character, and so may everything from 0x40 on; `:;<=>?` between them may not. */
+/** Digits and all bytes from 0x40 may be the second byte of a character; `:;<=>?` may not. */
 function separates(byte: number): boolean {
   return byte < 0x30 || (byte >= 0x3a && byte < 0x40);
 }
@@ -65,7 +64,7 @@ function score(encoding: string, words: readonly Uint8Array[]): number {
   const texts: string[] = [];
   for (const word of words) {
     try {
-      // A word may end within a character only where it was cut short.
+      // Only a shortened word may end within a character.
       const stream = word.length > WORD_BYTES;
       const decoder = new TextDecoder(encoding, { fatal: true });
       texts.push(decoder.decode(word.subarray(0, WORD_BYTES), { stream }));
@@ -95,7 +94,7 @@ function pairWorths(word: Uint8Array, usual: UsualPair): number[] {
       continue;
     }
     const { length, worth } = usual(lead, word[at + 1] ?? 0);
-    // A lone character between Latin letters is a Latin letter, misread.
+    // A single character between Latin letters is a misread Latin letter.
     const alone = isLatin(word[at - 1]) && isLatin(word[at + length]);
     worths.push(alone ? -1.5 : worth);
     at += length;
@@ -107,7 +106,7 @@ function isLatin(byte: number | undefined): boolean {
   return byte !== undefined && /[A-Za-z]/.test(String.fromCharCode(byte));
 }
 
-/** No language adds more letters to ASCII. */
+/** Longer lists are alphabets of their own: no language adds more letters to ASCII. */
 const MOST_ADDED = 20;
 
 const LETTER = /\p{L}/u;
@@ -129,7 +128,7 @@ function letterWorths(text: string, language: Language): number[] {
 function worthOf(character: string, before: string, after: string, language: Language): number {
   if (USUAL_SIGN.test(character)) return 0.5;
   if (!LETTER.test(character)) return NO_TEXT.test(character) ? -3 : -1;
-  // A capital behind a small letter, or a letter of another script beside it, is a sign of misreading.
+  // A capital after a small letter, or a neighbour of another script, indicates a misreading.
   if (UPPER.test(character) && LOWER.test(before)) return -1.5;
   if (LOWER.test(character) && UPPER.test(before) && UPPER.test(after)) return -1;
   const { letters, script, share } = language;
@@ -137,7 +136,7 @@ function worthOf(character: string, before: string, after: string, language: Lan
   const rank = letters.indexOf(character.toLowerCase());
   if (rank < 0) return -1;
   const part = rank / letters.length;
-  // In an alphabet of its own some letters are rare; of letters that are added to ASCII, all are usual.
+  // A non-Latin alphabet has rare letters; the letters that a language adds to ASCII are all common.
   if (letters.length > MOST_ADDED) return (part < 0.35 ? 1.3 : part < 0.7 ? 0.8 : 0) * share;
   return (part < 0.5 ? 1.05 : 0.95) * share;
 }

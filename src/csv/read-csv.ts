@@ -32,20 +32,20 @@ export interface CsvOptions {
   readonly blockBytes?: number | undefined;
 }
 
-/** A CSV file whose header is read, and whose rows may be read once. Dispose of it when they are not. */
+/** A CSV file after its header; the rows can be read once. Dispose of it if they are not. */
 export interface CsvTable extends Table, Disposable {
   readonly dialect: Dialect;
-  /** Why the header is likely none; a source is refused with it. */
+  /** Why the first line is likely not the header; a source is refused with it. */
   readonly doubt: CsvError | null;
-  /** What `batches` has met so far: rows, and lines without content, which are no rows. */
+  /** Counted by `batches` so far; blank lines are not rows. */
   readonly counts: { readonly rows: number; readonly blankLines: number };
 }
 
 /**
- * Opens CSV bytes: decides charset and delimiter, reads the header (the first line with content, never guessed away: a
- * title in its place is reported in `doubt`), and streams the rows with the physical lines on which they start; rows that are a
- * header again are marked. What could be read in two ways is refused with its place when it is reached: CsvError,
- * EncodingError. The input is destroyed at the end, early or not.
+ * Opens CSV bytes: decides charset and delimiter, reads the header (always the first line with content; a title in its
+ * place is reported in `doubt`), and streams the rows with the physical lines on which they start. Repeated headers are
+ * marked. Text that could be read in two ways is refused with its place when it is reached: CsvError, EncodingError. The input
+ * is always destroyed at the end.
  */
 export async function readCsv(input: Readable, options: CsvOptions): Promise<CsvTable> {
   try {
@@ -150,7 +150,7 @@ async function readHeader(
   }
 }
 
-/** The bytes in pieces no larger than a block, whatever the stream gives at once. */
+/** The bytes in pieces no larger than a block. */
 async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Uint8Array> {
   for await (const chunk of input) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('a CSV file is read from a stream of bytes');
@@ -169,15 +169,15 @@ function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits):
   }
 }
 
-/** So many rows behind a supposed header show whether it is one. */
+/** The rows after a supposed header that are compared with it. */
 const ROWS_LOOKED_AT = 50;
-/** So many lines may stand above a header. */
+/** The most lines above a header. */
 const MOST_PREAMBLE = 20;
 const LONGEST_NAME = 60;
 
 /**
- * Why a first line is likely no header but the title of a report, with the header further down; null where it is one.
- * Read as it is, the file has its own header among its data.
+ * The doubt that the first line is the title of a report and the header is further down, among the data; null without
+ * doubt.
  */
 function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | null {
   const header = headerBelow(first, rows);
@@ -191,14 +191,14 @@ function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | 
   );
 }
 
-/** The row that is the header where the first line is none. */
+/** The header below a title. */
 function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   const named = filled(first);
   if (named.length > 2) return undefined;
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
     const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
-    // A header with one name only is as wide as its rows, and the name is not a sentence.
+    // A header with a single name is as wide as its rows, and the name is one word.
     const isTitle = first.cells.length !== length || named.some((text) => text.includes(' '));
     if (
       isTitle &&
@@ -215,7 +215,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   return undefined;
 }
 
-/** Whether cells can be the names of columns: all there, all different, words. */
+/** Whether cells can be column names: none blank, all different, words. */
 function areNames(cells: readonly string[]): boolean {
   const names = new Set(cells.map((cell) => cell.trim().toLowerCase()));
   return (
@@ -224,7 +224,7 @@ function areNames(cells: readonly string[]): boolean {
   );
 }
 
-/** Recognises rows that are a header again: the same names, or, in the first row, words above columns of values. */
+/** Recognises repeated headers: the same names, or, in the first row, words above columns of values. */
 function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
   const names = header.cells.map((cell) => cell.trim());
   const several = filled(header).length > 1;
@@ -239,7 +239,7 @@ function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
 
 const ROWS_FOR_A_KIND = 3;
 
-/** Units or explanations under the names: words in at least two columns of values, and not one value. */
+/** A second header, such as units: words above at least two columns of values, and no value among them. */
 function isSecondHeader(first: Row, others: readonly Row[]): boolean {
   const texts = filled(first);
   if (texts.length < 2 || new Set(texts).size < texts.length || texts.some(isValue)) return false;
@@ -251,7 +251,7 @@ function isSecondHeader(first: Row, others: readonly Row[]): boolean {
   return ofValues.length >= 2;
 }
 
-/** Numbers with a currency or a unit, dates, addresses on the web and of e-mail. */
+/** Numbers, also with currency or unit, dates, web and e-mail addresses. */
 function isValue(text: string): boolean {
   return (
     /^[-+]?\p{Sc}?\s?[0-9][0-9.,' /:-]*(?:\s?(?:\p{Sc}|%|[A-Z]{3}|[a-z]{1,3}))?$/u.test(text) ||

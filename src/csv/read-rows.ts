@@ -22,7 +22,7 @@ export type CsvLimits = Pick<InputLimits, 'rowBytes' | 'cellBytes' | 'rows' | 'c
 
 const BATCH_ROWS = 1000;
 
-/** One file being read: how, and how far. */
+/** The state of reading one file. */
 export interface Reading {
   readonly name: string;
   readonly file: number;
@@ -33,15 +33,15 @@ export interface Reading {
   /** The physical line, and the offset in the UTF-8 text, where the window starts. */
   line: number;
   offset: number;
-  /** The kinds of line end met so far. */
+  /** The kinds of line end so far, as bits. */
   newlines: number;
-  /** Lines without content met so far: blank, or nothing but delimiters and blanks. */
+  /** Blank lines so far, also those with only delimiters and blanks. */
   blankLines: number;
 }
 
 /**
- * Rows, the header among them, in batches. Every block of whole rows is found by `scanRows`, decoded, and read by
- * Papa Parse; where the two disagree about the rows, the file is refused. CsvError, EncodingError.
+ * All rows in batches, the header included. `scanRows` finds each block of complete rows, Papa Parse reads it, and the file is
+ * refused if they disagree. CsvError, EncodingError.
  */
 export async function* readRows(window: ByteWindow, reading: Reading): AsyncGenerator<Row[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -66,7 +66,7 @@ export async function* readRows(window: ByteWindow, reading: Reading): AsyncGene
     reading.offset += scan.end;
     window.drop(scan.end);
 
-    // Equal batches, none of more than BATCH_ROWS.
+    // Equal batches of at most BATCH_ROWS.
     const size = Math.ceil(rows.length / Math.ceil(rows.length / BATCH_ROWS));
     for (let from = 0; from < rows.length; from += size) {
       yield rows.length <= size ? rows : rows.slice(from, from + size);
@@ -134,11 +134,11 @@ function refuseLongCell(cells: readonly string[], line: number, { name, limits }
     throw fileLimitError(CsvError, limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
 }
 
-/** Refuses without reading on: a cell that stays open, a row without end, and rows that are too long. */
+/** Refuses rows and cells beyond their limits before they are read to their end. */
 function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void {
   const { limits, line, name: file } = reading;
   const { openCell, end, nextLine } = scan;
-  // Every character of the cell may be a quote, which is written as two.
+  // Every character of the cell may be a doubled quote.
   if (openCell >= 0 && bytes.length - openCell > limits.cellBytes * 2 + 1) {
     const place = { file, line: lineAt(bytes, 0, line, openCell), column: columnOf(bytes, openCell) };
     const cell = cellsBefore(bytes.subarray(end, openCell), reading) + 1;
@@ -147,21 +147,21 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   if (scan.longestRow > limits.rowBytes) {
     throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
   }
-  // A cell is a byte at least. Cells are counted before they are made: 30 MB of commas are 30 million cells.
+  // Cells are counted before they are created: 30 MB of commas would be 30 million strings.
   if (bytes.length - end > limits.columns) {
     const cells = cellsIn(bytes.subarray(end), reading);
     if (cells > limits.columns)
       throw fileLimitError(CsvError, limits, 'columns', { file, line: nextLine }, { cells });
   }
-  // What follows the last whole row may end in the first half of a line end.
+  // The rest after the last complete row may end with half a line end.
   if (bytes.length - end > limits.rowBytes + 1) {
     throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: nextLine });
   }
 }
 
 /**
- * How many cells a row has so far, or just more than are allowed; of a row whose quotes come in pairs, as `scanRows` has
- * found. What stands in quotes is passed over at once: a cell may be many megabytes.
+ * The number of cells of a row so far; stops just above the limit. The quotes of the row are paired, as `scanRows` has
+ * checked. Quoted text is skipped at once: a cell may have many megabytes.
  */
 function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): number {
   const separator = delimiter.charCodeAt(0);
@@ -176,14 +176,14 @@ function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): numbe
   return cells;
 }
 
-/** How many cells stand before one; the bytes are those of its row, up to where it begins. */
+/** The number of cells in the first bytes of a row, before an open cell. */
 function cellsBefore(bytes: Uint8Array, { delimiter, quotes }: Reading): number {
   const text = `${new TextDecoder().decode(bytes)}\n`;
   const rows = parseBlock(text, 1, { delimiter, newline: '\n', quotes });
   return (rows?.[0]?.length ?? 1) - 1;
 }
 
-/** The positions of rows are computed here, since only messages need them. */
+/** Row positions are computed only here, for the message. */
 function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
   let longest = { line, bytes: 0 };
   let at = 0;
@@ -216,36 +216,36 @@ function refuseNul(block: Uint8Array, reading: Reading): void {
   );
 }
 
-/** What Papa Parse needs to know to read whole rows as `scanRows` found them. */
+/** The options that make Papa Parse read rows as `scanRows` does. */
 interface ParseBlockOptions {
   readonly delimiter: string;
-  /** The one kind of line end that stands outside quotes in the text. */
+  /** The only line end outside quotes in the text. */
   readonly newline: '\n' | '\r\n' | '\r';
   readonly quotes: 'standard' | 'none';
 }
 
 /**
- * Cells of whole rows, by Papa Parse in array mode. The text ends with a line end. Gives undefined when Papa Parse
- * reports an error or another number of rows than expected: then the two readers disagree, and the rows are ambiguous.
+ * The cells of complete rows by Papa Parse; the text ends with a line end. Undefined when Papa Parse reports an error or
+ * another number of rows than expected: then the two readers disagree, and the rows are ambiguous.
  *
- * Its `Parser` is used, not `parse`: that one makes a streamer for every text, drops a byte order mark from each, and
- * keeps memory alive (350 MiB instead of 110 over the same file, and twice the time, most of it spent collecting).
+ * `Parser` instead of `parse`, which creates a streamer for every text, drops a byte order mark from each, and retains
+ * memory (350 MiB instead of 110 for the same file, in twice the time).
  */
 function parseBlock(text: string, rows: number, options: ParseBlockOptions): string[][] | undefined {
   const parser = new Papa.Parser({
     delimiter: options.delimiter,
     newline: options.newline,
-    // Left alone it is decided by whether the text has a quote, which is safe; forced, it ignores quotes altogether.
+    // By default it depends on whether the text has a quote, which is safe; set, it ignores quotes.
     ...(options.quotes === 'none' ? { fastMode: true } : {}),
   });
-  // The last row that Papa Parse sees is the empty one behind the last line end: that one is ignored (`true`).
+  // `true` ignores the empty row after the last line end.
   const { data, errors }: Papa.ParseResult<string[]> = parser.parse(text, 0, true);
   return errors.length === 0 && data.length === rows ? data : undefined;
 }
 
 /**
- * Whole rows with every line end outside quotes made LF. Papa Parse knows one kind of line end only, and would take
- * the others for content. The rows must have passed `scanRows`, so that quotes come in pairs in every cell.
+ * Replaces every line end outside quotes by LF: Papa Parse accepts one kind of line end and would take others for content.
+ * The rows must have passed `scanRows`, so that quotes are paired in every cell.
  */
 function evenNewlines(bytes: Uint8Array, quotes: 'standard' | 'none'): Uint8Array {
   const result = new Uint8Array(bytes.length);

@@ -8,12 +8,12 @@ export const SPACE = 0x20;
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The kinds of line end met outside quotes, as bits. */
+/** The kinds of line end outside quotes, as bits. */
 const NEWLINE_LF = 1;
 const NEWLINE_CRLF = 2;
 const NEWLINE_CR = 4;
 
-/** The line end that kinds stand for, or that they are mixed. Without any, LF. */
+/** The line end for these bits; `mixed` for several, LF for none. */
 export function newlineOf(kinds: number): Dialect['newline'] {
   switch (kinds) {
     case 0:
@@ -28,7 +28,7 @@ export function newlineOf(kinds: number): Dialect['newline'] {
   }
 }
 
-/** What is wrong with the quotes of a file; each is a place where readers disagree about where cells end. */
+/** Faults of quotes: at each of them readers disagree about where cells end. */
 export type StructureFaultKind =
   | 'text-after-quote'
   | 'blank-before-quote'
@@ -36,7 +36,7 @@ export type StructureFaultKind =
   | 'odd-quote'
   | 'unclosed-quote';
 
-/** Where the structure breaks: the offset of the offending byte, and the lines concerned. */
+/** A fault at the offset of the offending byte. */
 export interface StructureFault {
   readonly kind: StructureFaultKind;
   readonly offset: number;
@@ -45,23 +45,23 @@ export interface StructureFault {
   readonly cellLine: number;
 }
 
-/** The whole rows at the beginning of some bytes. */
+/** The complete rows at the beginning of some bytes. */
 export interface RowScan {
-  /** How many whole rows there are, blank ones included, and the offset behind the last of them. */
+  /** The number of complete rows, blank ones included, and the offset after the last of them. */
   readonly rows: number;
   readonly end: number;
-  /** The physical line on which each row starts; only the first `rows` are meant. */
+  /** The physical line on which each row starts. */
   readonly lines: readonly number[];
   /** The physical line that starts at `end`. */
   readonly nextLine: number;
   readonly newlines: number;
-  /** Where a quoted cell opens that does not close within these bytes, or -1. */
+  /** The offset of a quoted cell that does not close within these bytes, or -1. */
   readonly openCell: number;
   readonly longestRow: number;
   readonly fault: StructureFault | undefined;
 }
 
-/** What rows look like, and the most they may hold. */
+/** How to scan. */
 export interface RowScanOptions {
   /** The delimiter's byte. */
   readonly delimiter: number;
@@ -69,14 +69,14 @@ export interface RowScanOptions {
   readonly quotes: 'standard' | 'none';
   /** The physical line on which the bytes start. */
   readonly line: number;
-  /** Whether the bytes are the last of the file, so that the last row needs no line end. */
+  /** Whether the file ends with these bytes: the last row then needs no line end. */
   readonly final: boolean;
 }
 
 /**
- * Finds where rows end, in UTF-8 bytes that start with a row. This is the strict reading that Papa Parse's lenient one
- * is checked against: a quote opens a cell only as its first character, blanks may follow the closing one, and a
- * quote within an unquoted cell is taken as it is only in pairs, so that no reader could put the cell's end elsewhere.
+ * Finds the row ends in UTF-8 bytes that start with a row. This is the strict reading that Papa Parse's lenient one is checked
+ * against: a quote opens a cell only as its first character, blanks may follow the closing quote, and quotes within an
+ * unquoted cell must be paired, so that no reader could end the cell elsewhere.
  */
 export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   const { delimiter, final } = options;
@@ -176,7 +176,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   };
 }
 
-/** Rows of bytes without quotes: the native search hops from line end to line end, several times as fast. */
+/** For bytes without quotes: native search for line ends is several times as fast. */
 function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   const { final } = options;
   const lines: number[] = [];
@@ -217,8 +217,8 @@ function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
 }
 
 /**
- * Judges an unquoted cell that has a quote at `from`: the offset behind the cell; -1 when its end is not among the
- * bytes; the fault when readers would disagree about it.
+ * Judges an unquoted cell with a quote at `from`: the offset after the cell, -1 when the bytes end before the cell, or the
+ * fault when readers would disagree about it.
  */
 function scanUnquoted(
   bytes: Uint8Array,
@@ -284,7 +284,7 @@ const EXPLANATIONS: Readonly<
   },
 };
 
-/** The error for broken quotes, with line and column. `bytes` are those that the fault's offset counts in. */
+/** The error for a fault, with line and column; its offset counts in `bytes`. */
 export function structureError(file: string, bytes: Uint8Array, fault: StructureFault): CsvError {
   const { message, hint } = EXPLANATIONS[fault.kind];
   const began = fault.cellLine === fault.line ? '' : ` (the cell begins on line ${fault.cellLine})`;

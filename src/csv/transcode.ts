@@ -2,7 +2,7 @@ import { EncodingError } from '../model/errors.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { CR, LF } from './scan-rows.ts';
 
-/** The bytes in UTF-8, whatever they were: what the rest of the reader works on. EncodingError names the place. */
+/** Decodes to UTF-8, which the rest of the reader works on. EncodingError with the place. */
 export async function* transcode(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -55,7 +55,7 @@ function undecodable(
   bytes: Uint8Array,
   details: ConstructorParameters<typeof EncodingError>[2],
 ): EncodingError {
-  // What was kept of the file may begin within a character; a line does not.
+  // The kept bytes may begin within a character; a line does not.
   const lines = bytes.subarray(bytes.indexOf(LF) + 1);
   const candidates = rankEncodings(lines.length > 0 ? lines : bytes).filter(
     (candidate) => candidate.encoding !== encoding,
@@ -67,9 +67,9 @@ function undecodable(
 }
 
 /**
- * Decodes again, byte by byte, to find where it fails, and the text since `chunkStart`. It begins at a line end of
- * the chunk before, since the state of a decoder cannot be copied: no other character contains such a byte, except
- * in UTF-16, whose units are counted from the beginning of the file instead.
+ * Decodes again byte by byte to find the failing byte, and the text since `chunkStart`. The state of a decoder cannot be
+ * copied, so it begins after a line end of the previous chunk: no character contains that byte, except in UTF-16, whose
+ * units are counted from the beginning of the file.
  */
 function replay(
   bytes: Uint8Array,
@@ -96,7 +96,7 @@ function replay(
   return { at, text };
 }
 
-/** Counts physical lines over pieces of UTF-8 (or ASCII-like) bytes: LF, CRLF and CR each end one. */
+/** Counts physical lines over chunks of UTF-8: LF, CRLF and CR each end one. */
 class LineCounter {
   #line = 1;
   #afterCr = false;

@@ -16,23 +16,23 @@ import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-dead
 
 export interface FetchOptions {
   readonly signal: AbortSignal;
-  /** Content of this version need not be sent again. */
+  /** Skip the download if the content still has this version. */
   readonly unless?: string | null;
-  /** The most bytes that are taken. */
+  /** A longer file is refused. */
   readonly limitBytes?: number;
   readonly retryPolicy?: RetryPolicy | undefined;
   readonly onProgress?: (bytes: number) => void;
-  /** How slowly it may come. */
+  /** How slow the download may be. */
   readonly deadlines?: RemoteDeadlines;
 }
 
-/** A remote file, whole, on this machine until it is disposed of. */
+/** A complete copy of a remote file; disposing of it deletes the copy. */
 export interface Fetched extends AsyncDisposable {
   readonly spool: Spool;
   readonly version: string | null;
 }
 
-/** More bytes came, or were announced, than are taken. */
+/** The file is, or is announced to be, larger than `limitBytes`. */
 export class TooLarge extends RemoteFailure {
   constructor() {
     super('final', 'it is larger');
@@ -40,8 +40,8 @@ export class TooLarge extends RemoteFailure {
 }
 
 /**
- * Fetches a file whole: what arrives shorter or longer than announced is fetched again. Undefined when it is still
- * of the version that `unless` names. RemoteFailure.
+ * Downloads a complete file; a download shorter or longer than announced is repeated. Undefined when the file still has
+ * the version `unless`. RemoteFailure.
  */
 export async function fetchFile(
   client: RemoteClient,
@@ -62,7 +62,7 @@ export async function fetchFile(
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
     using pace = watchPace(deadlines, (failure) => {
-      // Only the signal ends a wait for a request over SFTP.
+      // Over SFTP only the signal ends a pending request.
       slow.abort(failure);
       content.destroy(failure);
     });
@@ -100,7 +100,7 @@ export async function fetchFile(
  */
 interface Spool extends Upload, AsyncDisposable {
   readonly handle: FileHandle;
-  /** Replaces the content. What `chunks` or `inspect` throws is thrown on. */
+  /** Replaces the content. Errors of `chunks` and `inspect` are rethrown. */
   fill(chunks: AsyncIterable<Uint8Array | string>, inspect?: (size: number) => void): Promise<void>;
 }
 
@@ -134,7 +134,7 @@ export async function openSpool(): Promise<Spool> {
 
 const READ_BYTES = 256 * 1024;
 
-/** All bytes of an open file. A stream of Node.js would close the handle when it is destroyed; this one can be read again. */
+/** All bytes of an open file. Unlike a stream of Node.js it leaves the handle open, so the file can be read again. */
 export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);

@@ -4,18 +4,18 @@ import { RemoteFailure } from './remote-client.ts';
 
 /**
  * Networks that are not the public internet: this machine, private networks, link-local with the metadata services of
- * clouds, and ranges that carry an IPv4 address inside an IPv6 one. Mapped addresses (`::ffff:…`) are matched as IPv4. Of
- * IPv6 all else than `PUBLIC_IPV6` is refused anyway.
+ * clouds, and ranges that embed an IPv4 address in an IPv6 one. Mapped addresses (`::ffff:…`) are matched as IPv4.
+ * IPv6 addresses outside `PUBLIC_IPV6` are always refused.
  */
 const NETWORKS: readonly string[] = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
   ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15'],
   ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-  // Azure's platform services, among them those that hand out secrets, at a public address.
+  // Azure's platform services, some of which give out secrets, use a public address.
   '168.63.129.16/32',
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ];
-/** The only IPv6 addresses that the public internet has, besides mapped IPv4 ones. */
+/** The only public IPv6 addresses, besides mapped IPv4 ones. */
 const PUBLIC_IPV6 = '2000::/3';
 const MAPPED_IPV4 = '::ffff:0:0/96';
 
@@ -31,7 +31,7 @@ function listOf(...networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether a text is anything else than an IP address of the public internet. */
+/** Whether a text is anything but a public IP address. */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   switch (isIP(bare)) {
@@ -44,7 +44,7 @@ export function isPrivateAddress(address: string): boolean {
   }
 }
 
-/** Whether the last 64 bits are those of ISATAP (RFC 5214, section 6.1): a tunnel within a site to the IPv4 address in them, under any prefix. */
+/** Whether it is an ISATAP address (RFC 5214, section 6.1): under any prefix, its last 64 bits embed the IPv4 address of a site. */
 function isIsatap(address: string): boolean {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = head.split(':').filter((group) => group !== '');
@@ -54,23 +54,23 @@ function isIsatap(address: string): boolean {
   return organisation === '5efe' && (Number.parseInt(universal, 16) & ~0x300) === 0;
 }
 
-/** A refusal to connect to a private address; it is not tried again. */
+/** A refusal to connect to a private address; it is not retried. */
 function privateAddress(host: string, address: string): RemoteFailure {
   const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
   return new RemoteFailure('final', `${host} ${leads}, which is not allowed`, {
-    hint: 'If that is meant, write `{ address: …, allowPrivateAddresses: true }`.',
+    hint: 'If that is intended, write `{ address: …, allowPrivateAddresses: true }`.',
   });
 }
 
-/** Refuses a host that is itself a private IP address; a URL has already brought its forms into one. */
+/** Refuses a host that is a private IP address; the URL parser has normalised it. */
 export function refusePrivateHost(hostname: string, allowPrivate: boolean): void {
   const host = hostname.replace(/^\[|\]$/g, '');
   if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) throw privateAddress(host, host);
 }
 
 /**
- * Looks names up for a connection and refuses those that lead to a private address. The check stands between looking
- * up and connecting, so that a name which answers differently the second time is no way around it.
+ * Resolves names for a connection and refuses those that resolve to a private address. The check runs on the addresses that
+ * are then connected to, so a name that resolves differently the second time (DNS rebinding) cannot evade it.
  */
 export function guardedLookup(allowPrivate: boolean): LookupFunction {
   return (hostname: string, options: LookupOptions, callback) => {

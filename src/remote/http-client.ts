@@ -59,7 +59,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     }
   }
 
-  /** Follows redirects as far as that gives nothing away. */
+  /** Follows redirects; credentials go to the original server only. */
   async function follow(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
     let url = new URL(at.address);
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -74,13 +74,13 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     throw new RemoteFailure('final', `it redirects more than ${MAX_REDIRECTS} times`);
   }
 
-  /** The server that a redirect leads to never gets what was meant for another one. */
+  /** A redirect target never gets the credentials of the original server: explains its refusal. */
   function refuseStripped(answer: Answer, { host }: URL): void {
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return;
     if (Object.keys(credentials).length === 0) return;
     discard(answer);
     throw new RemoteFailure('final', `it redirects to ${host}, which refuses access (${answer.statusCode})`, {
-      hint: 'Headers and passwords are never sent to another host than the one named: name that address itself.',
+      hint: 'Headers and passwords are never sent to another host than the named one. Name the address that it redirects to.',
     });
   }
 
@@ -90,7 +90,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...unlessHeaders(unless) };
       const answer = await follow(wanted, signal);
       const { statusCode, headers, body } = answer;
-      // A 304 to an unconditional request does not say whether there is a file.
+      // A 304 to an unconditional request does not show that the file exists.
       if (unless !== null && (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers)))) {
         discard(answer);
         return { kind: 'unchanged' };
@@ -159,7 +159,7 @@ function authorization({ auth }: HttpAddress): Record<string, string> {
   }
 }
 
-/** Gzip is opened where files are staged, by its content; no other packing was asked for. */
+/** Staging unpacks gzip by content; other encodings were not requested. */
 function refuseEncoding({ headers, body }: Answer): void {
   const encoding = headerOf(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
   if (['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) return;
@@ -178,12 +178,12 @@ function discard({ body }: Answer): void {
   body.on('error', () => undefined).destroy();
 }
 
-/** Whether a status sends elsewhere. */
+/** Whether a status is a redirect. */
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
-/** Where a redirect leads: never to anything but the web, nor from an encrypted address to one in the clear. RemoteFailure. */
+/** The target of a redirect: http or https only, and never from https to http. RemoteFailure. */
 export function redirectedTo(location: string | null, from: URL): URL {
   const to = URL.canParse(location ?? '', from.href) ? new URL(location ?? '', from) : undefined;
   if (location === null || to === undefined) {
@@ -195,19 +195,19 @@ export function redirectedTo(location: string | null, from: URL): URL {
   throw new RemoteFailure('final', `it redirects to ${where}, which is not followed`);
 }
 
-/** 425 Too Early: the server does not risk a replay yet, so the request is sent again. */
+/** 425 Too Early: the server refuses a possible replay, so the request is retried. */
 const TOO_EARLY = 425;
 
 const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
 
-/** The failure of a refused request, from its status, and how long to wait, from `Retry-After`. */
+/** The failure that a status stands for, with the wait that `Retry-After` asks for. */
 function statusFailure(status: number, retryAfter: string | null): RemoteFailure {
   switch (status) {
     case 401:
     case 403:
       return new RemoteFailure('final', `the server refuses access (${status})`, { hint: LOGIN_HINT });
     case 407:
-      return new RemoteFailure('final', 'a proxy in between asks for a password (407)');
+      return new RemoteFailure('final', 'a proxy asks for a password (407)');
     case 404:
     case 410:
       return new RemoteFailure('absent', `there is no such file (${status})`, {
@@ -236,7 +236,7 @@ interface Validators {
   readonly lastModified: string | null;
 }
 
-/** A file that was written this shortly before it was sent may be written again within the same second. */
+/** `Last-Modified` counts seconds: a file modified this recently may change again under the same date. */
 const SETTLED_MS = 2_000;
 
 function headerOf(headers: Headers, name: string): string | null {
@@ -244,7 +244,7 @@ function headerOf(headers: Headers, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** The version that an answer names; null when it names none that surely changes with the content. */
+/** The version in an answer; null when none of its validators is sure to change with the content. */
 function versionOf(headers: Headers): string | null {
   const etag = headerOf(headers, 'etag');
   const lastModified = headerOf(headers, 'last-modified');
@@ -259,17 +259,17 @@ function validatorsIn(version: string): Validators {
   return { etag: etag ?? null, lastModified: lastModified ?? null };
 }
 
-/** Headers that ask for the file only if it is no longer of this version. */
+/** Headers that request the file only if it no longer has this version. */
 function unlessHeaders(version: string | null): Record<string, string> {
   if (version === null) return {};
   const { etag, lastModified } = validatorsIn(version);
-  // A server that knows entity tags is to judge by them alone (section 13.1.3).
+  // If-None-Match takes precedence over If-Modified-Since (section 13.1.3).
   if (etag !== null) return { 'if-none-match': etag };
   return lastModified === null ? {} : { 'if-modified-since': lastModified };
 }
 
 /**
- * Whether an answer with the whole file is of that version, since some servers ignore conditions. Only an entity tag
+ * Whether an answer with content has that version: some servers ignore conditions. Only an entity tag
  * proves it.
  */
 function isSameVersion(version: string | null, headers: Headers): boolean {
@@ -277,7 +277,7 @@ function isSameVersion(version: string | null, headers: Headers): boolean {
   return etag !== null && headerOf(headers, 'etag') === etag;
 }
 
-/** Headers that replace a file only if it still is of this version; undefined when the version cannot say so. */
+/** Headers that replace a file only if it still has this version; undefined when the version allows no condition. */
 function conditionHeaders(version: string | null): Record<string, string> | undefined {
   if (version === null) return { 'if-none-match': '*' };
   const { etag, lastModified } = validatorsIn(version);

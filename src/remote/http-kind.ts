@@ -101,13 +101,13 @@ export const httpKind = remoteKind<z.infer<typeof schema>, HttpAddress>({
   open: async (at) => (await import('./http-client.ts')).httpClient(at),
 });
 
-/** As written, so that nothing of the environment shows; without the query. */
+/** As written, so that it shows no value of the environment; without the query. */
 function locationOf(written: string, { origin }: URL): string {
   const shown = written.replace(/\?.*$/s, '');
   return shown.startsWith('${') ? `${shown} (${origin})` : shown;
 }
 
-/** A header of another name may say anything: to redact its value everywhere would make logs unreadable. */
+/** Headers with secret names only: redacting ordinary values everywhere would make logs unreadable. */
 function secretHeaders(written: unknown): string[] {
   const { headers }: { readonly headers?: unknown } = typeof written === 'object' ? { ...written } : {};
   const names = typeof headers === 'object' && headers !== null ? Object.keys(headers) : [];

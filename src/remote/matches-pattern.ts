@@ -1,4 +1,4 @@
-/** Where a path ends as a folder and begins as a name. */
+/** A path split into folder and name. */
 export interface SplitPath {
   /** With the slash at its end; empty when there is none. */
   readonly folder: string;
@@ -15,7 +15,7 @@ export function isPattern(path: string): boolean {
   return splitPath(path).name.includes('*');
 }
 
-/** Whether a name fits a pattern whose `*` stand for any text; takes no longer than the two are long together, times the stars. */
+/** Whether a name matches a pattern whose `*` stand for any text; in time linear in the name, per star. */
 export function matchesPattern(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return name === pattern;
@@ -32,13 +32,13 @@ export function matchesPattern(name: string, pattern: string): boolean {
   return true;
 }
 
-/** A file met while listing, with the moment it was last written (milliseconds since the epoch). */
+/** A listed file, with the time it was last written (milliseconds since the epoch). */
 export interface Listed {
   readonly path: string;
   readonly writtenAt: number;
 }
 
-/** In the order of their names; with `newest` only the one written last, by name where two were written at once. */
+/** Sorted by name; with `newest` only the file written last, or the last by name of those. */
 export function chosen(listed: readonly Listed[], newest: boolean): readonly Listed[] {
   const sorted = listed.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   if (!newest) return sorted;

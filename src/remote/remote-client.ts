@@ -11,17 +11,17 @@ export interface FoundFile {
   readonly path: string;
 }
 
-/** What came of asking for a file. */
+/** The result of a request for a file. */
 export type Got =
   | {
       readonly kind: 'content';
       readonly content: Readable;
-      /** Bytes to come, where the server says so. */
+      /** The announced bytes; null when the server does not announce them. */
       readonly size: number | null;
-      /** Changes when the content does; null where the server gives nothing that surely does. */
+      /** Changes whenever the content does; null when the server gives no such validator. */
       readonly version: string | null;
     }
-  /** It is still the version that was named. */
+  /** It still has the given version. */
   | { readonly kind: 'unchanged' };
 
 /** The version of a file for which the server sends no validators: it allows no conditional write. */
@@ -33,7 +33,7 @@ export interface Upload {
   open(): Readable;
 }
 
-/** A file is replaced only if it is still of this version; null: only if there is none. Undefined: in any case. */
+/** Replace only if the file still has this version; null: only if there is none; undefined: always. */
 export type WriteCondition = string | null | undefined;
 
 /** One way to reach files. Every call is one attempt and rejects with RemoteFailure, or with the signal's reason. */
@@ -47,7 +47,7 @@ export interface RemoteClient extends AsyncDisposable {
 
 export interface GetOptions {
   readonly signal: AbortSignal;
-  /** Content of this version need not be sent again. */
+  /** Skip the download if the content still has this version. */
   readonly unless: string | null;
 }
 
@@ -57,11 +57,11 @@ export interface PutOptions {
 }
 
 /**
- * What went wrong while a remote file was asked for or sent.
- * - `passing`: may go well the next time.
+ * Why a remote file could not be read or written.
+ * - `passing`: a retry may succeed.
  * - `absent`: there is no such file.
  * - `changed`: somebody else wrote it in the meantime.
- * - `final`: the same again would fail the same way.
+ * - `final`: a retry would fail the same way.
  */
 type FailureKind = 'passing' | 'absent' | 'changed' | 'final';
 
@@ -90,6 +90,10 @@ export class RemoteFailure extends Error {
     this.status = details.status;
   }
 }
+
+/** What to do about a file that changes while it is read. */
+export const CHANGING_FILE_HINT =
+  'Let the job start later, or have the file written under another name and renamed when it is complete.';
 
 /** A server that takes too long. */
 export function lateAnswer(cause?: unknown): RemoteFailure {
@@ -153,10 +157,10 @@ export function failureWithin(error: unknown): RemoteFailure | undefined {
   return undefined;
 }
 
-/** How often, and after which waits, what failed in a way that may pass is tried again. */
+/** How often and when a passing failure is retried. */
 export interface RetryPolicy {
   readonly retries: number;
-  /** Before the first retry; three times as long before each further one, with jitter. */
+  /** The wait before the first retry; it triples with each further retry, with jitter. */
   readonly firstWaitMs: number;
 }
 
@@ -164,7 +168,7 @@ const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Repeats an action whose failure may be temporary, as often as the policy allows; rejects with the last failure, or with the signal's reason. */
+/** Retries passing failures as the policy says; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,

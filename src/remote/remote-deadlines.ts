@@ -5,7 +5,7 @@ export interface ConnectionTimeouts {
   readonly connectMs: number;
   /** Until an answer begins. */
   readonly headersMs: number;
-  /** In which nothing at all comes or goes. */
+  /** Without a byte in either direction. */
   readonly silenceMs: number;
 }
 
@@ -17,12 +17,12 @@ export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
-  /** Until it has listed files, or begins to give one, redirects and interim answers included. */
+  /** To list files or to begin a download, redirects and interim responses included. */
   readonly answerMs: number;
-  /** In each such span of a download at least `windowBytes` must come. */
+  /** In each such span of a download at least `windowBytes` must arrive. */
   readonly windowMs: number;
   readonly windowBytes: number;
-  /** For one file, however fast it comes. */
+  /** For one file, whatever its speed. */
   readonly wholeMs: number;
 }
 
@@ -33,7 +33,7 @@ export const REMOTE_DEADLINES: RemoteDeadlines = {
   wholeMs: 6 * 60 * 60_000,
 };
 
-/** The same client with a deadline on every call; a call that is late fails in a way that may pass. */
+/** Adds a deadline to every call of a client; a late call is a passing failure. */
 export function withDeadlines(
   client: RemoteClient,
   deadlines: RemoteDeadlines = REMOTE_DEADLINES,
@@ -55,8 +55,8 @@ export function withDeadlines(
 }
 
 /**
- * What the action gives within the time, whether or not it minds the signal that it is given. `discard` gets what comes too
- * late. Rejects with the signal's reason, or a RemoteFailure.
+ * Ends an action at its deadline, even if it ignores its signal; `discard` gets a late result. Rejects with the signal's
+ * reason, or a RemoteFailure.
  */
 async function within<T>(
   ms: number,
@@ -88,13 +88,13 @@ function discard(got: Got): void {
   if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
 }
 
-/** A download that is under way. */
+/** Watches one download. */
 export interface PaceWatch extends Disposable {
-  /** So many bytes have come in all. */
+  /** The bytes that have arrived in total. */
   came(bytes: number): void;
 }
 
-/** Calls `onSlow`, once, when too little of a download comes in a while, or it takes too long. */
+/** Calls `onSlow` once, when a download is too slow in a window or takes too long as a whole. */
 export function watchPace(
   { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
   onSlow: (failure: RemoteFailure) => void,

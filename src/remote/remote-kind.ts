@@ -7,11 +7,11 @@ export interface Surroundings {
   /** A variable of the environment. */
   readonly variable: (name: string) => string | undefined;
   readonly onSecret: (value: string) => void;
-  /** The address as it stands in the file: placeholders by their names. Undefined when it is no text. */
+  /** The address as written in the file, with placeholders unfilled; undefined when it is not a text. */
   readonly written: string | undefined;
 }
 
-/** An address, with the variables that it needs and that are not set: with some, it is good for checks only. */
+/** An address and its unset variables: with any unset, it is good for checks only. */
 export type Completed<Address extends RemoteAddress = RemoteAddress> =
   | { readonly remote: Address; readonly unset: readonly string[] }
   | { readonly problem: string };
@@ -23,7 +23,7 @@ export interface WrittenAddress {
   complete(around: Surroundings): Completed;
 }
 
-/** A field whose value is a secret, below the key of the kind, and a fitting name for its variable. */
+/** A secret field below the key of the kind, and a proposed name for its variable. */
 export interface SecretOfAddress {
   readonly path: readonly string[];
   readonly variable: string;
@@ -33,13 +33,13 @@ interface Definition<Spec, Address extends RemoteAddress> {
   readonly kind: Address['kind'];
   /** What stands under the key of the kind, in a source or destination. */
   readonly schema: z.ZodType<Spec>;
-  /** What the reference says of the key. */
+  /** The texts of the reference. */
   readonly description: { readonly source: string; readonly destination: string };
-  /** The secrets in what stands in the file. */
+  /** The secret fields of an address as written. */
   readonly secrets: (written: unknown) => readonly SecretOfAddress[];
   readonly namesSeveral: (spec: Spec) => boolean;
   readonly complete: (spec: Spec, around: Surroundings) => Completed<Address>;
-  /** What distinguishes two places of the same path. */
+  /** What distinguishes two places with the same path. */
   readonly identity: (at: Address) => readonly (string | number | null)[];
   /** Whether a version always changes with the content. */
   readonly hasExactVersions: boolean;
@@ -47,11 +47,11 @@ interface Definition<Spec, Address extends RemoteAddress> {
   readonly open: (at: Address) => Promise<RemoteClient>;
 }
 
-/** A way to reach files on other machines, and everything that is particular to it. */
+/** One way to reach files on other machines, such as SFTP, with everything specific to it. */
 export interface RemoteKind
   extends Pick<Definition<unknown, RemoteAddress>, 'kind' | 'description' | 'secrets' | 'hasExactVersions'> {
   readonly schema: z.ZodType<WrittenAddress>;
-  /** Undefined, like what `open` gives, for an address of another kind. */
+  /** Both give undefined for an address of another kind. */
   identity(at: RemoteAddress): readonly (string | number | null)[] | undefined;
   open(at: RemoteAddress): Promise<RemoteClient> | undefined;
 }

@@ -23,7 +23,7 @@ export function remoteIdentity(at: RemoteAddress): readonly (string | number | n
   return kindOf(at).identity(at) ?? [];
 }
 
-/** Whether a file of an address that still has its version has certainly not changed. */
+/** Whether an unchanged version proves unchanged content. */
 export function hasExactVersions(at: RemoteAddress): boolean {
   return kindOf(at).hasExactVersions;
 }

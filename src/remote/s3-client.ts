@@ -25,7 +25,7 @@ export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
   readonly newest: boolean;
 }
 
-/** Retrying is done by retrying.ts, alike for every kind of address; a part of an upload is retried here. */
+/** The library retries parts of an upload; `retrying` retries whole calls, for every kind of address. */
 const ATTEMPTS = 3;
 
 /** Reads and writes objects in a store that speaks the protocol of S3. */
@@ -122,13 +122,13 @@ function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; 
   return ifVersion === null ? { IfNoneMatch: '*' } : { IfMatch: ifVersion };
 }
 
-/** Uploads of unknown length are sent in parts of so many bytes, each of which can be sent again. */
+/** Uploads of unknown length are sent in parts of this size; each part can be retried. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 /** The timeouts that the library knows. */
 type S3Timeouts = Omit<ConnectionTimeouts, 'headersMs'>;
 
-/** The library's client of a bucket; it sends each request so often before it gives up. Nothing is connected yet. */
+/** The library's client for a bucket, with this many attempts per request. Nothing is connected yet. */
 export function connectS3(
   at: S3Place,
   attempts: number,
@@ -138,7 +138,7 @@ export function connectS3(
   const { connectMs, silenceMs } = timeouts;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
-  // Names are checked when they are looked up; addresses are not looked up, wherever the library has them from.
+  // `lookup` checks names; IP addresses are not looked up, so they are checked here.
   const guarded = <A extends HttpAgent>(made: A): A => {
     const connectTo = made.createConnection.bind(made);
     made.createConnection = (options, done) => {
@@ -152,7 +152,7 @@ export function connectS3(
     ...(endpoint === null ? {} : { endpoint }),
     forcePathStyle: pathStyle,
     credentials: { ...keys, ...(sessionToken === null ? {} : { sessionToken }) },
-    // Checksums in trailers are understood by Amazon and few others.
+    // Few services besides Amazon accept checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,

@@ -96,7 +96,7 @@ export const s3Kind = remoteKind<z.infer<typeof schema>, S3Address>({
   open: async (at) => (await import('./s3-client.ts')).s3Client(at),
 });
 
-/** A bucket without its name; with unset variables it is good for checks only. */
+/** The settings of a bucket without its name; with unset variables they are good for checks only. */
 export type CompletedPlace =
   | {
       readonly place: Omit<S3Place, 'bucket' | 'allowPrivateAddresses'>;
@@ -112,7 +112,7 @@ type OwnSettings = Partial<
   >
 >;
 
-/** The settings for S3: those of the job, else those of the usual variables. */
+/** The settings for S3: from the job, else from the usual variables. */
 export function completeS3Place(
   own: OwnSettings,
   variable: (name: string) => string | undefined,

@@ -10,22 +10,22 @@ import type { S3Place } from '../model/remote-address.ts';
 import { RemoteFailure } from './remote-client.ts';
 import { connectS3, PART_BYTES, s3Failure } from './s3-client.ts';
 
-/** The objects of a bucket, by key. Calls reject with RemoteFailure, once trying again has not helped. */
+/** The objects of a bucket, by key. Calls reject with RemoteFailure after all retries. */
 export interface S3Objects {
-  /** Stores an object of any length whole or not at all. What `content` throws is thrown on. */
+  /** Stores an object of any length completely or not at all. Errors of `content` are rethrown. */
   put(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Resolves when the object is found; reading on after a broken connection, it never mixes two versions. */
+  /** Resolves when the object is found. Resumes after a broken connection, never mixing two versions. */
   get(key: string): Promise<AsyncIterable<Uint8Array>>;
   has(key: string): Promise<boolean>;
-  /** All keys that begin so. */
+  /** All keys with this prefix. */
   list(prefix: string): Promise<string[]>;
   /** Absent objects are not an error. */
   remove(keys: readonly string[]): Promise<void>;
 }
 
-/** With the library's waits in between, which double from 0.1 s: about 6 s, as content that is sent is not kept. */
+/** About 6 s with the library's waits, which double from 0.1 s: uploaded content is not kept for longer retries. */
 const ATTEMPTS = 8;
-/** How often reading goes on without one more byte. */
+/** Resumed reads in a row that may bring no byte. */
 const FRUITLESS_READS = 4;
 /** Parts under way at once: they are held in memory. */
 const PARTS_AT_ONCE = 2;
@@ -44,7 +44,7 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
       client.send(new GetObjectCommand({ Bucket, Key, ...rest, ...same })),
     );
     if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
-    // A connection that breaks before anybody reads would otherwise end the process.
+    // Without a listener, a connection that breaks before reading begins would end the process.
     Body.on('error', () => {});
     // Some servers ignore these conditions.
     const other = version !== undefined && ETag !== version;

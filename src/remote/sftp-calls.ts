@@ -1,36 +1,41 @@
 import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
-import { connectionFailure, connectionLost, RemoteFailure, type Upload } from './remote-client.ts';
+import {
+  CHANGING_FILE_HINT,
+  connectionFailure,
+  connectionLost,
+  RemoteFailure,
+  type Upload,
+} from './remote-client.ts';
 
 /** A file is read and written in pieces of this size. */
 const PIECE_BYTES = 32 * 1024;
-/** Pieces on their way at once: the distance to a server costs once, not for every piece. */
+/** Requests in flight per file, so that latency is not paid for every piece. */
 const PIECES_AT_ONCE = 16;
 
-/** What the name of a file ends in that was put aside, for as long as another takes its place. */
+/** The suffix of a file that was moved aside while its replacement is put in place. */
 export const ASIDE = '.old';
 
-/** The requests to an SFTP server that are needed here. They reject with the client's errors, or when `ended` aborts. */
+/** The SFTP requests that are used here. They reject with errors of ssh2, or when `ended` aborts. */
 export interface SftpCalls {
   stat(path: string): Promise<Attributes>;
   list(folder: string): Promise<FileEntry[]>;
   remove(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /**
-   * The content of a file, which is read when the stream is. It ends in a RemoteFailure that may pass when the file is no longer
-   * what it was before.
+   * The content of a file, read on demand. Ends with a passing RemoteFailure when the file has changed since `before`.
    */
   content(path: string, before: Attributes): Readable;
-  /** Writes a file that is not there yet, down to the disk where the server knows how. */
+  /** Creates a file, and flushes it to disk if the server supports that. */
   writeNew(path: string, upload: Upload, mode: number | undefined): Promise<void>;
-  /** Puts a file in the place of another, in one step where the server knows how. */
+  /** Renames a file over another, atomically if the server supports that. */
   replace(from: string, to: string): Promise<void>;
 }
 
 type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
 export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
-  /** A request of a lost connection is never answered. */
+  /** ssh2 never answers a request whose connection was lost. */
   function call<T>(request: (done: Callback<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = () => reject(connectionLost());
@@ -90,7 +95,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
       const after = await stat(path);
       if (after.size !== before.size || after.mtime !== before.mtime) {
         throw new RemoteFailure('passing', 'it changed while it was read', {
-          hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+          hint: CHANGING_FILE_HINT,
         });
       }
     } catch (error) {
@@ -114,7 +119,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
     }
   }
 
-  /** A server may answer with less than was asked for; at the end of the file there is no more. */
+  /** A server may return fewer bytes than requested, and none at the end of the file. */
   async function readPiece(handle: Buffer, from: number, length: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     let got = 0;
@@ -132,7 +137,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
     return Buffer.concat(parts);
   }
 
-  /** For servers that cannot rename over a file: never half a file, though for a moment none. */
+  /** For servers that cannot rename over a file: there is never half a file, but for a moment none. */
   async function replaceInSteps(from: string, to: string): Promise<void> {
     const aside = `${from}${ASIDE}`;
     try {
@@ -203,7 +208,7 @@ export function isAbsent(error: unknown): boolean {
   return statusOf(error) === NO_SUCH_FILE;
 }
 
-/** Whether the server does not know what it was asked to do. */
+/** Whether the server does not support a request. */
 function isUnsupported(error: unknown): boolean {
   return (
     statusOf(error) === UNSUPPORTED || (error instanceof Error && /does not support/i.test(error.message))

@@ -5,18 +5,18 @@ import { changedMeanwhile, connectionLost, type RemoteClient, RemoteFailure } fr
 import { ASIDE, isAbsent, type SftpCalls, sftpCalls, sftpFailure } from './sftp-calls.ts';
 import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connection.ts';
 
-/** Reads and writes files over SFTP. One connection serves until it is lost. */
+/** Reads and writes files over SFTP, on one connection until it is lost. */
 export function sftpClient(at: SftpAddress): RemoteClient {
   let connection: SshConnection | undefined;
 
-  /** Does something with the server; a failure becomes a RemoteFailure. */
+  /** Runs an action on the connection; its errors become RemoteFailures. */
   async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
     if (connection === undefined || connection.closed.aborted) connection = await connectSsh(at, signal);
     const { sftp, closed } = connection;
     try {
       return await action(sftpCalls(sftp, AbortSignal.any([signal, closed])));
     } catch (error) {
-      // A connection on which an answer is missing is not used again.
+      // A connection with an unanswered request is not reused.
       if (signal.aborted) connection.drop();
       signal.throwIfAborted();
       if (closed.aborted) throw connectionLost(error);
@@ -44,7 +44,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
-        // Aborted reading leaves requests without a reader: the connection is closed.
+        // Aborted reading leaves unanswered requests: the connection is closed.
         signal.addEventListener('abort', () => connection?.drop(), { once: true });
         const content = calls.content(path, attributes);
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
@@ -77,7 +77,7 @@ function isFile({ mode }: Attributes): boolean {
   return (mode & FILE_TYPE_BITS) === REGULAR_FILE;
 }
 
-/** Good enough to notice another writer; a clock of seconds is too coarse to leave out reading. */
+/** Detects another writer. It cannot prove unchanged content: SFTP times count seconds. */
 function versionOf({ size, mtime }: Attributes): string {
   return `${size} ${mtime}`;
 }
@@ -102,8 +102,8 @@ function temporaryStart(name: string): string {
 }
 
 /**
- * Removes what a killed process has left; the caller holds the lock of the destination. A file that was put aside
- * when the process died, with nothing in its place yet, is put back: it is the only one.
+ * Removes leftovers of a killed process; the caller holds the lock of the destination. A file that was moved aside and not yet
+ * replaced is moved back: it is the only copy.
  */
 async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {
   const entries = await calls.list(folder === '' ? '.' : folder);

@@ -7,7 +7,7 @@ const EXPECTED = 'expected an address such as sftp://user@files.example/exports/
 
 type SftpParts = Pick<SftpAddress, 'host' | 'port' | 'user' | 'path'>;
 
-/** The parts, or why the text is no such address. */
+/** The parts of an address, or why the text is not one. */
 function readAddress(text: string): SftpParts | { readonly why: string } {
   if (!URL.canParse(text)) return { why: EXPECTED };
   const { username, password, hostname, port, pathname, search, hash } = new URL(text);
@@ -111,7 +111,7 @@ export const sftpKind = remoteKind<z.infer<typeof schema>, SftpAddress>({
         ...read,
         hostKeys: typeof hostKey === 'string' ? [hostKey] : hostKey,
         password: password ?? null,
-        // Some ways to set a variable know no line breaks.
+        // Some environments cannot hold line breaks in a variable.
         privateKey: privateKey?.includes('\n') ? privateKey : (privateKey?.replaceAll('\\n', '\n') ?? null),
         passphrase: passphrase ?? null,
         ...rest,
@@ -120,7 +120,7 @@ export const sftpKind = remoteKind<z.infer<typeof schema>, SftpAddress>({
     };
   },
   identity: ({ host, port, user }) => [host, port, user],
-  // A file of the same size may be written twice in the second that SFTP counts in.
+  // SFTP times count seconds: a file may be rewritten with the same size within one.
   hasExactVersions: false,
   open: async (at) => (await import('./sftp-client.ts')).sftpClient(at),
 });

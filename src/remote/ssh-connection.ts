@@ -29,7 +29,7 @@ const KEEP_ALIVE_MS = 10_000;
 /** How long a server may take to close its side. */
 const CLOSE_MS = 1_000;
 
-/** A connection to an SSH server whose key was checked, with SFTP spoken on it. */
+/** An SFTP session with a server whose host key was checked. */
 export interface SshConnection {
   readonly sftp: SFTPWrapper;
   /** Whether it can no longer be used. */
@@ -90,13 +90,13 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
     };
   } catch (error) {
     client.destroy();
-    // The client has not taken it over when it cannot read the private key.
+    // The client does not own the socket when the private key cannot be read.
     socket.destroy();
     signal.throwIfAborted();
     throw refusedKey ?? sshFailure(error, at);
   } finally {
     signal.removeEventListener('abort', abort);
-    // Calls that wait for an answer end with `closed`; without a listener the event would end the process.
+    // Pending calls end with `closed`; without a listener the event would end the process.
     client.on('error', () => undefined);
   }
 }

@@ -9,19 +9,19 @@ import type { SourceLimits } from './unpack.ts';
 
 export interface FetchSourceOptions {
   readonly signal: AbortSignal;
-  /** The version of the whole source that need not be read again. */
+  /** Skip the source if it still has this version as a whole. */
   readonly unless: string | null;
   readonly limits: SourceLimits;
   readonly retryPolicy?: RetryPolicy | undefined;
   readonly onProgress: (file: string, bytes: number) => void;
 }
 
-/** Takes one file, whole on this machine; it is gone afterwards. */
+/** Takes the copy of one file, which is deleted afterwards. */
 export type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
 
 /**
- * Fetches the files that an address names, one after the other, and gives each to `take`. Gives the version of them
- * all, null when it is not known, or undefined when nothing has changed since `unless`: then nothing was taken.
+ * Downloads the files of an address one by one and passes each to `take`. Returns the version of all of them, null when it
+ * is not known, or undefined when nothing has changed since `unless`: then nothing was taken.
  */
 export async function fetchSource(
   remote: RemoteAddress,
@@ -68,7 +68,7 @@ export async function fetchSource(
 
 type Fetch = (file: FoundFile, unless: string | null) => Promise<Fetched | undefined>;
 
-/** The first file that is not of its known version, fetched; undefined when all are. */
+/** The first file that has changed, downloaded; undefined when none has. */
 async function firstChanged(
   found: readonly FoundFile[],
   known: readonly string[] | undefined,
@@ -81,7 +81,7 @@ async function firstChanged(
   return undefined;
 }
 
-/** The versions of all files as one text, bound to where they are: a tag says nothing about another address. */
+/** The versions of all files as one text, bound to their address: an entity tag of one address means nothing at another. */
 class Versions {
   readonly #where: string;
   readonly #isExact: boolean;
@@ -96,7 +96,7 @@ class Versions {
     this.#isExact = hasExactVersions(remote);
   }
 
-  /** The version of each file; undefined when the text is about other files. */
+  /** The version of each file; undefined when the text belongs to other files. */
   knownIn(text: string | null): readonly string[] | undefined {
     if (text === null || !text.startsWith(`${this.#where} `)) return undefined;
     const versions: unknown = JSON.parse(text.slice(this.#where.length + 1));

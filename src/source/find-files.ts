@@ -11,15 +11,15 @@ const MOST_NAMED = 8;
 
 /** A file that a source names. */
 export interface FoundFile {
-  /** From the workspace, or as absolute as it was written. */
+  /** Relative to the workspace, or absolute if written so. */
   readonly path: string;
-  /** With all links followed. */
+  /** The path with all links resolved. */
   readonly real: string;
 }
 
 /**
- * The files that a path or glob names, sorted by path. A glob matches no hidden files. SourceError when there are none,
- * with what is there instead, and when one leads to where jobs may not read.
+ * The files of a path or glob, sorted by path. A glob matches no hidden files. SourceError when there are none, with what is
+ * there instead, and when one of them resolves to a place that jobs may not read.
  */
 export async function findFiles(path: string, access: FileAccess): Promise<FoundFile[]> {
   const { workspaceDir } = access;
@@ -51,12 +51,12 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
   return await Promise.all([...matches].sort().map((match) => allowed(match, path, access)));
 }
 
-/** Opens the file where its links led when they were judged: what has taken its place since is refused. */
+/** Opens the file at its resolved path; a file that has replaced it since is refused. */
 export async function openFound({ path, real }: FoundFile): Promise<FileHandle> {
   const opened = await openAllowed(real).catch((cause: unknown) => {
     throw new SourceError(
       `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
-      { cause, place: { file: path }, hint: 'Is it still there, and may this user read it?' },
+      { cause, place: { file: path }, hint: 'Check that it is still there, and that this user may read it.' },
     );
   });
   if ('file' in opened) return opened.file;
@@ -66,7 +66,7 @@ export async function openFound({ path, real }: FoundFile): Promise<FileHandle> 
   });
 }
 
-/** `match` is what `written` has found; SourceError where jobs may not read it. */
+/** Resolves `match`, which `written` has found; SourceError where jobs may not read it. */
 async function allowed(match: string, written: string, access: FileAccess): Promise<FoundFile> {
   const found = await allowedPath(match, access, written);
   if ('real' in found) return { path: match, real: found.real };
@@ -76,7 +76,7 @@ async function allowed(match: string, written: string, access: FileAccess): Prom
   });
 }
 
-/** With what is there instead, unless jobs may not read it. */
+/** Names what is there instead, unless jobs may not read that folder. */
 async function nothingFound(path: string, access: FileAccess): Promise<SourceError> {
   const workspaceDir = resolve(access.workspaceDir);
   let folder = dirname(resolve(workspaceDir, path));
@@ -100,7 +100,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-/** The names in a folder on the way to `written`; undefined where jobs may not read it. */
+/** The names in a folder above `written`; undefined where jobs may not read it. */
 async function namesIn(folder: string, written: string, access: FileAccess): Promise<string[] | undefined> {
   const allowed = await allowedPath(folder, access, written).catch(() => ({ refused: '' }));
   if ('refused' in allowed) return undefined;
@@ -110,15 +110,15 @@ async function namesIn(folder: string, written: string, access: FileAccess): Pro
 
 /** What is at a remote address. */
 interface RemoteProbe {
-  /** The files that the address names; none when there is none of that name. */
+  /** The files of the address; empty when there are none. */
   readonly files: readonly string[];
-  /** Of the first of them; null when the server does not say. */
+  /** Of the first file; null when the server does not announce it. */
   readonly bytes: number | null;
 }
 
 /**
- * Reaches for the files of an address once, and reads nothing of them but that they are there. SourceError when the server
- * cannot be reached, refuses, or is not the one that it should be.
+ * Asks once for the files of an address, without reading their content. SourceError when the server cannot be reached,
+ * refuses, or has another host key.
  */
 export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<RemoteProbe> {
   await using client = await openRemote(remote);
@@ -128,7 +128,7 @@ export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): P
     if (first === undefined) return { files: [], bytes: null };
     const got = await client.get(first, { signal, unless: null });
     const bytes = got.kind === 'content' ? got.size : null;
-    // The rest of the content is not wanted, so errors of the aborted stream are ignored.
+    // The content is not needed: errors of the aborted stream are ignored.
     if (got.kind === 'content') got.content.on('error', () => {}).destroy();
     return { files: found.map(({ location }) => location), bytes };
   } catch (error) {

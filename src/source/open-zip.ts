@@ -6,7 +6,7 @@ import { fileLimitError } from '../model/input-limits.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 import type { SourceLimits } from './unpack.ts';
 
-/** What macOS and Windows put into folders, and with them into zips. */
+/** Files that macOS and Windows add to folders, and so to zips. */
 const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;
 
 const FILE_TYPE_BITS = 0o170000;
@@ -16,17 +16,17 @@ const NO_PASSWORDS = 'Pack it without a password; there is no way to give one.';
 
 /** A file within a zip. */
 export interface ZippedFile {
-  /** The name within the zip made harmless: a label for people. */
+  /** The name within the zip, made harmless, for messages. */
   readonly label: string;
   content(): AsyncGenerator<Uint8Array>;
 }
 
 /**
- * The files within a zip, sorted by name; folders and litter are left out. Names are labels only: nothing is ever
- * written to where they point. SourceError for what cannot be read whole and certain: encrypted, damaged, a document.
+ * The files within a zip, sorted by name, without folders and system files. Names are labels only: nothing is ever
+ * written to the paths they name. SourceError for an encrypted or damaged zip, and for a document.
  */
 export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<ZippedFile[]> {
-  // With decoded names yauzl would refuse a whole archive for one `../`, which does no harm in a label.
+  // With decoded names yauzl would refuse an archive for one `../`, which is harmless in a label.
   const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
     throw unreadable(name, cause);
   });
@@ -55,9 +55,9 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
     }));
 }
 
-/** Entries are held in memory: the paths of all that are allowed take less. */
+/** The list is held in memory; the longest allowed paths of all allowed entries take less. */
 const LIST_BYTES = 16 * 1024 ** 2;
-/** Folders and system files are entries, too: the archive may have this many entries per allowed file. */
+/** Folders and system files are entries too: an archive may have this many entries per allowed file. */
 const ENTRIES_PER_FILE = 10;
 
 async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {

@@ -1,4 +1,4 @@
-/** What kind of file it is, by its first bytes: names may be wrong. */
+/** The kind of a file by its first bytes: names may be wrong. */
 export type Recognised =
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
@@ -6,10 +6,10 @@ export type Recognised =
   /** Another kind of file: what it is, and how to get CSV. */
   | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
 
-/** How many bytes `recognise` wants to see: the signature of a tar is at byte 257. */
+/** The bytes that `recognise` needs: the signature of a tar is at byte 257. */
 export const RECOGNISED_BYTES = 1024;
 
-/** What to do with a document that is no CSV file. */
+/** What to do with a document that is not a CSV file. */
 export const SAVE_AS_CSV =
   'Open it in a spreadsheet and save it as "CSV UTF-8", or choose CSV where it is exported.';
 const UNPACK_FIRST = 'Unpack it first, or pack it as gzip or zip.';
@@ -24,7 +24,7 @@ interface Signature {
   readonly hint: string;
 }
 
-/** Bytes in hexadecimal by which kinds of files begin. */
+/** The first bytes of kinds of files, in hexadecimal. */
 const SIGNATURES: readonly Signature[] = [
   { bytes: '255044462d', what: 'a PDF document', hint: EXPORT_CSV },
   { bytes: 'd0cf11e0a1b11ae1', what: 'an old Excel workbook (.xls)', hint: SAVE_AS_CSV },
@@ -42,7 +42,7 @@ const SIGNATURES: readonly Signature[] = [
   { bytes: '7573746172', at: 257, what: 'a tar archive', hint: UNPACK_FIRST },
 ];
 
-/** Texts that are no CSV, by how they begin, blanks and byte order mark aside. */
+/** Texts that are not CSV, by their beginning after blanks and a byte order mark. */
 const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
   { pattern: /^<(!doctype\s+html|html|head|body|table|script)\b/i, what: 'an HTML page', hint: LOOK_INTO_IT },
   { pattern: /^<(\?xml\b|rss\b|feed\b|!doctype\b|[\w:]+\s+xmlns\b)/i, what: 'an XML file', hint: EXPORT_CSV },
@@ -54,7 +54,7 @@ const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonl
   },
 ];
 
-/** The kind of a file, by its first `RECOGNISED_BYTES`. Without a known signature it is text. */
+/** The kind of a file by its first `RECOGNISED_BYTES`: text unless a signature is known. */
 export function recognise(beginning: Uint8Array): Recognised {
   const hex = Buffer.from(beginning.subarray(0, RECOGNISED_BYTES)).toString('hex');
   if (hex.startsWith('1f8b')) return { kind: 'gzip' };
@@ -73,7 +73,7 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES));
 }
 
-/** What a zip with these entries is, when it is a document rather than an archive of files. */
+/** The name of the document that a zip with these entries is; undefined for an archive of files. */
 export function recogniseDocument(names: readonly string[]): string | undefined {
   const has = (start: string) => names.some((name) => name.startsWith(start));
   if (has('[Content_Types].xml')) {

@@ -18,7 +18,7 @@ const snapshotSchema = z.strictObject({
 
 /** One file of a snapshot: unpacked, in its original charset. */
 export interface SnapshotFile {
-  /** What people call it: its path in the workspace, and within the archive. A label, never a path to open. */
+  /** Its path in the workspace and within the archive: a label, never a path to open. */
   readonly name: string;
   /** Its name in the run's folder. */
   readonly stored: string;
@@ -32,20 +32,20 @@ export interface Snapshot {
   readonly files: readonly SnapshotFile[];
   /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
   readonly sha256: string;
-  /** How to read the files, where that is not as the job says: a corrected rejects file has a dialect of its own. */
+  /** How to read the files instead of as the job says: a corrected rejects file has its own dialect. */
   readonly readAs?: { readonly encoding: string; readonly delimiter: string };
   /** The version of the source when it was fetched, for the next conditional request. */
   readonly version?: string;
 }
 
-/** The snapshot that these files make, in this order. */
+/** A snapshot of these files in this order. */
 export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
   const hash = createHash('sha256');
   for (const { bytes, sha256 } of files) hash.update(`${bytes} ${sha256}\n`);
   return { files, sha256: hash.digest('hex') };
 }
 
-/** Writes the list of the snapshot's files; that it is there says that all of them are. */
+/** Writes the list of the snapshot's files. It is written last: its presence proves that the snapshot is complete. */
 export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promise<void> {
   await folder.write(SNAPSHOT_FILE, [sealedJson(snapshot)]);
 }
@@ -66,7 +66,7 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
   }
 }
 
-/** StateError unless every file of the snapshot is byte by byte what was staged; undefined when staging has not finished. */
+/** The snapshot, each file of which still has its checksum; undefined when staging has not finished. StateError. */
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   const snapshot = await loadSnapshot(folder);
   for (const file of snapshot?.files ?? []) {
@@ -75,7 +75,7 @@ export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | un
   return snapshot;
 }
 
-/** A stream of a file's bytes, which fails at its end with a StateError unless they are those that were staged. */
+/** A stream of a file's bytes; it fails at its end with a StateError if the checksum is wrong. */
 export async function readSnapshotFile(folder: RunFolder, file: SnapshotFile): Promise<Readable> {
   const stream = await folder.read(file.stored);
   return Readable.from(verified(folder, file, stream), { objectMode: false });
@@ -97,7 +97,7 @@ async function* verified(
   });
 }
 
-/** Writes the next file of a snapshot into the run's folder, whole or not at all. */
+/** Writes the next file of a snapshot into the run's folder, completely or not at all. */
 export async function writeCopy(
   folder: RunFolder,
   number: number,
@@ -116,13 +116,13 @@ export async function writeCopy(
   return { name, stored, bytes, sha256: hash.digest('hex') };
 }
 
-/** A text that is to be a file of a snapshot. */
+/** A text to be stored as a file of a snapshot. */
 interface StagedContent {
   readonly name: string;
   content(): AsyncIterable<string>;
 }
 
-/** Takes a snapshot of texts instead of files: of a rejects file as corrected, by the step `stage` of a retry. */
+/** Makes a snapshot of texts: the step `stage` of a retry, whose source is the corrected rejects file. */
 export async function stageContents(
   contents: readonly StagedContent[],
   readAs: NonNullable<Snapshot['readAs']>,

@@ -4,7 +4,7 @@ import { SourceError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
-import type { RetryPolicy } from '../remote/remote-client.ts';
+import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import { fetchSource } from './fetch-source.ts';
@@ -28,9 +28,9 @@ export interface StageOptions extends FileAccess {
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> & { readonly files?: number | undefined };
 
 /**
- * The step `stage`: copies the source into the run's folder, unpacked. The list of the copies is the snapshot, which is
- * whole when the caller has saved it with `saveSnapshot`. A file that is not CSV, is damaged, changes while it is read, or exceeds a limit is refused with a SourceError; then
- * no copy is left behind.
+ * The step `stage`: copies the source into the run's folder, unpacked. The caller completes the snapshot with
+ * `saveSnapshot`. A SourceError refuses a file that is not CSV, is damaged, changes while it is read, or exceeds a limit;
+ * then no copy remains.
  */
 export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
   const snapshot = await stageSourceUnless(null, source, options);
@@ -38,7 +38,7 @@ export async function stageSource(source: SourcePlace, options: StageOptions): P
   return snapshot;
 }
 
-/** The same, except where the source says that it is still of a version: then undefined, and nothing is copied. */
+/** The same, but undefined, with nothing copied, when the source still has this version. */
 export async function stageSourceUnless(
   version: string | null,
   source: SourcePlace,
@@ -62,7 +62,7 @@ export async function stageSourceUnless(
     }
     return found === null ? snapshotOf(files) : { ...snapshotOf(files), version: found };
   } catch (error) {
-    // Cleaning up must not hide why it is needed; what is left behind goes with the run's folder.
+    // An error of the clean-up must not hide its cause; leftovers are deleted with the run's folder.
     await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
     throw error;
   }
@@ -106,7 +106,7 @@ interface Staging {
   bytes: number;
 }
 
-/** What a stored file is unpacked from: a file in the workspace, perhaps an archive. */
+/** The file that stored files are unpacked from, perhaps an archive. */
 interface Archive {
   readonly bytes: number;
   unpacked: number;
@@ -128,7 +128,7 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
     throw new SourceError(`The source ${path} changed while it was read.`, {
       place: { file: path },
-      hint: 'Let the job start later, or have the file written under another name and renamed when it is whole.',
+      hint: CHANGING_FILE_HINT,
     });
   }
 }
@@ -158,7 +158,7 @@ async function store(
   files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), watched()));
 }
 
-/** The same label twice, as only archives can have it, gets a number: it identifies the file of a row. */
+/** A label that occurs twice, as in archives, gets a number: labels identify the file of a row. */
 function unique(name: string, files: readonly SnapshotFile[]): string {
   const taken = (candidate: string) => files.some((file) => file.name === candidate);
   if (!taken(name)) return name;

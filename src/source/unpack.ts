@@ -5,22 +5,22 @@ import { SourceError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
 
-/** The most that a source may hold once unpacked: what protects the disk from a damaged or hostile archive. */
+/** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
 export type SourceLimits = Pick<InputLimits, 'bytes' | 'ratio' | 'fileCount' | 'pathBytes'>;
 
 /** Below this size no ratio is suspicious: small files of equal rows pack very well. */
 const RATIO_FREE_BYTES = 64 * 1024 ** 2;
 
-/** How far an archive, or a file that is none, has been unpacked. */
+/** How far a file has been unpacked. */
 interface Unpacking {
-  /** What it takes up as it is. */
+  /** Its size before unpacking. */
   readonly packedBytes: number;
   readonly unpackedBytes: number;
-  /** With what was unpacked before, where a limit holds over several. */
+  /** Including all files unpacked before it. */
   readonly totalBytes: number;
 }
 
-/** Refuses what unpacks to more than it may. */
+/** Refuses a file that unpacks to more than the limits allow. */
 export function refuseTooMuch(file: string, unpacking: Unpacking, limits: SourceLimits): void {
   const { packedBytes, unpackedBytes, totalBytes } = unpacking;
   if (totalBytes > limits.bytes) throw fileLimitError(SourceError, limits, 'bytes', { file });
@@ -29,15 +29,15 @@ export function refuseTooMuch(file: string, unpacking: Unpacking, limits: Source
   }
 }
 
-/** What is unpacked, for messages: a source, or a file that is read besides it. */
+/** The file for messages: a source, or another file such as a lookup. */
 export interface Unpacked {
   readonly noun: 'source' | 'file';
   readonly name: string;
 }
 
 /**
- * The text of a file, unpacked where it is gzip; close it when it is not read. SourceError where it is empty, damaged or no
- * text.
+ * The text of a file, unpacked if it is gzip; close it if it is not read. SourceError for an empty or damaged file, and for one
+ * that is not text.
  */
 export async function unpack(content: AsyncIterable<Uint8Array>, from: Unpacked): Promise<Closable> {
   let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
@@ -69,12 +69,12 @@ function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError 
   }
 }
 
-/** A stream that can be given up before it is begun, which a generator does not pass on to its source. */
+/** A stream that can be closed before reading begins; a generator alone would not close its source then. */
 interface Closable extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;
 }
 
-/** The first bytes of a stream, at least `length` of them unless it ends before, and the whole stream again. */
+/** The first bytes of a stream, at least `length` unless it is shorter, and the whole stream again. */
 export async function peek(
   chunks: AsyncIterable<Uint8Array>,
   length: number,
@@ -117,7 +117,7 @@ export async function peek(
   };
 }
 
-/** The content of a gzip file, all its members one after the other. SourceError when it is damaged or cut off. */
+/** The content of a gzip file, all members in a row. SourceError when it is damaged or truncated. */
 async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   const unpacking = createGunzip();
   let size = 0;
@@ -142,7 +142,7 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGe
     await feeding;
   }
   if (failed !== undefined) throw failed;
-  // Zlib treats a zero byte after a member as the end, and ignores the bytes after it.
+  // Zlib takes a zero byte after a member for the end and ignores what follows.
   if (unpacking.bytesWritten < size) throw damaged(name, undefined);
 }
 

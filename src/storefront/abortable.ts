@@ -1,6 +1,6 @@
 /**
- * What the promise resolves with, unless the signal aborts before: then rejects with its reason. Leaves no listener on
- * a signal that outlives the wait.
+ * Waits for the promise, or rejects with the signal's reason when it aborts first. Leaves no listener on a signal that
+ * outlives the wait.
  */
 export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

@@ -18,7 +18,7 @@ export interface RawAnswer {
   readonly retryAfter: string | undefined;
   readonly location: string | undefined;
   readonly date?: string | undefined;
-  /** Decoded; where that cannot be done, a sentence that says so and that is no JSON. */
+  /** Decoded text; if it cannot be decoded, a sentence that says so and is not JSON. */
   readonly body: string;
 }
 
@@ -51,7 +51,7 @@ const CONNECT_DEADLINE_MS = 10_000;
 /** undici's own limits, which count from other moments, only come after the deadline. */
 const BACKSTOP_MS = 5_000;
 
-/** 50 orders or one product are far smaller; anything larger is no answer of this API. */
+/** 50 orders or one product are far smaller: a larger answer is not from this API. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 interface ExchangeOptions {
@@ -175,8 +175,8 @@ class Collector implements Dispatcher.DispatchHandler {
 
 /**
  * HTTP to one store over a pool of keep-alive connections, one request at a time on each (no pipelining and no
- * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects, asks for no compression
- * and reads it all the same.
+ * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects. Requests no compression
+ * but decodes it.
  */
 export function exchange(options: ExchangeOptions): Exchange {
   const { connections, attemptMs, aborts } = options;
@@ -214,14 +214,14 @@ export function exchange(options: ExchangeOptions): Exchange {
           else reject(noAnswer(result, collector.sent));
         };
         const collector = new Collector(settle);
-        // Rejecting comes first: calling off makes undici report an error at once, as if the connection had failed.
+        // Reject first: undici reports the abort at once, as if the connection had failed.
         const callOff = (reason: unknown): void => {
           forget();
           reject(reason);
           collector.callOff(new errors.RequestAbortedError());
         };
         const deadline = setTimeout(() => {
-          const message = `no whole answer within ${attemptMs / 1_000} seconds`;
+          const message = `no complete answer within ${attemptMs / 1_000} seconds`;
           callOff(new NoAnswer('timeout', message, collector.sent, undefined));
         }, attemptMs);
         pool.dispatch(
@@ -262,7 +262,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['zstd', zstdBody],
 ]);
 
-/** More would be a store that wants us to work. */
+/** More encodings than this only cost time. */
 const MOST_ENCODINGS = 3;
 
 /** With a header as the standard asks for, or bare as some servers send it. */
@@ -282,7 +282,7 @@ export async function decodeBody(bytes: Buffer, contentEncoding: string, maxByte
   if (encodings.length > MOST_ENCODINGS) return { kind: 'unreadable', encoding: contentEncoding };
   let decoded = bytes;
   for (const encoding of encodings) {
-    // What has no body, such as a 204, may name an encoding all the same.
+    // An answer without a body, such as a 204, may still name an encoding.
     if (decoded.length === 0) break;
     const decode = DECODERS.get(encoding);
     if (decode === undefined) return { kind: 'unreadable', encoding };

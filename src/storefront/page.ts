@@ -31,7 +31,7 @@ export const MOST_LEVELS = 100;
 export function readPage(value: unknown, text: string, path: string): Page {
   if (isDeeperThan(text, MOST_LEVELS)) {
     throw new StoreRefusedError(
-      `GET ${path}: the answer has objects or lists more than ${MOST_LEVELS} levels within one another`,
+      `GET ${path}: the answer nests objects or lists more than ${MOST_LEVELS} levels deep`,
     );
   }
   const envelope: PageItem = isObject(value) ? value : { items: value };

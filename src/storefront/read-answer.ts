@@ -127,7 +127,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const unknown = (code: string, message: string): Verdict =>
     failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
   if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
-    const message = `the store answered ${status} without whole JSON; ${startOf(answer, reader)}; is its baseUrl the store's own?`;
+    const message = `the store answered ${status} without complete JSON; ${startOf(answer, reader)}; is its baseUrl the store's own?`;
     return unknown('answer-unreadable', message);
   }
   if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));

@@ -6,7 +6,7 @@ import { allRows, inPieces, read, refusal } from './open-bytes.ts';
 describe('the charset', () => {
   const umlauts = 'name,city\nJörg,Köln\nÄnne,Zürich\n';
 
-  it('is told by a byte order mark, over what the job names', async () => {
+  it('is that of a byte order mark, before what the job names', async () => {
     const utf16 = Buffer.from(`\ufeff${umlauts}`, 'utf16le');
     for (const bytes of [utf16, Buffer.from(utf16).swap16(), Buffer.from(`\ufeff${umlauts}`)]) {
       const { table, cells } = await read(bytes, { encoding: 'windows-1252' });
@@ -52,7 +52,7 @@ describe('the charset', () => {
       Buffer.from([0x61, 0x0a, 0x63, 0x61, 0x66, 0x8e, 0x20, 0x4d, 0x9f, 0x6c, 0x6c, 0x65, 0x72, 0x0a]),
     ],
     ['gb18030', Buffer.from([0x61, 0x0a, 0xd6, 0xd0, 0xb9, 0xfa, 0xb2, 0xe8, 0xd2, 0xb6, 0x0a])],
-  ])('is advised to be %s where that fits best', async (encoding, bytes) => {
+  ])('is suggested as %s if that fits best', async (encoding, bytes) => {
     const error = await refusal(bytes);
     expect(error instanceof EncodingError && error.candidates[0]).toBe(encoding);
   });
@@ -95,7 +95,7 @@ describe('the charset', () => {
     expect(error.hint).toContain('iconv');
   });
 
-  it('never lets a NUL through', async () => {
+  it('never accepts a NUL', async () => {
     expect((await refusal('a,b\n1,2\n\0,2\n')).place).toEqual({ file: 'sample.csv', line: 3, column: 1 });
   });
 });

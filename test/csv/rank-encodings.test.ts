@@ -67,7 +67,7 @@ const TEXTS: readonly (readonly [encoding: string, language: string, text: strin
   ['euc-kr', 'Korean', '상품명,설명\n파란 머그컵,손으로 만든 큰 컵입니다 매일 차를 마실 때 좋습니다\n'],
 ];
 
-describe('the encodings that are advised for a file that is not UTF-8', () => {
+describe('the encodings suggested for a file that is not UTF-8', () => {
   it.each(TEXTS)(
     'begin with %s for %s, and show how a word reads in it',
     async (encoding, _language, text) => {

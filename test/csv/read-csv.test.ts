@@ -140,7 +140,7 @@ describe('the delimiter', () => {
     ['Name;Preis (netto, brutto);Menge\n', ';'],
     ['Name;Price,EUR\nMug;1,50\nCup;2\nJug;3\n', ';'],
     ['a, b, c\n1, 2, 3\n', ','],
-  ])('is told from the header and the rows: %j', async (content, expected) => {
+  ])('is detected from the header and the rows: %j', async (content, expected) => {
     const { table, header } = await read(content);
     expect(table.dialect.delimiter).toBe(expected);
     expect(header.length > 1).toBe(!content.startsWith('email'));
@@ -177,7 +177,7 @@ describe('the newline of the dialect', () => {
     ['a\rb\r', '\r'],
     ['a\r\nb\n', 'mixed'],
     ['a', '\n'],
-  ])('is told: %j', async (content, newline) => {
+  ])('is detected: %j', async (content, newline) => {
     expect((await open(content)).dialect.newline).toBe(newline);
   });
 });

@@ -101,7 +101,7 @@ describe('a private address', () => {
     expect(() => refusePrivateHost(new URL(url).hostname, true)).not.toThrow();
   });
 
-  it('is refused when a name leads to it, between looking up and connecting', async () => {
+  it('is refused when a name resolves to it, between look-up and connection', async () => {
     const lookUp = (allow: boolean, all: boolean) =>
       new Promise((resolve) =>
         guardedLookup(allow)('localhost', { all }, (error, address) => resolve(error?.message ?? address)),

@@ -13,7 +13,7 @@ const CSV = 'sku,price\nA,1\n';
 const TIMEOUTS = { connectMs: 500, headersMs: 300, silenceMs: 300 };
 
 describe('a file on the web', () => {
-  it('is fetched with its version, and not again while that stays', async () => {
+  it('is downloaded with its version, and not again while that is unchanged', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     const client = () => httpClient(httpAddress(`${server.url}/a.csv?token=T`));
     const first = await fetchOne(client());
@@ -24,7 +24,7 @@ describe('a file on the web', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(Array(3).fill('/a.csv?token=T'));
   });
 
-  it('counts as unchanged where the server minds no conditions and sends the same entity tag', async () => {
+  it('counts as unchanged when the server ignores conditions but sends the same entity tag', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(200, { etag: '"1"' }).end(CSV));
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
@@ -32,7 +32,7 @@ describe('a file on the web', () => {
     expect(await fetchOne(client(), { unless: version })).toBeUndefined();
   });
 
-  it('is told by its date only once that is settled', async () => {
+  it('has its date as a version only once that cannot recur', async () => {
     await using server = await startFileServer();
     const written = new Date('2026-01-01T00:00:00Z').toUTCString();
     const now = { date: written };
@@ -48,7 +48,7 @@ describe('a file on the web', () => {
     expect(await fetchOne(client(), { unless: settled?.version ?? null })).toBeUndefined();
   });
 
-  it('comes with the headers and the password that the job gives', async () => {
+  it('is requested with the headers and the password of the job', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     const address = httpAddress(`${server.url}/a.csv`, {
       headers: { 'X-Api-Key': 'K' },
@@ -66,7 +66,7 @@ describe('a file on the web', () => {
     expect(server.requests[1]?.headers.authorization).toBe('Bearer T');
   });
 
-  it.each([500, 503, 429, 408])('is asked for again after %i', async (status) => {
+  it.each([500, 503, 429, 408])('is requested again after %i', async (status) => {
     await using server = await startFileServer({ '/a.csv': CSV });
     server.answer('/a.csv', (_request, response) => void response.writeHead(status).end(), 2);
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
@@ -87,10 +87,10 @@ describe('a file on the web', () => {
     expect(performance.now() - begun).toBeGreaterThan(990);
   });
 
-  it('is given up with the reason why, also while the server has asked to be left alone', async () => {
+  it('is aborted with the reason of the signal, also during a wait for Retry-After', async () => {
     await using server = await startFileServer();
     const calledOff = new AbortController();
-    const reason = new InterruptedError('told to stop');
+    const reason = new InterruptedError('asked to stop');
     server.answer('/a.csv', (_request, response) => {
       response.writeHead(503, { 'retry-after': '20' }).end();
       setTimeout(() => calledOff.abort(reason), 50);
@@ -101,7 +101,7 @@ describe('a file on the web', () => {
     await expect(fetchFile(client, file, { signal: calledOff.signal })).rejects.toBe(reason);
   });
 
-  it('is not taken for unchanged, or for none, by an answer to a condition that nobody made', async () => {
+  it('is not reported as unchanged by a 304 without a condition', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(304).end());
     const failure = await failureOf(fetchOne(httpClient(httpAddress(`${server.url}/a.csv`))));
@@ -126,7 +126,7 @@ describe('a file on the web', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is refused when its content ends before the length that was named', async () => {
+  it('is refused when its content is shorter than announced', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => {
       response.writeHead(200, { 'content-length': 1000 });
@@ -138,7 +138,7 @@ describe('a file on the web', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('is refused when its pieces break off', async () => {
+  it('is refused when chunked content is truncated', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => {
       response.writeHead(200);
@@ -149,7 +149,7 @@ describe('a file on the web', () => {
     expect((await failureOf(fetchOne(client()))).kind).toBe('passing');
   });
 
-  it('is fetched whole after it broke off once', async () => {
+  it('is downloaded completely after one broken connection', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     server.answer(
       '/a.csv',
@@ -164,7 +164,7 @@ describe('a file on the web', () => {
     expect((await fetchOne(client()))?.content).toBe(CSV);
   });
 
-  it('is refused beyond the limit, whatever length the server named', async () => {
+  it('is refused beyond the limit, whatever length is announced', async () => {
     await using server = await startFileServer({ '/a.csv': 'x'.repeat(5_000) });
     server.answer('/endless.csv', (_request, response) => {
       response.writeHead(200);
@@ -178,7 +178,7 @@ describe('a file on the web', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it.each(['headers', 'body'])('is given up when its %s do not come', async (part) => {
+  it.each(['headers', 'body'])('fails when its %s do not arrive', async (part) => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => {
       if (part === 'body') response.writeHead(200, { 'content-length': 100 }).write('x');
@@ -191,7 +191,7 @@ describe('a file on the web', () => {
     expect((await failureOf(action)).message).toMatch(/does not answer in time/);
   });
 
-  it('is refused in a packing that was not asked for, and left packed with gzip', async () => {
+  it('is refused in an encoding that was not requested, and left packed with gzip', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (request, response) => {
       const encoding = request.url?.slice(-2) === 'br' ? 'br' : 'gzip';
@@ -205,7 +205,7 @@ describe('a file on the web', () => {
 });
 
 describe('a redirect', () => {
-  it('is followed without what was meant for another host', async (context) => {
+  it('is followed without the credentials of the first host', async (context) => {
     await using other = await startFileServer({ '/b.csv': CSV });
     await using server = await startFileServer();
     server.answer(
@@ -235,7 +235,7 @@ describe('a redirect', () => {
     });
   });
 
-  it('that ends at a closed door says that nothing was sent along', async () => {
+  it('that ends with a refusal says that credentials were not forwarded', async () => {
     await using other = await startFileServer();
     other.answer('/b.csv', (_request, response) => void response.writeHead(401).end());
     await using server = await startFileServer();
@@ -284,7 +284,7 @@ describe('a private address on the web', () => {
 });
 
 describe('a file sent to the web', () => {
-  it('replaces what is there, and is sent again after a failure that may pass', async () => {
+  it('replaces the old one, and is sent again after a passing failure', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
     server.answer('/a.csv', (_request, response) => void response.writeHead(503).end(), 1);
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));

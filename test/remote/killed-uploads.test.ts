@@ -47,7 +47,7 @@ function measure(context: Pick<TestContext, 'task'>, where: string, kept: string
 }
 
 describe('a process that is killed while it sends', () => {
-  it('leaves the old object in S3, whole', async (context) => {
+  it('leaves the old object in S3 complete', async (context) => {
     await using server = await startS3();
     const at: S3Address = {
       ...{ kind: 's3', location: 's3://bucket/a', bucket: 'bucket', key: 'a', endpoint: server.endpoint },
@@ -62,7 +62,7 @@ describe('a process that is killed while it sends', () => {
     measure(context, 'S3', kept);
   });
 
-  it('leaves the old file on a web server that takes whole ones only', async (context) => {
+  it('leaves the old file on a web server that accepts complete uploads only', async (context) => {
     await using server = await startFileServer({ '/a': 'old' });
     await killedUpload(httpAddress(`${server.url}/a`));
     expect(server.requests).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('a process that is killed while it sends', () => {
 });
 
 describeWithSshd('a process that is killed while it sends over SFTP', () => {
-  it('leaves the old file whole, and a rest that the next one takes away', async (context) => {
+  it('leaves the old file complete, and a leftover that the next upload removes', async (context) => {
     await using sshd = await startSshd();
     const at: SftpAddress = {
       ...{ kind: 'sftp', location: sshd.address('a'), host: '127.0.0.1', port: sshd.port, user: sshd.user },

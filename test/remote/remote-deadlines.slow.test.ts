@@ -96,7 +96,7 @@ async function failing(opened: RemoteClient, deadlines = DEADLINES): Promise<str
 const ATTRIBUTES = { mode: 0o100644, uid: 0, gid: 0, size: 1_000_000, atime: 1, mtime: 1 };
 
 describe('a server that never ends', () => {
-  it('to say that an answer is to come is given up, and asked again', async (context) => {
+  it('sending interim responses is given up, and asked again', async (context) => {
     await using server = await serveHttp((response) => {
       server.timers.add(setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50));
     });
@@ -109,7 +109,7 @@ describe('a server that never ends', () => {
     });
   });
 
-  it('to send, a byte at a time, is given up, and asked again', async (context) => {
+  it('sending a byte at a time is given up, and asked again', async (context) => {
     await using server = await serveHttp((response) => {
       response.writeHead(200);
       server.timers.add(setInterval(() => response.write('x'), 20));
@@ -123,7 +123,7 @@ describe('a server that never ends', () => {
     });
   });
 
-  it('to send, fast enough, is given up when it has taken too long in all', async () => {
+  it('sending fast enough is given up when the whole takes too long', async () => {
     await using server = await serveHttp((response) => {
       response.writeHead(200);
       server.timers.add(setInterval(() => response.write('x'.repeat(500)), 20));
@@ -131,7 +131,7 @@ describe('a server that never ends', () => {
     expect(await failing(server.client(), { ...DEADLINES, wholeMs: 700 })).toMatch(/is not complete after/);
   });
 
-  it('to keep silent over SFTP is given up, and connected to again', async (context) => {
+  it('keeping silent over SFTP is given up, and connected to again', async (context) => {
     await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
     const end = await endOf(failing(server.client()));
     expect(end).toBe('the server does not answer in time');
@@ -142,7 +142,7 @@ describe('a server that never ends', () => {
     });
   });
 
-  it('to read over SFTP, a byte at a time or not at all, is given up, and connected to again', async () => {
+  it('sending over SFTP a byte at a time, or nothing, is given up, and connected to again', async () => {
     for (const answersRead of [true, false]) {
       await using server = await serveSftp((sftp) => {
         sftp.on('STAT', (id) => sftp.attrs(id, ATTRIBUTES));
@@ -156,7 +156,7 @@ describe('a server that never ends', () => {
     }
   });
 
-  it('to take an upload is given up', async () => {
+  it('accepting an upload is given up', async () => {
     await using server = await serveSftp((sftp) => sftp.on('OPENDIR', () => undefined));
     await using spool = await openSpool();
     await using client = withDeadlines(server.client(), DEADLINES);
@@ -166,7 +166,7 @@ describe('a server that never ends', () => {
   });
 });
 
-it('what is called off ends with the reason, and not as late', async () => {
+it('an aborted call rejects with the reason, not as late', async () => {
   await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
   await using client = withDeadlines(server.client());
   const off = new AbortController();

@@ -13,7 +13,7 @@ async function* content(...parts: readonly string[]) {
 }
 
 describe('a remote destination', () => {
-  it('is written whole, read back and added to', async () => {
+  it('is written, read back and appended to', async () => {
     await using server = await startFileServer();
     const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
     expect(await destination.read(signal)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('a remote destination', () => {
     expect(server.files.get('/a.csv')?.toString()).toBe('abc\nd\n');
   });
 
-  it('is not added to where the server tells no version', async () => {
+  it('is not appended to when the server sends no version', async () => {
     await using server = await startFileServer();
     server.answer(
       '/a.csv',
@@ -46,7 +46,7 @@ describe('a remote destination', () => {
     expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('gets nothing when what is written breaks off, or the signal says so', async () => {
+  it('gets nothing when the content fails or the signal aborts', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
     const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
     async function* broken() {
@@ -54,8 +54,8 @@ describe('a remote destination', () => {
       throw new Error('the store went away');
     }
     await expect(destination.write(broken(), { signal })).rejects.toThrow('the store went away');
-    const stopped = AbortSignal.abort(new Error('told to stop'));
-    await expect(destination.write(content('new'), { signal: stopped })).rejects.toThrow('told to stop');
+    const stopped = AbortSignal.abort(new Error('asked to stop'));
+    await expect(destination.write(content('new'), { signal: stopped })).rejects.toThrow('asked to stop');
     expect(server.requests).toHaveLength(0);
   });
 

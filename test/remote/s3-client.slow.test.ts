@@ -24,7 +24,7 @@ describe('an object in S3', () => {
   ): RemoteClient {
     return s3Client({ ...s3Address(server, key), ...changes }, timeouts);
   }
-  it('is written and read, and not read again while its tag stays', async () => {
+  it('is written and read, and not read again while its tag is unchanged', async () => {
     await put(at('in/a b.csv'), CSV);
     const { 's3://bucket/in/a b.csv': first } = await fetchAll(at('in/a b.csv'));
     expect(first?.content).toBe(CSV);
@@ -98,7 +98,7 @@ describe('an object in S3', () => {
     expect(`${failure.message}${failure.hint}${failure.cause}`).not.toContain('MARKED');
   });
 
-  it('is asked for again when the store fails, or breaks off', async () => {
+  it('is requested again when the store fails or the connection breaks', async () => {
     await put(at('again.csv'), CSV);
     let failures = 4;
     server.intercept((request, response, next) => {
@@ -117,7 +117,7 @@ describe('an object in S3', () => {
     server.intercept((request, response, next) => void next(request, response));
   });
 
-  it.each(['headers', 'body'])('is given up when its %s do not come', async (part) => {
+  it.each(['headers', 'body'])('fails when its %s do not arrive', async (part) => {
     await put(at('slow.csv'), CSV);
     server.intercept((_request, response) => {
       if (part === 'body') response.writeHead(200, { 'content-length': 100 }).write('x');
@@ -132,7 +132,7 @@ describe('an object in S3', () => {
     expect((await failureOf(fetchAll(at('limit.csv'), { limitBytes: 4_000 }))).message).toBe('it is larger');
   });
 
-  it('stays as it was when sending breaks off', async () => {
+  it('stays unchanged when the upload fails', async () => {
     await put(at('whole.csv'), 'old');
     server.intercept((request, response, next) => {
       if (request.method !== 'PUT') return void next(request, response);

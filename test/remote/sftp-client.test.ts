@@ -69,7 +69,7 @@ describeWithSshd('a file on an SSH server', () => {
     expect(JSON.stringify([failure.message, failure.hint])).not.toContain('MARKED');
   });
 
-  it('is refused when the user is not let in', async () => {
+  it('is refused when the login is refused', async () => {
     for (const wrong of [{ privateKey: null, password: 'MARKED-wrong' }, { user: 'nobody-of-that-name' }]) {
       const failure = await failureOf(contentsOf(addressOf('a.csv', wrong)));
       expect(failure.kind).toBe('final');
@@ -78,7 +78,7 @@ describeWithSshd('a file on an SSH server', () => {
     }
   });
 
-  it('is refused when the server has another key, which is told', async () => {
+  it('is refused when the server has another key, which the message shows', async () => {
     await using other = await startSshd();
     const known = other.hostKey;
     const now = await other.changeHostKey();
@@ -102,7 +102,7 @@ describeWithSshd('a file on an SSH server', () => {
     }
   });
 
-  it('is refused when it is not there, is a folder, is too large, or nobody listens', async () => {
+  it('is refused when it is not there, is a folder, is too large, or nothing listens', async () => {
     there('large.csv', 'x'.repeat(100_000));
     expect((await failureOf(contentsOf(addressOf('none.csv')))).kind).toBe('absent');
     expect((await failureOf(contentsOf(addressOf('')))).message).toMatch(/no regular file/);
@@ -124,7 +124,7 @@ describeWithSshd('a file on an SSH server', () => {
     expect(await contentsOf(addressOf('r-*.csv'))).toEqual({});
   });
 
-  it('is written whole, with the rights of the old one, and leaves nothing else', async () => {
+  it('is written completely, with the mode of the old one, and leaves nothing else', async () => {
     there('out.csv', 'old');
     there('.out.csv.storeferry-0011.tmp', 'left by a process that was killed');
     const { mode } = statSync(join(sshd.folder, 'out.csv'));
@@ -147,10 +147,10 @@ describeWithSshd('a file on an SSH server', () => {
     expect(readdirSync(other.folder)).toEqual(['out.csv']);
   });
 
-  it('is put back where a process died between putting it aside and putting another in its place', async () => {
+  it('is moved back if a process died between moving it aside and replacing it', async () => {
     there('.torn.csv.storeferry-0011.tmp.old', 'the only one');
     there('.torn.csv.storeferry-0011.tmp', 'what was to come');
-    expect((await failureOf(put(sftpClient(addressOf('torn.csv')), 'begun anew', null))).kind).toBe(
+    expect((await failureOf(put(sftpClient(addressOf('torn.csv')), 'begun again', null))).kind).toBe(
       'changed',
     );
     expect(readFileSync(join(sshd.folder, 'torn.csv'), 'utf8')).toBe('the only one');
@@ -176,18 +176,18 @@ describeWithSshd('a file on an SSH server', () => {
     expect((await failureOf(put(sftpClient(addressOf('no/folder/out.csv')), 'x'))).kind).toBe('absent');
   });
 
-  it('is given up when the signal says so', async () => {
+  it('is aborted by the signal', async () => {
     const controller = new AbortController();
     await using client = sftpClient(addressOf('a.csv'));
-    controller.abort(new Error('told to stop'));
+    controller.abort(new Error('asked to stop'));
     await expect(
       client
         .find(controller.signal)
         .then(([file]) => file && client.get(file, { signal: controller.signal, unless: null })),
-    ).rejects.toThrow('told to stop');
+    ).rejects.toThrow('asked to stop');
   });
 
-  it.each(['password', 'keyboard-interactive'])('lets in by %s', async (method) => {
+  it.each(['password', 'keyboard-interactive'])('accepts a login by %s', async (method) => {
     const { key, fingerprint } = makeHostKey();
     const server = new Server({ hostKeys: [key] }, (client) => {
       client.on('error', () => undefined);

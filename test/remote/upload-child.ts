@@ -6,7 +6,7 @@ import { openRemote } from '../../src/remote/remote-kinds.ts';
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 const CHUNKS = 2_000;
 
-/** Sends a large file for as long as it is let live, and tells when it is under way. */
+/** Sends a large file until it is killed, and reports when sending has begun. */
 async function* slowly(): AsyncGenerator<Buffer> {
   for (let sent = 0; sent < CHUNKS; sent++) {
     if (sent === 160) process.stdout.write('under way\n');

@@ -39,7 +39,7 @@ async function refusal(address: string, options: Partial<StageOptions> & { files
 }
 
 describe('a snapshot of a remote source', () => {
-  it('unpacks gzip and zip as those of files, and names them by their address', async () => {
+  it('unpacks gzip and zip as from files, and labels them by their address', async () => {
     await using server = await startFileServer({
       '/a.csv': CSV,
       '/b.gz': gzipSync(CSV),
@@ -59,7 +59,7 @@ describe('a snapshot of a remote source', () => {
     expect(snapshot.files[0]?.name).toBe(`${server.url}/c.zip/in.csv`);
   });
 
-  it('is not taken when the source is of the known version, and is when it has changed', async () => {
+  it('is taken only when the source no longer has the known version', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     await using workspace = await workspaceWith({});
     const remote = httpAddress(`${server.url}/a.csv`);
@@ -73,7 +73,7 @@ describe('a snapshot of a remote source', () => {
     expect(changed?.version).not.toBe(version);
   });
 
-  it('does not take the version of another address for its own', async () => {
+  it('does not use the version of another address', async () => {
     await using server = await startFileServer({ '/a.csv': CSV, '/b.csv': CSV });
     await using workspace = await workspaceWith({});
     const options = { ...workspace, retryPolicy };
@@ -82,13 +82,13 @@ describe('a snapshot of a remote source', () => {
     expect(other?.files).toHaveLength(1);
   });
 
-  it('has no version where the server tells none', async () => {
+  it('has no version when the server sends none', async () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(200).end(CSV));
     expect((await stage(`${server.url}/a.csv`)).snapshot).not.toHaveProperty('version');
   });
 
-  it('is refused with place and advice when it cannot be had', async () => {
+  it('is refused with place and advice when it cannot be downloaded', async () => {
     await using server = await startFileServer({
       '/page.csv': '<!doctype html><title>Log in</title>',
       '/cut.gz': gzipSync(CSV.repeat(100)).subarray(0, -12),
@@ -114,7 +114,7 @@ describe('a snapshot of a remote source', () => {
     );
   });
 
-  it('holds to the limits on bytes and ratio, packed or not', async () => {
+  it('keeps the limits on bytes and ratio, packed or not', async () => {
     await using server = await startFileServer({
       '/large.csv': CSV.repeat(1_000),
       '/large.gz': gzipSync(CSV.repeat(100_000)),
@@ -129,12 +129,12 @@ describe('a snapshot of a remote source', () => {
     expect(await refusal(`${server.url}/bomb.gz`)).toMatch(/limit ratio \(200\)/);
   });
 
-  it('is given up when the signal says so', async () => {
+  it('is aborted by the signal', async () => {
     await using server = await startFileServer();
     const controller = new AbortController();
-    server.answer('/slow.csv', () => controller.abort(new Error('told to stop')));
+    server.answer('/slow.csv', () => controller.abort(new Error('asked to stop')));
     await expect(stage(`${server.url}/slow.csv`, { signal: controller.signal })).rejects.toThrow(
-      'told to stop',
+      'asked to stop',
     );
   });
 });

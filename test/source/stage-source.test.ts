@@ -65,7 +65,7 @@ describe('a snapshot', () => {
     expect(await readFile(join(workspace.folder.location, 'source-0001'))).toEqual(bytes);
   });
 
-  it('has the files of a glob in the order of their names, and a digest that knows the order', async () => {
+  it('has the files of a glob sorted by name, and a digest that depends on the order', async () => {
     const { names, contents, snapshot } = await stage(
       { 'b.csv': 'b\n', 'a.csv': 'a\n', 'c.txt': 'c\n' },
       '*.csv',
@@ -89,20 +89,20 @@ describe('a snapshot', () => {
     await expect(loadSnapshot(workspace.folder)).rejects.toThrow(StateError);
   });
 
-  it('reports progress, and stops when told to, leaving nothing', async () => {
+  it('reports progress, and leaves nothing when it is aborted', async () => {
     const seen: number[] = [];
     await stage({ 'a.csv': CSV, 'b.csv': CSV }, '*.csv', { onProgress: ({ bytes }) => seen.push(bytes) });
     expect(seen).toEqual([CSV.length, 2 * CSV.length]);
 
     await using workspace = await workspaceWith({ 'a.csv': CSV });
-    const signal = AbortSignal.abort(new Error('told to stop'));
-    await expect(stageSource({ path: 'a.csv' }, { ...workspace, signal })).rejects.toThrow('told to stop');
+    const signal = AbortSignal.abort(new Error('asked to stop'));
+    await expect(stageSource({ path: 'a.csv' }, { ...workspace, signal })).rejects.toThrow('asked to stop');
     expect(await workspace.folder.list()).toEqual([]);
   });
 });
 
 describe('a snapshot of texts', () => {
-  it('knows how it is to be read', async () => {
+  it('records how to read it', async () => {
     await using workspace = await workspaceWith({});
     const content = async function* () {
       yield '\ufeffa;b\n';
@@ -149,11 +149,11 @@ describe('a source that is not there', () => {
     }
   });
 
-  it('is said to be a folder where it is one', async () => {
+  it('is reported as a folder if it is one', async () => {
     expect((await refusal({ 'in/catalog.csv': CSV }, 'in')).hint).toContain('`in/*.csv`');
   });
 
-  it('is counted where the job says how many files there must be', async () => {
+  it('is refused when the job expects another number of files', async () => {
     const files = { 'a.csv': CSV, 'b.csv': CSV };
     expect((await refusal(files, '*.csv', { files: 3 })).message).toContain(
       'gives 2 file(s) where the job says `files: 3`',
@@ -192,7 +192,7 @@ describe('gzip', () => {
     expect((await refusal({ 'a.gz': gzipSync('') }, 'a.gz')).message).toContain('empty');
   });
 
-  it('is refused when it unpacks to too much, long before it is all unpacked', async () => {
+  it('is refused when it unpacks to too much, long before all is unpacked', async () => {
     const bomb = gzipSync(Buffer.alloc(96 * 1024 * 1024, 'a,b\n'), { level: 9 });
     const { message, hint } = await refusal({ 'a.gz': bomb }, 'a.gz');
     expect(message).toContain('limit ratio (200)');
@@ -228,7 +228,7 @@ describe('gzip', () => {
     await refusal(twice, '*.csv', { limits: { fileCount: 1 } });
   });
 
-  it('is refused when a zip lists far more than it may have files', async () => {
+  it('is refused when a zip lists far more entries than allowed files', async () => {
     const entries = Array.from({ length: 21 }, (_, index) => ({ name: `f${index}/`, content: '' }));
     const { message } = await refusal({ 'a.zip': makeZip(entries) }, 'a.zip', { limits: { fileCount: 2 } });
     expect(message).toContain('limit fileCount (2)');
@@ -250,7 +250,7 @@ describe('gzip', () => {
 });
 
 describe('a zip', () => {
-  it('gives its files sorted by name, without folders and litter', async () => {
+  it('gives its files sorted by name, without folders and system files', async () => {
     const zip = makeZip([
       { name: 'shop/', content: '' },
       { name: 'shop/b.csv', content: 'b\n' },
@@ -264,7 +264,7 @@ describe('a zip', () => {
     expect(contents).toEqual(['a\n', 'b\n', 'c\n']);
   });
 
-  it('writes nowhere but into the folder, whatever its names say', async (context) => {
+  it('writes only into the folder, whatever its names are', async (context) => {
     const names = [
       '../../escape.csv',
       '/tmp/escape.csv',
@@ -346,7 +346,7 @@ describe('a zip', () => {
   });
 });
 
-describe('what people hand over by mistake', () => {
+describe('a file of another kind', () => {
   it.each([
     ['an old Excel workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
     ['a PDF document', Buffer.from('%PDF-1.7\n')],
@@ -358,7 +358,7 @@ describe('what people hand over by mistake', () => {
     ['a tar archive', Buffer.concat([Buffer.alloc(257, 'a'), Buffer.from('ustar')])],
     ['a 7z archive', Buffer.from('377abcaf271c', 'hex')],
     ['an HTML page', Buffer.from('\ufeff<html>', 'utf16le')],
-  ])('is refused by what it is: %s', async (what, content) => {
+  ])('is refused by its kind: %s', async (what, content) => {
     const { message, hint } = await refusal({ 'catalog.csv': content }, 'catalog.csv');
     expect(message).toBe(
       `The source catalog.csv is ${what}${what.endsWith('workbook') ? ' (.xls)' : ''}, not a CSV file.`,

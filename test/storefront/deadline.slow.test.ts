@@ -48,7 +48,7 @@ describe('an attempt', () => {
       else expect(outcome).toEqual({ kind: 'applied', id: 1 });
       expect(attempts[0]).toMatchObject({
         status: null,
-        failure: `no whole answer within ${ATTEMPT_MS / 1_000} seconds`,
+        failure: `no complete answer within ${ATTEMPT_MS / 1_000} seconds`,
       });
       fired[name] = server.trickled();
     }

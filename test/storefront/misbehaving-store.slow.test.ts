@@ -41,7 +41,7 @@ describe('the storefront, before a store that misbehaves', () => {
 
   it('gives up after eight retries, and says why', async () => {
     const { store, storefront } = await setup({ faults: [{ does: html }] });
-    const message = expect.stringMatching(/without whole JSON; the answer begins: <!doctype html>/);
+    const message = expect.stringMatching(/without complete JSON; the answer begins: <!doctype html>/);
     expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({
       kind: 'unsent',
       reason: { code: 'answer-unreadable', message },
@@ -159,7 +159,7 @@ describe('the storefront, before a store that misbehaves', () => {
     expect('atWork' in outcome).toBe(atWork);
   });
 
-  it('never lets the key out, though the store echoes it', async () => {
+  it('never shows the key, though the store echoes it', async () => {
     const { storefront } = await setup({
       faults: [
         { does: errorAnswer(422, `Bearer ${KEY} may not`), keys: ['a'] },
@@ -180,7 +180,7 @@ describe('the storefront, before a store that misbehaves', () => {
     expect(storefront.stats().retries).toBe(1);
   });
 
-  it('does not wait for ever for an answer that drips in', async () => {
+  it('does not wait for ever for an answer that trickles in', async () => {
     let requests = 0;
     const baseUrl = await serve((_, response) => {
       requests++;

@@ -217,7 +217,7 @@ describe('a store that fails', () => {
     ['seconds', '40', 40_000],
     ['a date', new Date(Date.UTC(2024, 0, 1, 0, 1)).toUTCString(), 59_000],
     ['a year', String(365 * 86_400), 15 * MINUTE],
-  ])('is left alone for as long as it asks: %s', async (_, retryAfter, ms) => {
+  ])('gets no request for as long as it asks: %s', async (_, retryAfter, ms) => {
     const { requests, events, kinds } = await sendAll({
       answer: ({ number }) => (number === 30 ? { afterMs: 1, status: 429, retryAfter } : ok),
       operations: 200,
@@ -321,7 +321,7 @@ describe('a rate that workers share', () => {
     );
   };
 
-  it('sends at the places that were given, and asks for no more than a tenth of a second of them', async () => {
+  it('sends at the reserved places, and reserves no more than a tenth of a second of them', async () => {
     const wanted: number[] = [];
     const virtual = sharing(async (perSecond, most) => {
       expect(perSecond).toBe(50);

@@ -32,7 +32,7 @@ describe('the learned rate', () => {
     expect(allowed.rate).toBeLessThan(40);
   });
 
-  it('takes what the store took of a clump for a guess, and soon tries more', () => {
+  it('treats the rate of a burst as a guess, and soon tries more', () => {
     const growth = (isClumped: boolean) => {
       const allowed = learnedRate();
       for (let request = 0; request < 12; request++) {
@@ -152,7 +152,7 @@ function times(rate: number, count: number, late: () => number): number[] {
 }
 
 describe('the token bucket', () => {
-  it('never lets more than its rate through in a second, but for what 20 ms hold', () => {
+  it('never exceeds its rate in a second by more than 20 ms hold', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 500 }),

@@ -38,7 +38,7 @@ describe('the storefront, when stopped', () => {
     expect(store.figures().requests).toBe(1);
   });
 
-  it('turns away what waits when it is closed', async () => {
+  it('rejects waiting requests when it is closed', async () => {
     const { storefront } = await setup({ latencyMs: 30 }, { limits: { concurrency: 1 } });
     const sent = Promise.allSettled(
       ['a', 'b'].map((url) => storefront.upsertProduct(product(url), { signal })),
