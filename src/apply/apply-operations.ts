@@ -68,7 +68,7 @@ interface Finished<Op extends Operation> extends ApplyResult<Op> {
 }
 
 /**
- * Sends operations, and records what becomes of each. A slot is free for the next operation only when the outcome
+ * Sends operations, and records the outcome of each. A slot is free for the next operation only when the outcome
  * is recorded, so a process that dies leaves at most `concurrency` effects unrecorded, which are then sent again.
  * Two operations on one key never overlap.
  *

@@ -169,7 +169,7 @@ export class DestinationError extends StoreferryError {
   readonly exitCode = 1;
 }
 
-/** Somebody else wrote the destination in the meantime: nothing was written. */
+/** Another process wrote the destination in the meantime: nothing was written. */
 export class DestinationChangedError extends DestinationError {
   override readonly code = 'destination-changed';
 }
@@ -186,7 +186,7 @@ export class InterruptedError extends StoreferryError {
   readonly exitCode = 130;
 }
 
-/** Somebody has asked for the end of the run from another process: all that are at work on it stop. */
+/** The end of the run was requested from another process: all that work on it stop. */
 export class InterruptedOnRequestError extends InterruptedError {
   constructor() {
     super('Interrupted on request.');

@@ -34,7 +34,7 @@ export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | '
 interface LimitWords {
   /** What is counted, for the reference. */
   readonly counts: string;
-  /** What a message says was found; `{…}` stands for what differs. */
+  /** What a message says was found; `{…}` is a placeholder. */
   readonly found: string;
 }
 

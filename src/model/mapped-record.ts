@@ -49,12 +49,12 @@ export interface MappedSkip extends FromRows {
 
 /** What the rows of one record have in common, whatever its result. */
 interface FromRows {
-  /** The rows to show for this record, whole groups, in source order; a shared row may stand under two records. */
+  /** The rows to show for this record, whole groups, in source order; a shared row may belong to two records. */
   readonly spans: readonly RowSpan[];
   /** How many rows this record accounts for; a row shared by two records is counted under the first only. */
   readonly rows: number;
   /**
-   * Set when these rows may be only a part of their record: rows of one key that do not stand together, where the
+   * Set when these rows may be only a part of their record: rows of one key that are not adjacent, where the
    * mapping wants them adjacent. When the key is met again in the same source, no copy may be sent, whatever the
    * duplicates policy says: the record would be imported by halves. A copy equal to one already met is harmless.
    */

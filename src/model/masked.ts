@@ -15,9 +15,9 @@ const OWNED =
 /** A street with its number, as English and most other European addresses have it. */
 const STREET =
   /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
-/** An Irish name in small letters too, and the first name after its comma. */
+/** An Irish name, also in lower case, and the first name after its comma. */
 const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
-/** What stands in quotes, which is what somebody has typed; an apostrophe within a word is none. */
+/** Quoted text, which somebody has typed; an apostrophe within a word is no quote. */
 const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 /** A word that begins with a capital letter, as those of names do. */
 const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.•-]*$/u;

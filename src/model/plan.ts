@@ -76,7 +76,7 @@ export interface Takeover {
   readonly examples: readonly string[];
 }
 
-/** Keys that stood more than once in the source. */
+/** Keys that occurred more than once in the source. */
 export interface DuplicatesFound {
   readonly policy: DuplicatesPolicy;
   readonly keys: number;

@@ -38,7 +38,7 @@ export interface ReasonGroup extends Count {
   readonly message: string;
   readonly field: string | null;
   readonly column: string | null;
-  /** Where the first few stand. */
+  /** The lines of the first few. */
   readonly lines: readonly { readonly file: number; readonly line: number }[];
 }
 

@@ -23,7 +23,7 @@ export interface S3Place {
     readonly secretAccessKey: string;
     readonly sessionToken: string | null;
   };
-  /** The bucket stands in the path, not in the host name. */
+  /** The bucket is in the path, not in the host name. */
   readonly pathStyle: boolean;
   /** Whether the endpoint may lead into a private network, or to this machine. */
   readonly allowPrivateAddresses: boolean;
@@ -90,7 +90,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   };
 }
 
-/** Undefined when a % stands for nothing. */
+/** Undefined when a % is no valid escape. */
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

@@ -82,7 +82,7 @@ export function delimiterName(character: string): string | undefined {
 
 const ENCODING_EXPECTED = 'expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis';
 
-/** A charset under any label it goes by; gives its WHATWG name. */
+/** A charset by any of its labels; gives its WHATWG name. */
 export const encodingSchema = z.string(ENCODING_EXPECTED).transform((label, context) => {
   try {
     return new TextDecoder(label).encoding;

@@ -38,7 +38,7 @@ export interface Run {
   readonly id: string;
   /**
    * Grows with every run of the state, in the order in which they began; the state gives it on `create`, 0 before. All
-   * that depends on the order of runs goes by it: clocks are put forward and back.
+   * that depends on the order of runs goes by it: the clock may be set.
    */
   readonly sequence: number;
   readonly job: string;
@@ -129,7 +129,7 @@ export interface FoundGone {
 /** The state does not hold all that was sent to a store's resource. */
 export interface StateLoss {
   /**
-   * `lost`: the state is a new one. `behind`: it is older than what was sent, as a copy that was put back, or a database
+   * `lost`: the state is a new one. `behind`: it is older than what was sent, as a copy that was restored, or a database
    * that lost its last moments. `unwitnessed`: nothing says whether it is.
    */
   readonly kind: 'lost' | 'behind' | 'unwitnessed';

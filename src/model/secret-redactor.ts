@@ -2,7 +2,7 @@
 const SHORTEST = 4;
 /** A shorter text could be met by chance in base64, in hexadecimal, or in other case. */
 const SHORTEST_ENCODED = 8;
-/** An encoding of an encoding of an encoding … is decoded so many times. */
+/** Nested encodings are decoded this many times. */
 const MOST_LAYERS = 5;
 
 /** Takes secrets out of texts by their value, however they got there and in whatever form. */
@@ -11,7 +11,7 @@ export interface SecretRedactor {
   redact(text: string): string;
 }
 
-/** Knows no secret until one is added; `mark` is what stands in the place of a secret. */
+/** Knows no secret until one is added; `mark` replaces a secret. */
 export function secretRedactor(mark = '[redacted]'): SecretRedactor {
   const known = new Set<string>();
   let pattern: RegExp | null = null;
@@ -187,8 +187,8 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * What of a secret is always the same in base64, whatever stands before and after it (a user's name, as in basic
- * authentication): three bytes make four letters, so there are three ways to fall on them.
+ * What of a secret is always the same in base64, whatever precedes and follows it (a user's name, as in basic
+ * authentication): three bytes make four characters, so there are three alignments.
  */
 function base64FormsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);

@@ -102,7 +102,7 @@ function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVe
   };
 }
 
-/** The first few of so many. */
+/** The first few, and how many more. */
 function exampleText(examples: readonly string[], figure: number): string {
   if (examples.length === 0) return '';
   const named = examples.slice(0, EXAMPLES_NAMED);

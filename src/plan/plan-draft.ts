@@ -228,7 +228,7 @@ export class PlanDraft {
     return new Map(differing.map((prepared, index) => [prepared, bodies[index]]));
   }
 
-  /** Without them nobody could tell how far prices move; a resend says so, and writes them again. */
+  /** Without them price moves cannot be judged; a resend writes them again. */
   async #readBodies(keys: readonly string[]): Promise<(string | undefined)[]> {
     const { ledger, resend, job } = this.#options;
     try {

@@ -9,7 +9,7 @@ import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artif
 import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
 import { parseShardLine } from './shard-writer.ts';
 
-/** Where the plan stands in the folder of its run; there when all of the plan is. */
+/** The file of the plan in the folder of its run, written last: where it is, the plan is complete. */
 export const PLAN_FILE = 'plan.json';
 
 const count = z.object({ records: z.int(), rows: z.int() });

@@ -6,7 +6,7 @@ import type { PlannedRejection } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { storedReason } from '../state/stored-record.ts';
 
-/** Where the rejections of a plan stand in the folder of its run. */
+/** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
 
 /** Streams rejections to their file as they are found: a source may well be rejected in every one of its rows. */

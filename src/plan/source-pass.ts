@@ -57,7 +57,7 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   return { draft: second.draft, rows, seen, duplicates };
 }
 
-/** Between so many copies, signals and locks get their turn. */
+/** After this many copies the event loop gets its turn, for signals and locks. */
 const COPIES_AT_ONCE = 500;
 
 async function passOver(
@@ -109,7 +109,7 @@ interface PassOptions {
 }
 
 /**
- * Finds repeated keys while the source is read: a record whose key stands once goes to the draft, copies of keys that are
+ * Finds repeated keys while the source is read: a record whose key occurs once goes to the draft, copies of keys that are
  * known to repeat are held back. A repetition that was not known ends the drafting; from there on keys are only collected.
  */
 export class SourcePass implements Disposable {
@@ -157,7 +157,7 @@ export class SourcePass implements Disposable {
     }
   }
 
-  /** What becomes of the copies that were held back. */
+  /** The copies that were held back, each sent, rejected or left out. */
   *heldBack(): Generator<ResolvedCopy> {
     if (this.#heldBack === null) return;
     for (const group of this.#heldBack.spool.groups()) {
@@ -182,7 +182,7 @@ export class SourcePass implements Disposable {
     }
   }
 
-  /** Keys that stood more than once; null when there were none. */
+  /** Keys that occurred more than once; null when there were none. */
   get duplicates(): DuplicatesFound | null {
     return this.#found.keys === 0 ? null : { policy: this.#options.duplicates, ...this.#found };
   }

@@ -54,7 +54,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
   if (task.kind === 'approve') await refuseInterrupted(surroundings, task.planned);
   return await runPipeline(surroundings, {
     run: runOf(surroundings, task),
-    // A plan does not hold the job: made beside a running run it may be out of date, which harms nobody.
+    // A plan does not hold the job: one made during a run may be out of date, which does no harm.
     lock: task.kind === 'plan' ? lockPlan : lockJob,
     async admit(run) {
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
@@ -105,7 +105,7 @@ function stageOf(task: ImportTask): Stage {
   return task.kind === 'retry' ? stageCorrected(task.rejected, task.onEdits) : stageJobSource;
 }
 
-/** The run to carry on with: the job's unfinished one where it would do the same, else the one that was staged. */
+/** The run that goes on: the job's unfinished one where it would do the same, else the one that was staged. */
 async function continued(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
   if (staged.unchangedSince !== undefined) return staged;
   switch (kind) {

@@ -5,11 +5,12 @@ import {
   importTarget,
   jobLockName,
   type Lock,
+  type LockHolder,
   planLockName,
   targetLockName,
 } from '../state/state.ts';
 import { reconcileState } from './reconcile-state.ts';
-import type { RunContext } from './run-context.ts';
+import type { RunContext, RunEvent } from './run-context.ts';
 
 /** Locks the job: a second run of the same job is refused, not queued, since it would do the same work again. */
 export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
@@ -43,15 +44,8 @@ export function refuseUnlessHeld(lock: Lock): void {
 }
 
 /** Locks the planning of a job while nothing is sent: a second plan waits, and then replaces the first. */
-export function lockPlan(context: RunContext, { job, id: run }: Run): Promise<Lock> {
-  return context.state.locks.acquire(
-    planLockName(job),
-    { job, run },
-    {
-      signal: context.signal,
-      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'plan' }),
-    },
-  );
+export function lockPlan(context: RunContext, run: Run): Promise<Lock> {
+  return waitFor(context, run, planLockName(run.job), 'plan');
 }
 
 /** Until its lease is over, a shared lock of a dead process looks like that of a silent one. */
@@ -70,15 +64,7 @@ export async function lockTarget(
   run: Run,
   { together } = { together: false },
 ): Promise<Lock> {
-  const lock = await context.state.locks.acquire(
-    targetLockName(importTarget(run)),
-    { job: run.job, run: run.id },
-    {
-      together,
-      signal: context.signal,
-      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'store' }),
-    },
-  );
+  const lock = await waitFor(context, run, targetLockName(importTarget(run)), 'store', together);
   try {
     await refuseLoss(context, run);
     return lock;
@@ -101,14 +87,19 @@ async function refuseLoss(context: RunContext, run: Run): Promise<void> {
 
 /** Locks what an export writes: runs of other jobs with the same destination wait. */
 export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
-  return context.state.locks.acquire(
-    destinationLockName(location),
-    { job: run.job, run: run.id },
-    {
-      signal: context.signal,
-      onWait: (heldBy) => context.onEvent({ type: 'waiting', heldBy, needs: 'destination' }),
-    },
-  );
+  return waitFor(context, run, destinationLockName(location), 'destination');
+}
+
+/** Waits for a lock, and reports when another run holds it. */
+function waitFor(
+  { state, signal, onEvent }: RunContext,
+  { job, id: run }: Run,
+  name: string,
+  needs: Extract<RunEvent, { type: 'waiting' }>['needs'],
+  together = false,
+): Promise<Lock> {
+  const onWait = (heldBy: LockHolder | null): void => onEvent({ type: 'waiting', heldBy, needs });
+  return state.locks.acquire(name, { job, run }, { together, signal, onWait });
 }
 
 /** The run as people should see it: one whose process died counts as interrupted, since the next run continues it. */
@@ -119,7 +110,7 @@ export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): 
 }
 
 /**
- * Whether a run counts as running though its process was killed before it could end it: nobody holds the lock it
+ * Whether a run counts as running though its process was killed before it could end it: no process holds the lock it
  * would hold. A run holds its job's, under its own id or that of the run that found it to continue; a plan holds
  * that of planning.
  */
@@ -135,7 +126,7 @@ export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): P
 /**
  * Asks for the end of a run, whichever process is at work on it: within about a second it sends nothing new, lets
  * requests under way end, and is `interrupted`, as by SIGINT; the next run of the job continues it. UsageError when
- * nobody is at work on it.
+ * no process works on it.
  */
 export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'>, id: string): Promise<Run> {
   const { runs } = context.state;

@@ -2,7 +2,7 @@ import { COMPLETED, type FoundGone, forgotten, type Run, type StateLoss } from '
 import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
-/** A loss that lies further back has been said before. */
+/** An older loss has been reported before. */
 const RUNS_SEARCHED = 50;
 
 /**

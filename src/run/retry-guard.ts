@@ -17,7 +17,7 @@ const GUARD_FILE = 'retry.json';
 const rejectedKey = z.tuple([z.string(), z.string().nullable()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({
   retryOf: z.string(),
-  /** What was rejected, with the fingerprint of what the store had acknowledged by then. */
+  /** What was rejected, with the fingerprint of what the store had acknowledged at that time. */
   keys: z.array(rejectedKey),
   /** Rows of the snapshot, as file and line, that were rejected without a key. */
   keyless: z.array(z.tuple([z.int(), z.int()])),
@@ -169,7 +169,7 @@ function linesByFile<Place extends { readonly file: number; readonly line: numbe
   return byFile;
 }
 
-/** The first place that lies in one of the spans. */
+/** The first place within one of the spans. */
 function within<Place extends { readonly line: number }>(
   places: ReadonlyMap<number, readonly Place[]>,
   spans: readonly RowSpan[],

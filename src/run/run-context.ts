@@ -42,12 +42,12 @@ export type RunEvent =
       readonly heldBy: LockHolder | null;
       readonly needs: 'store' | 'destination' | 'plan';
     }
-  /** The result of earlier requests is unknown: so many operations for the same records wait, for so long. */
+  /** The result of earlier requests is unknown: this many operations for the same records wait, for this long. */
   | { readonly type: 'waiting-for-requests'; readonly operations: number; readonly ms: number }
   /** The state does not hold all that was sent, and what may differ is in doubt. */
   | { readonly type: 'state-loss'; readonly loss: StateLoss }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
-  /** A verification is about to send so many of the records known for its job again. */
+  /** A verification is about to send this many of the job's known records again. */
   | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }
   /** The notification of the end could not be delivered; `host` is all of its address that may be shown. */
   | { readonly type: 'not-notified'; readonly host: string; readonly problem: string }

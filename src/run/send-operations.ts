@@ -100,7 +100,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
 const MAX_GROUP_SIZE = SHARD_SIZE;
 /** Target duration of a group. When a process dies, at most two groups are in doubt. */
 const GROUP_MS = 100;
-/** Operations that wait for earlier requests are kept until all others are sent, but at most so many. */
+/** Operations that wait for earlier requests are kept until all others are sent; this is the most that are kept. */
 const MAX_POSTPONED = 2_000;
 
 interface BeginGroupsOptions<Op extends Operation> {

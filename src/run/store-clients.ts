@@ -3,24 +3,24 @@ import { storeIdentity } from '../model/store-identity.ts';
 import type { SharedStore } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 
-/** The clients of a process, one a store, so that all its work on a store shares one limiter. */
+/** The clients of a process, one per store, so that all its work on a store shares one limiter. */
 export interface StoreClients extends AsyncDisposable {
   /**
    * The client of a store as it is configured now: a worker outlives changes of stores.yaml. What sends requests is
    * loaded with the first one, since it takes a tenth of a second and a plan needs none of it.
    */
   open(store: StoreConfig): Promise<Storefront>;
-  /** How each client fares, in the order in which they were opened; a store has several when it was changed. */
+  /** The figures of each client, in the order in which they were opened; a store has several when it was changed. */
   stats(): readonly StoreStats[];
 }
 
-/** How the client of a store fares. */
+/** The figures of the client of a store. */
 export interface StoreStats {
   readonly store: string;
   readonly stats: ReturnType<Storefront['stats']>;
 }
 
-/** Is told what happens between this process and a store. */
+/** Listens to what happens between this process and a store. */
 export interface StoreListener {
   readonly onEvent: (store: string, event: StorefrontEvent) => void;
   /** Left out, single requests are not measured. */

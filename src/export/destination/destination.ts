@@ -10,7 +10,7 @@ export interface DestinationContent {
 }
 
 export interface DestinationWriteOptions {
-  /** Aborted before the content stands: nothing has changed. */
+  /** Aborted before the file is replaced: nothing has changed. */
   readonly signal: AbortSignal;
   /** Write only over this version; null: only where nothing is yet; left out: over whatever there is. */
   readonly ifVersion?: string | null;
@@ -47,10 +47,10 @@ export async function asDestinationError<Value>(
   }
 }
 
-/** Somebody else wrote the destination between reading and writing it. */
+/** Another process wrote the destination between reading and writing it. */
 export function changedMeanwhile(location: string): DestinationChangedError {
   return new DestinationChangedError(
-    `${location} was changed by somebody else while it was being added to.`,
+    `${location} was changed by another process while it was being added to.`,
     { hint: 'Run again: nothing was written.' },
   );
 }

@@ -36,7 +36,7 @@ export function remoteDestination(remote: RemoteAddress, retryPolicy?: RetryPoli
         if (fetched === undefined) return undefined;
         const content = fetched.spool.open();
         content.once('close', () => void fetched[Symbol.asyncDispose]());
-        // Never null: without a condition, adding to it could undo what somebody else has added.
+        // Never null: without a condition, adding to it could undo what another process has added.
         return { content, version: fetched.version ?? UNKNOWN_VERSION };
       }),
     write: (content, { signal, ifVersion }) =>

@@ -51,7 +51,7 @@ export interface AllRead {
  * alone may be of another moment. A short page in the middle (the store gives fewer than asked) is no end: something
  * comes behind it. Only when the list has changed is there more to do, since items may also have moved (a list by
  * time of change): the beginning is read again up to what is known, which finds what came in front meanwhile. If
- * fewer are known by then than the store counts, the whole is read again, until that finds nothing new.
+ * fewer are known than the store counts, the whole is read again, until that finds nothing new.
  *
  * Rejects with StoreRefusedError when the store ignores offsets, with StoreUnavailableError when the list changes
  * faster than it can be read, and with whatever `fetch` does.
@@ -175,7 +175,7 @@ class ChangingList {
   #ignoresOffsets = false;
   readonly #kept = new WeakSet<ItemPage>();
 
-  /** What was asked for is the next page if it has an item in common with this one; else what lies between is read. */
+  /** The requested page is the next one if it has an item in common with this one; else the pages between are read. */
   async #joined(page: ItemPage, asked: ItemPage, ahead: PageAhead): Promise<ItemPage> {
     this.#compare(page, asked);
     if (page.items.length === 1 || sharesItem(page, asked)) return asked;

@@ -180,7 +180,7 @@ function readingNotes(
   return notes;
 }
 
-/** Whether so many items may be one page of more. */
+/** Whether this number of items may be one page of more. */
 function isPageSize(items: number): boolean {
   return PAGE_SIZES.includes(items);
 }

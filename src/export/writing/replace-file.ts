@@ -77,7 +77,7 @@ export function newStyle(format: 'csv' | 'excel-csv', formatRow: TableStyle['for
   return { delimiter: ',', newline, bom: forSpreadsheets, forSpreadsheets, formatRow };
 }
 
-/** What stands before the header. */
+/** What precedes the header. */
 export function markOf({ bom }: TableStyle): string {
   return bom ? '\ufeff' : '';
 }

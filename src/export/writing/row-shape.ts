@@ -9,7 +9,7 @@ export interface RowShape {
   readonly columns: readonly string[];
   /** The columns that identify a line: one whose key is in the file already is not added. */
   readonly keyColumns: readonly string[];
-  /** Whether each line is a new one, so that a line that is there already is worth a word. */
+  /** Whether each line is a new one, so that a line that is there already is noted. */
   readonly isHistory: boolean;
   /** An item, as JSON, as cells in the order of the columns. */
   cells(item: string): readonly string[];
@@ -41,7 +41,7 @@ async function columnsOf(items: AsyncIterable<readonly string[]>): Promise<strin
   return found.names().length === 0 ? ['id'] : found.names();
 }
 
-/** Lines of list statistics, one a list and reading. */
+/** Lines of list statistics, one per list and reading. */
 export function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
   const reading = (item: string) => listReading(readKeptList(item), readAt);
   const paths = columns.map(pathOf);
@@ -190,7 +190,7 @@ export class FoundColumns {
   }
 
   #meet(name: string, after: number): number {
-    // In orders of one shape each column stands right behind the one before.
+    // In orders of one shape each column follows the one before.
     if (this.#names[after + 1] === name) return after + 1;
     if (this.#filled.has(name)) return this.#names.indexOf(name);
     if (this.#names.length === MOST_COLUMNS) {

@@ -9,7 +9,7 @@ export interface FieldChange {
   readonly new: unknown;
 }
 
-/** The variants of the two bodies of a product: those that stand in both, and the others. */
+/** The variants of the two bodies of a product: those in both, and the others. */
 export interface VariantPairs {
   readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
   /** Whether it has only this one, before and after. */

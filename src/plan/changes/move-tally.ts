@@ -11,7 +11,7 @@ const STOCKS = ['quantity'] as const;
  * only the largest of a kind counts: one with a hundred variants would leave no place for the others.
  */
 export class MoveTally {
-  /** Products of which at least one price moved so far that somebody must look at it. */
+  /** Products with at least one price move. */
   priceMoves = 0;
   readonly #prices = new TopList<Move>(MOVES_KEPT, byLargestMove);
   readonly #stocks = new TopList<Move>(MOVES_KEPT, byLargestMove);
@@ -40,7 +40,7 @@ function largest(moves: readonly Move[]): Move | null {
   );
 }
 
-/** The numbers of these names that differ in variants that stand in both bodies. */
+/** The numbers of these names that differ in variants of both bodies. */
 function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly string[]): Move[] {
   return pairs.flatMap(([before, after]) =>
     names.flatMap((name) => {

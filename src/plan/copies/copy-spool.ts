@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MappedRecord, MappedRejection } from '../../model/mapped-record.ts';
 
-/** A record or rejection whose key stands more than once in the source. */
+/** A record or rejection whose key occurs more than once in the source. */
 export type Copy = MappedRecord | MappedRejection;
 
 /** All copies of one key. */

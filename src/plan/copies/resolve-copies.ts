@@ -13,7 +13,7 @@ import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
 
-/** What becomes of a copy: sent, rejected or left out. Together the copies of a key count as one record. */
+/** A copy with its result: sent, rejected or left out. Together the copies of a key count as one record. */
 export interface ResolvedCopy {
   readonly item: Mapped;
   readonly records: 0 | 1;
@@ -28,7 +28,7 @@ export interface CopyRules {
 }
 
 /**
- * What becomes of the copies of one key. Identical copies are harmless: one is sent. Copies that may be parts of one
+ * Decides about the copies of one key. Identical copies are harmless: one is sent. Copies that may be parts of one
  * record are all rejected. Else the policy decides: it chooses among all copies, those that cannot be mapped
  * included, since sending another one than the policy names would be a guess.
  */
@@ -132,7 +132,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
   const tags = new Set(bodies.flatMap((body) => body.tags ?? []));
   const subscribed = bodies.map((body) => body.subscribed).filter((given) => given !== undefined);
   const left = subscribed.includes(false);
-  // Lists that were meant for a subscriber are not for somebody who has left.
+  // Lists that were meant for a subscriber are not for a contact that has unsubscribed.
   const listed = bodies.filter((body) => !left || body.subscribed === false);
   const lists = new Set(listed.flatMap((body) => body.subscriberLists ?? []));
   return {
@@ -178,7 +178,7 @@ interface CopiesOfKey {
   readonly firstSpans: readonly RowSpan[];
 }
 
-/** The reason for leaving out a copy, with the lines on which the copies stand. */
+/** The reason for leaving out a copy, with the lines of the copies. */
 function copyReason(code: CopyReasonCode, found: CopiesOfKey): Reason {
   const { resource, copies, mostMerged, firstSpans } = found;
   const field = resource === 'products' ? 'url' : 'id';
@@ -198,17 +198,17 @@ function sentence(
 ): string {
   switch (code) {
     case 'duplicate-key':
-      return `the same ${field} stands ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
+      return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
     case 'rows-not-adjacent':
-      return `rows of one product stand apart, in ${places}; sort the file so that they follow each other`;
+      return `rows of one product are not adjacent, in ${places}; sort the file so that they follow each other`;
     case 'copy-rejected':
-      return `the same ${field} stands ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
+      return `the same ${field} occurs ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
     case 'identical-copy':
       return `an identical copy of another record, as in ${places}`;
     case 'earlier-copy-kept':
-      return `the same ${field} stands ${copies} times, in ${places}; the first is kept`;
+      return `the same ${field} occurs ${copies} times, in ${places}; the first is kept`;
     case 'later-copy-kept':
-      return `the same ${field} stands ${copies} times, in ${places}; the last is kept`;
+      return `the same ${field} occurs ${copies} times, in ${places}; the last is kept`;
     default:
       return code satisfies never;
   }

@@ -40,7 +40,7 @@ export async function unfinishedBefore({ state }: RunContext, { id, job }: Run):
 }
 
 /**
- * The run to carry on with: one that has a fresh reading which it could not write, or died writing, is continued
+ * The run that goes on: one that has a fresh reading which it could not write, or died writing, is continued
  * instead of reading again; else the one just begun. Runs whose process died and that have nothing to continue are
  * superseded.
  */
@@ -55,7 +55,7 @@ export async function continueOrBeginExport(
       continue;
     }
     const ageMs = context.clock() - (run.stagedAt ?? 0);
-    // Below 0 the clock was put back: its age is unknown.
+    // Below 0 the clock was set back: the age is unknown.
     if (ageMs < 0 || ageMs >= FRESH_MS) continue;
     return await continueInstead(context, begun, run);
   }

@@ -116,7 +116,7 @@ async function* openOperations(
   }
 }
 
-/** The error that ends a run of which the store has refused so many, when that is over its limit. */
+/** The error that ends a run when the store has refused more records than the limit allows. */
 export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
   if (run.kind === 'retry' || run.approved) return undefined;
   const { resource, counts } = plan;

@@ -9,7 +9,7 @@ import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
 
 /**
- * The run to carry on with: the job's unfinished run of the same digest, if its files are whole and its dates still
+ * The run that goes on: the job's unfinished run of the same digest, if its files are whole and its dates still
  * hold, else the one just begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger
  * keeps what they did; plans waiting for approval lapse, since they describe a store that is about to change.
  */
@@ -26,7 +26,7 @@ export async function continueSame(context: RunContext, begun: Run): Promise<Run
     kinds: SENDING_KINDS,
     statuses: UNFINISHED,
   });
-  // The oldest: a younger one of the same digest died before it could hand over to it.
+  // The oldest: a younger one of the same digest died before it could continue it.
   const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
   if (oldest === undefined) return begun;
   const why = await whyNotContinue(context, oldest, context.clock());
@@ -79,7 +79,7 @@ export async function whyNotContinue(
   }
 }
 
-/** The moment of the date that would be judged otherwise now; a clock that was put back passes dates too. */
+/** The date that would be judged otherwise now; a clock that was set back passes dates too. */
 function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
   const { since = null, until = null } = dates ?? {};
   if (until !== null && now >= until) return until;

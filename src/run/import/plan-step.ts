@@ -59,7 +59,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   });
 }
 
-/** Rejects with SafetyLimitError when the plan exceeds a limit and nobody has approved it. */
+/** Rejects with SafetyLimitError when the plan exceeds a limit and is not approved. */
 export function refuseUnsafe(run: Run, plan: Plan): void {
   const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
   if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
@@ -75,7 +75,7 @@ async function lastCompleted(
 }
 
 /**
- * A digest of everything beside its rows that decides what becomes of a record, but for the moment of staging: rows
+ * A digest of everything but its rows and the moment of staging that decides how a record is mapped: rows
  * that were mapped under another one are mapped again.
  */
 function memoContext(

@@ -17,7 +17,7 @@ export interface SnapshotReading {
   readonly lookups: MappingSource['lookups'];
   /** Dated sales are judged at this moment. */
   readonly stagedAt: number;
-  /** Of everything beside the rows that decides what becomes of them, the moment left aside. */
+  /** Digest of everything but the rows and the moment that decides how rows are mapped. */
   readonly memoContext: string;
 }
 

@@ -19,7 +19,7 @@ export type Stage = (
 
 /**
  * Takes the snapshot, and with it the digest that decides whether an unfinished run may be continued. Where the source
- * is what the last run has already carried over, the run is given `unchangedSince` and its totals instead.
+ * is what the last run has already applied, the run gets `unchangedSince` and its totals instead.
  */
 export async function stageStep(
   context: RunContext,
@@ -95,7 +95,7 @@ export interface SettledRun extends Run {
 
 /**
  * The run whose source, if it has not changed since, makes this one needless: the last of the job, done without
- * rejects, with the same job, mapping, store and version, and nobody else has written there since. Undefined when the
+ * rejects, with the same job, mapping, store and version, and no other job has written there since. Undefined when the
  * source has to be read: also for a plan, `--resend`, and mappings that look at the clock or at lists of the store.
  */
 export async function settledRun(

@@ -54,7 +54,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
   };
 }
 
-/** Whether the figures of a run stand in it, since it has no plan to count from. */
+/** Whether the run itself has its figures, since it has no plan to count from. */
 function isCountedInRun({ kind, unchangedSince }: Run): boolean {
   return kind === 'verify' || unchangedSince !== undefined;
 }

@@ -6,18 +6,18 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
 import { Latencies, TrafficLog, trafficOf } from './traffic-log.ts';
 
-/** How often limits and pauses are looked at: what is told of pauses is as exact as that. */
+/** How often limits and pauses are sampled, and so how exact the pauses are. */
 const LOOK_EVERY_MS = 250;
-/** So much is lost when the process is killed. */
+/** At most this much is lost when the process is killed. */
 const WRITE_EVERY_MS = 10_000;
 
 /**
- * Notes what this process sends for one run. An attempt costs a few counters; what is noted stands in the run's
- * folder when the last of those who send has ended.
+ * Records the traffic that this process sends for one run. An attempt costs a few counters; the record is in the run's folder
+ * when the last sender has ended.
  */
 export class RunTraffic {
   readonly #folder: RunFolder;
-  /** Tells this process from the others at work on the run. */
+  /** Distinguishes this process from the others that work on the run. */
   readonly #writer = randomUUID().slice(0, 8);
   readonly #clock: () => number;
   readonly #log = new TrafficLog();
@@ -31,7 +31,7 @@ export class RunTraffic {
   constructor(folder: RunFolder, clock: () => number) {
     this.#folder = folder;
     const [began, steady] = [clock(), performance.now()];
-    // Clocks are put forward and back; what is drawn goes on.
+    // The system clock may be set; the record must not jump.
     this.#clock = () => began + Math.round(performance.now() - steady);
     this.#seenAt = began;
     this.#writtenAt = this.#seenAt;
@@ -87,7 +87,7 @@ export class RunTraffic {
     this.#seenAt = now;
   }
 
-  /** One after the other. What cannot be written is not worth failing for: it is for people to look at. */
+  /** One write after the other. A failure is ignored: the record is only for people to look at. */
   #write(): Promise<void> {
     this.#writtenAt = this.#clock();
     if (this.#log.isSilent) return this.#writing;
@@ -118,7 +118,7 @@ const logSchema = z.object({
   ),
 });
 
-/** Writes down what a process has seen; `writer` tells it from the others at work on the run. */
+/** Writes the record of a process; `writer` distinguishes it from those of the others. */
 async function writeTrafficLog(folder: RunFolder, writer: string, log: TrafficLog): Promise<void> {
   const written = {
     version: VERSION,
@@ -131,12 +131,12 @@ async function writeTrafficLog(folder: RunFolder, writer: string, log: TrafficLo
   await folder.write(`traffic-${writer}.json`, [JSON.stringify(written)]);
 }
 
-/** The files in which processes have written down their traffic. */
+/** The files in which processes have recorded their traffic. */
 export async function trafficFiles(folder: RunFolder): Promise<readonly string[]> {
   return (await folder.list()).filter((name) => FILE_NAME.test(name));
 }
 
-/** What went over the wire for a run, over all its processes and continuations; null when nobody noted any. */
+/** What went over the wire for a run, over all its processes and continuations; null when none is recorded. */
 export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
   const logs = await Promise.all((await trafficFiles(folder)).map((name) => readLog(folder, name)));
   const joined = logs.reduce((one, other) => (one && other ? one.joinedBy(other) : (one ?? other)), null);

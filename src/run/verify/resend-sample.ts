@@ -74,7 +74,7 @@ async function* sampledOperations(
   }
 }
 
-/** The storefront, with the fields told in which the latest answer for a key differs from what was sent. */
+/** The storefront, which reports the fields in which the latest answer for a key differs from what was sent. */
 function listening(
   storefront: Storefront,
   onAnswer: (key: string, altered: readonly string[]) => void,
