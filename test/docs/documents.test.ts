@@ -5,7 +5,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { filesIn } from './document-blocks.ts';
-import { REFERENCES, readDocument, schemaFile, schemaText, withReference } from './reference.ts';
+import {
+  COMMANDS_FILE,
+  REFERENCES,
+  readDocument,
+  schemaFile,
+  schemaText,
+  withCommands,
+  withReference,
+} from './reference.ts';
 
 describe('the documents', () => {
   it.each(REFERENCES)(
@@ -15,6 +23,11 @@ describe('the documents', () => {
       expect(withReference(document, name)).toBe(document);
     },
   );
+
+  it('have the commands as they are defined (npm run docs)', async () => {
+    const document = readDocument(COMMANDS_FILE);
+    expect(await withCommands(document)).toBe(document);
+  });
 
   it.each(SCHEMA_NAMES)('have the schema of %s as it is now (npm run docs)', (name) => {
     expect(readDocument(schemaFile(name))).toBe(schemaText(name));

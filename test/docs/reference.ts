@@ -5,6 +5,7 @@ import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { METRICS } from '../../src/queue/metrics.ts';
+import { commandsMarkdown } from './commands-markdown.ts';
 import { type ReferenceName, referenceMarkdown } from './reference-markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -25,13 +26,25 @@ export function readDocument(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** The document with its reference made anew from the schema. */
+/** The document with its reference made from the schema. */
 export function withReference(document: string, name: ReferenceName): string {
+  return withSection(document, name, referenceMarkdown(name));
+}
+
+/** The document that describes the commands. */
+export const COMMANDS_FILE = 'docs/reference.md';
+
+/** The document with the reference of the commands made from their definitions. */
+export async function withCommands(document: string): Promise<string> {
+  return withSection(document, 'commands', await commandsMarkdown());
+}
+
+function withSection(document: string, name: string, text: string): string {
   const begin = `<!-- reference:${name} -->\n`;
   const from = document.indexOf(begin);
   const to = document.indexOf('<!-- end -->', from);
   if (from === -1 || to === -1) throw new Error(`There is no place for the reference of ${name}.`);
-  return `${document.slice(0, from + begin.length)}\n${referenceMarkdown(name).trim()}\n\n${document.slice(to)}`;
+  return `${document.slice(0, from + begin.length)}\n${text.trim()}\n\n${document.slice(to)}`;
 }
 
 /** The document that shows the examples of the transforms, between `<!-- examples: transforms -->` and a blank line. */
@@ -98,6 +111,7 @@ if (import.meta.main) {
   for (const { file, name } of REFERENCES) {
     writeFileSync(join(ROOT, file), withReference(readDocument(file), name));
   }
+  writeFileSync(join(ROOT, COMMANDS_FILE), await withCommands(readDocument(COMMANDS_FILE)));
   writeFileSync(join(ROOT, EXAMPLES_FILE), withTransformExamples(readDocument(EXAMPLES_FILE)));
   writeFileSync(join(ROOT, METRICS_FILE), withMetrics(readDocument(METRICS_FILE)));
 }

@@ -22,7 +22,7 @@ import { planCommand } from './plan-command.ts';
 
 /** `storeferry init`: makes a workspace, or adds a job to one, by asking; writes everything at the end, and plans the job. */
 export const initCommand = defineCommand({
-  arguments: { dir: optional('the folder to make a workspace of; the one of -C when left out') },
+  arguments: { dir: optional('the folder of the workspace; that of -C when left out') },
   options: INIT_OPTIONS,
   examples: [
     'init my-shop',

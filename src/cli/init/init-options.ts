@@ -5,7 +5,7 @@ import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
 export const INIT_OPTIONS = {
   storeUrl: text('url', 'the address of the store; its key comes from STORE_API_KEY or is asked for'),
   sandbox: flag('no store yet: rehearse against the sandbox'),
-  store: text('name', 'in a workspace with several stores: which one'),
+  store: text('name', 'the store, in a workspace with several'),
   weightUnit: text('unit', 'the unit the store shows: kg, g, lb or oz'),
   source: text('file', 'the file to import'),
   encoding: text('charset', 'its charset, where it is not UTF-8'),
@@ -13,7 +13,7 @@ export const INIT_OPTIONS = {
   copy: flag('copy the file into the workspace'),
   mapping: text(
     'name',
-    'how it is read; guessed from its header when left out; `new` begins one of your own',
+    'the mapping that reads it; recognised by its columns when left out; `new` starts one of your own',
   ),
   import: text('what', 'for a mapping of your own: products or contacts'),
   param: parsed<Readonly<Record<string, string>> | undefined>(
@@ -23,11 +23,11 @@ export const INIT_OPTIONS = {
     nameAndValue,
   ),
   crosswalk: text('file', 'for contacts: the CSV file with ids of the store and e-mails'),
-  crosswalkMatch: text('column', 'its column that finds a contact'),
+  crosswalkMatch: text('column', 'its column that identifies a contact'),
   crosswalkId: text('column', "its column with the store's id"),
   job: text('name', 'the name of the job'),
   schedule: text('cron', 'when workers run it: minute, hour, day, month, weekday'),
-  timezone: text('zone', 'of the schedule; that of this machine when left out'),
+  timezone: text('zone', 'the time zone of the schedule; that of this machine when left out'),
   yes: flag('use guesses and defaults, and ask for the rest only'),
 };
 
