@@ -1,4 +1,5 @@
-import { relative } from 'node:path';
+import { chmodSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -53,3 +54,18 @@ it('check prints the safety limits of import jobs, of jobs that have the same to
     'Safety limits of d: maxRejects 10%, minRows off, maxChanges off',
   ]);
 });
+
+it.skipIf(process.platform === 'win32')(
+  'check prints a chmod that works from the current folder',
+  async () => {
+    await using workspace = await makeWorkspace({
+      'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
+      '.env': 'KEY=secret-enough\n',
+    });
+    chmodSync(join(workspace.dir, '.env'), 0o644);
+    const { terminal, out } = memoryTerminal();
+    await runCommandLine(['-C', workspace.dir, 'check'], terminal);
+    const [, path = ''] = /chmod 600 (\S+)$/m.exec(out()) ?? [];
+    expect(resolve(path)).toBe(join(workspace.dir, '.env'));
+  },
+);

@@ -168,7 +168,8 @@ async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey:
   await Promise.all(COPIED.map((file) => cp(join(PACKAGE, file), join(dir, file))));
   const job = await readFile(join(PACKAGE, MIRRORED_JOB), 'utf8');
   await writeFile(join(dir, MIRRORED_JOB), job.replace('mode: upsert', 'mode: mirror'));
-  await writeFile(join(dir, '.env'), `STORE_URL=${store.url}\nSTORE_API_KEY=${store.apiKey}\n`);
+  const env = `STORE_URL=${store.url}\nSTORE_API_KEY=${store.apiKey}\n`;
+  await writeFile(join(dir, '.env'), env, { mode: 0o600 });
   return dir;
 }
 
