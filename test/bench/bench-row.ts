@@ -14,7 +14,7 @@ export interface BenchRow {
 export interface BenchOptions {
   /** Sizes are multiplied by this. */
   readonly scale: number;
-  /** Of each contestant; they take turns, and medians are told. */
+  /** Of each contestant; they take turns, and medians are printed. */
   readonly rounds: number;
   /** For files; removed at the end. */
   readonly folder: string;

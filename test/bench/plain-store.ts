@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
  * A store that answers as quickly as Node can: each body with an id. Runs in a process of its own (`fork`), tells its
  * port, and on any message when the first request since the last message came, when the last one went, and how many.
  *
- *     node test/bench/plain-store.ts [latency in ms] [keep]    keep: the bodies are told as well
+ *     node test/bench/plain-store.ts [latency in ms] [keep]    keep: the bodies are printed as well
  */
 const latencyMs = Number(process.argv[2] ?? 0);
 const keeps = process.argv[3] === 'keep';

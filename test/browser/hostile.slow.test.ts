@@ -14,7 +14,7 @@ const SVG = '</title></style><svg onload=alert(1)>';
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-/** A catalog that says such things wherever a report quotes it; `price` tells one night from another. */
+/** A catalog that says such things wherever a report quotes it; `price` differs between runs. */
 function catalog(price: string): string {
   const rows = [SCRIPT, IMAGE, SVG].flatMap((text, index) => [
     [`good-${index}`, `${text} ${price}`, `<p>${text}</p>`, text, `${text} ${index}`, price],
@@ -84,7 +84,7 @@ describeWithBrowser('what catalogs and stores say', () => {
     const { page, complaints, strayRequests } = await openVisitor(browser);
     await signIn(page, dashboard);
     const [first, second] = runs;
-    const told: string[] = [];
+    const printed: string[] = [];
     for (const path of [
       ...['/', '/jobs/nightly', '/jobs/lists', '/runs', '/lists/lists', ...runs.map((run) => `/runs/${run}`)],
       ...[`/runs/${second}/approve`, '/jobs/nightly/run', '/jobs/lists/run', `/runs/${first}/report.html`],
@@ -92,11 +92,11 @@ describeWithBrowser('what catalogs and stores say', () => {
     ]) {
       await page.goto(new URL(path, dashboard.url).href);
       if (!path.endsWith('.html')) await expectInert(page);
-      told.push(await page.locator('body').innerText());
+      printed.push(await page.locator('body').innerText());
     }
-    expect(told.join('\n')).toContain('Approve the plan of nightly?');
-    expect(told.join('\n')).toContain(SCRIPT);
-    expect(told.join('\n')).toContain(IMAGE);
+    expect(printed.join('\n')).toContain('Approve the plan of nightly?');
+    expect(printed.join('\n')).toContain(SCRIPT);
+    expect(printed.join('\n')).toContain(IMAGE);
     expect(complaints).toEqual([]);
     expect(strayRequests).toEqual([]);
   });

@@ -3,7 +3,7 @@ const VARIANT = /,shopify,(\d+),(deny|continue),manual,(\d+\.\d\d),/g;
 /** Where a product begins: at its handle, and not within a description of several lines. */
 const PRODUCT = /^([a-z0-9-]+),/gm;
 
-/** A catalog as it is on a later night: some stock has been sold or has come in, a few prices have risen. */
+/** A catalog as it is some days later: some stock has been sold or has come in, a few prices have risen. */
 export function laterNight(catalog: string, night: number): string {
   return eachVariant(catalog, (stock, price, index) => ({
     stock: (index * 7 + night * 3) % 13 === 0 ? stock + (night % 3) + 1 : stock,

@@ -31,7 +31,7 @@ export interface SampleShop extends AsyncDisposable {
   artifact(run: string, name: string): string;
 }
 
-/** Runs the sample jobs against a sandbox, the catalog on so many nights: three at least. */
+/** Runs the sample jobs against a sandbox, the catalog of so many days: three at least. */
 export async function sampleShop(nights: number): Promise<SampleShop> {
   const sandbox = await startSandbox({ port: 0, apiKey: KEY });
   const whole = await makeWorkspace({}, {}, ['sh', '-c', 'cd "$HOME" && exec "$@"', 'sh']);
@@ -78,7 +78,7 @@ async function shipped(name: string): Promise<string> {
   return await readFile(join(ROOT, name), 'utf8');
 }
 
-/** Puts runs of this minute into the nights before: a run a night. */
+/** Puts runs of this minute into the days before: one each day. */
 async function makePast(dir: string, runs: readonly string[]): Promise<void> {
   await using state = await openSqliteState(join(dir, '.storeferry'));
   const today = Math.floor((Date.now() - NIGHTLY_MS) / DAY_MS) * DAY_MS + NIGHTLY_MS;

@@ -8,8 +8,8 @@ import { startStore } from '../support/store.ts';
 
 describe('approving a plan', () => {
   it('applies that plan, not the unfinished run of the same source', async () => {
-    await using night = await setupNightly(60);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(60);
+    const { store, workspace } = setup;
     store.misbehave({ does: unauthorized, from: 30 });
     const failed = await workspace.storeferry('run', 'nightly', '--json');
     expect(failed.code).toBe(1);
@@ -28,9 +28,9 @@ describe('approving a plan', () => {
   });
 
   it('is refused when the job has come to write to another store, and nothing is sent there', async () => {
-    await using night = await setupNightly(5);
+    await using setup = await setupNightly(5);
     const other = await startStore({ seed: 2 });
-    const { store, workspace } = night;
+    const { store, workspace } = setup;
     const plan = await workspace.storeferry('plan', 'nightly', '--json');
     await workspace.write('stores.yaml', `main:\n  baseUrl: ${other.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`);
     const approved = await workspace.storeferry('approve', String(plan.json()['run']));
@@ -43,8 +43,8 @@ describe('approving a plan', () => {
 
 describe('approving what is no plan any more', () => {
   it('says of a run whose process was killed how to go on', async () => {
-    await using night = await setupNightly(60);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(60);
+    const { store, workspace } = setup;
     store.misbehave({ does: { kind: 'delay', ms: 500 } });
     const planned = await workspace.storeferry('plan', 'nightly', '--json');
     const id = String(planned.json()['run']);
@@ -67,8 +67,8 @@ describe('approving what is no plan any more', () => {
   });
 
   it('offers a new plan of a run that is done', async () => {
-    await using night = await setupNightly(2);
-    const { workspace } = night;
+    await using setup = await setupNightly(2);
+    const { workspace } = setup;
     const done = await workspace.storeferry('run', 'nightly', '--json');
     const approved = await workspace.storeferry('approve', String(done.json()['run']));
     expect(approved.code).toBe(2);
@@ -79,8 +79,8 @@ describe('approving what is no plan any more', () => {
 
 describe('plans', () => {
   it('that stopped or failed leave no copy of the source once the job is planned again', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     const header = shopifyCatalog([]);
     await workspace.write('catalog.csv', header);
     const stopped = await workspace.storeferry('plan', 'nightly', '--json');
@@ -106,8 +106,8 @@ describe('plans', () => {
 
 describe('a reader that goes away', () => {
   it('does not end a run in its middle', async () => {
-    await using night = await setupNightly(100);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(100);
+    const { store, workspace } = setup;
     store.misbehave({ does: { kind: 'delay', ms: 10 } });
     const running = workspace.start('run', 'nightly');
     running.process.stderr?.destroy();

@@ -83,8 +83,10 @@ describe('artifacts in S3', () => {
     expect(denied.code).not.toBe(0);
 
     await using unset = await makeWorkspace(files, { ...env, AWS_ACCESS_KEY_ID: '' });
-    const told = await unset.storeferry('check');
-    expect(told.stdout + told.stderr).toContain('AWS_ACCESS_KEY_ID: not set, and ARTIFACTS_URL needs it');
-    expect(told.code).not.toBe(0);
+    const printed = await unset.storeferry('check');
+    expect(printed.stdout + printed.stderr).toContain(
+      'AWS_ACCESS_KEY_ID: not set, and ARTIFACTS_URL needs it',
+    );
+    expect(printed.code).not.toBe(0);
   });
 });

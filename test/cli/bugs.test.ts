@@ -6,10 +6,10 @@ import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
 
 it('shows the stack of a bug of our own on standard error, and still ends with the JSON object', async () => {
-  await using night = await setupNightly(3);
-  await night.workspace.write('.env', `STORE_API_KEY=${night.store.apiKey}\n`);
+  await using setup = await setupNightly(3);
+  await setup.workspace.write('.env', `STORE_API_KEY=${setup.store.apiKey}\n`);
   const { terminal, out, err } = memoryTerminal();
-  const invocation = { terminal, directory: night.workspace.dir, program: 'storeferry' };
+  const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry' };
   const code = await runInWorkspace(
     invocation,
     { json: true, job: 'nightly' },

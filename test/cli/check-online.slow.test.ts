@@ -46,8 +46,8 @@ async function answering(status: number, headers: Readonly<Record<string, string
 
 describe('check --online', () => {
   it('finds all well with one request that changes nothing', async () => {
-    await using night = await setupNightly(3);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(3);
+    const { store, workspace } = setup;
     const checked = await workspace.storeferry('check', '--online');
     expect(checked.stdout).toMatch(/^ok +store main: .* answers in \d+ ms and takes the key/m);
     expect(checked.stdout).toMatch(/^ok +job nightly: its source catalog\.csv is there/m);
@@ -80,8 +80,8 @@ describe('check --online', () => {
   });
 
   it('finds a damaged state, and one that is gone', async () => {
-    await using night = await setupNightly(40);
-    const { workspace } = night;
+    await using setup = await setupNightly(40);
+    const { workspace } = setup;
     const path = join(workspace.dir, '.storeferry', 'state.db');
     const checked = async () => {
       const { code, stdout } = await workspace.storeferry('check', '--online');
@@ -108,9 +108,9 @@ describe('check --online', () => {
   });
 
   it('sends nothing without --online', async () => {
-    await using night = await setupNightly(3);
-    expect((await night.workspace.storeferry('check')).code).toBe(0);
-    expect(night.store.figures().requests).toBe(0);
+    await using setup = await setupNightly(3);
+    expect((await setup.workspace.storeferry('check')).code).toBe(0);
+    expect(setup.store.figures().requests).toBe(0);
   });
 
   it.each([
@@ -174,19 +174,19 @@ describe('check --online', () => {
   });
 
   it('sends no request with a key that is not set', async () => {
-    await using night = await setupNightly(1);
-    await using workspace = await workspaceAt(night.store.baseUrl, { '.env': '' });
+    await using setup = await setupNightly(1);
+    await using workspace = await workspaceAt(setup.store.baseUrl, { '.env': '' });
     const { terminal, out } = memoryTerminal();
     expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(0);
     expect(out()).toMatch(/^not checked +store main: STORE_API_KEY not set/m);
     expect(out()).toContain('The files are valid; set STORE_API_KEY');
-    expect(night.store.figures().requests).toBe(0);
+    expect(setup.store.figures().requests).toBe(0);
   });
 
   it('says that a store takes no more requests just now', async () => {
-    await using night = await setupNightly(1);
-    night.store.misbehave({ does: errorAnswer(429, 'Slower') });
-    const checked = await night.workspace.storeferry('check', '--online');
+    await using setup = await setupNightly(1);
+    setup.store.misbehave({ does: errorAnswer(429, 'Slower') });
+    const checked = await setup.workspace.storeferry('check', '--online');
     expect(checked.stdout).toContain('answers 429: Slower');
     expect(checked.code).toBe(1);
   });

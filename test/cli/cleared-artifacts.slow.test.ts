@@ -57,8 +57,8 @@ describe('an unfinished run whose', () => {
     '%s gives way to a new one, which sends only what is missing',
     async ([how, damage], context) => {
       const products = manyProducts(PRODUCTS);
-      await using night = await setupNightly(PRODUCTS);
-      const { store, workspace } = night;
+      await using setup = await setupNightly(PRODUCTS);
+      const { store, workspace } = setup;
       const catalog = shopifyCatalog(
         products.map((product) => (product.handle === REJECTED ? { ...product, price: 'soon' } : product)),
       );
@@ -106,8 +106,8 @@ describe('an unfinished run whose', () => {
 
 describe('a run with rejects whose files were deleted', () => {
   it('is no circle of advice between retry and runs', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     const products = manyProducts(3).map((product) => ({ ...product, price: 'soon' }));
     await workspace.write('catalog.csv', shopifyCatalog([...products, ...manyProducts(60).slice(3)]));
     const ended = await workspace.storeferry('run', 'nightly', '--json');
@@ -131,8 +131,8 @@ describe('a plan that waits for approval', () => {
     ['source-0001', (text: string) => text.replace('Product 3', 'Product 5')],
     ['plan.json', (text: string) => text.replace('"operations": 5', '"operations": 7')],
   ])('is refused when its %s was changed, and nothing is sent', async (name, edit) => {
-    await using night = await setupNightly(5);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(5);
+    const { store, workspace } = setup;
     const planned = await workspace.storeferry('plan', 'nightly', '--json');
     const run = String(planned.json()['run']);
     await edited(name, edit)(join(workspace.dir, '.storeferry', 'artifacts', run));

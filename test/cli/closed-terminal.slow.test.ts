@@ -8,18 +8,18 @@ const PRODUCTS = 400;
 
 /** A nightly import under way, slow enough to be interrupted in its middle. */
 async function underWay() {
-  const night = await setupNightly(PRODUCTS);
-  night.store.misbehave({ does: { kind: 'delay', ms: 20 } });
+  const setup = await setupNightly(PRODUCTS);
+  setup.store.misbehave({ does: { kind: 'delay', ms: 20 } });
   const inTheMiddle = async (): Promise<void> => {
-    await until(() => night.store.figures().requests >= 50);
+    await until(() => setup.store.figures().requests >= 50);
   };
-  return { ...night, inTheMiddle };
+  return { ...setup, inTheMiddle };
 }
 
 describe('a run whose terminal is closed', () => {
   it('ends as by SIGTERM at SIGHUP: what was in flight is recorded, and not sent again', async () => {
-    await using night = await underWay();
-    const { store, workspace, inTheMiddle } = night;
+    await using setup = await underWay();
+    const { store, workspace, inTheMiddle } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await inTheMiddle();
     running.process.kill('SIGHUP');
@@ -34,8 +34,8 @@ describe('a run whose terminal is closed', () => {
   });
 
   it('does the same at a second SIGHUP, which kernel and shell send together', async () => {
-    await using night = await underWay();
-    const { store, workspace, inTheMiddle } = night;
+    await using setup = await underWay();
+    const { store, workspace, inTheMiddle } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await inTheMiddle();
     running.process.kill('SIGHUP');
@@ -48,8 +48,8 @@ describe('a run whose terminal is closed', () => {
   });
 
   it.skipIf(!hasPseudoTerminal)('is recorded when nothing can be printed any more', async () => {
-    await using night = await underWay();
-    const { store, workspace, inTheMiddle } = night;
+    await using setup = await underWay();
+    const { store, workspace, inTheMiddle } = setup;
     await using session = startAtTerminal(['run', 'nightly'], {
       cwd: workspace.dir,
       env: { STORE_API_KEY: store.apiKey },

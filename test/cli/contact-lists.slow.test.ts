@@ -79,7 +79,7 @@ describe('contacts for lists that the job names', () => {
     );
   });
 
-  it('are continued with the same lists, and planned anew with others', async () => {
+  it('are continued with the same lists, and planned again with others', async () => {
     await using crm = await setupLists({ rows: [1, 2, 3, 4, 5, 6].map((number) => ({ number })) });
     const failing = async (from: number) => {
       crm.store.forget();
@@ -98,7 +98,7 @@ describe('contacts for lists that the job names', () => {
     expect(other).toMatchObject({ status: 'done-with-rejects', rejected: 6, applied: 0 });
   });
 
-  it('fail as a whole, and reject nobody, when the store does not let us ask', async () => {
+  it('fail as a whole, and reject no contact, when the store refuses the question', async () => {
     await using crm = await setupLists();
     crm.store.misbehave({ does: unauthorized });
     const run = await crm.workspace.storeferry('run', 'crm', '--json');

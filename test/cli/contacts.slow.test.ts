@@ -42,7 +42,7 @@ describe('an import of contacts', () => {
     expect(again.json()).toMatchObject({ status: 'done', applied: 60, rejected: 0, run: run.json()['run'] });
   });
 
-  it('never sends what the source has emptied: it is counted, and told in plan, summary and runs', async () => {
+  it('never sends what the source has emptied: it is counted, and named in plan, summary and runs', async () => {
     await using crm = await setupCrm({ rows: people(5) });
     await crm.workspace.storeferry('run', 'crm');
     crm.store.forget();
@@ -51,13 +51,13 @@ describe('an import of contacts', () => {
     );
     await crm.workspace.write('crm.csv', crmExport(emptied));
 
-    const told = /Emptied in the source, but cannot be cleared through the API: phone \(2\s+contacts\)/;
+    const printed = /Emptied in the source, but cannot be cleared through the API: phone \(2\s+contacts\)/;
     const plan = await crm.workspace.storeferry('plan', 'crm');
-    expect(plan.stdout).toMatch(told);
+    expect(plan.stdout).toMatch(printed);
     const run = await crm.workspace.storeferry('run', 'crm');
-    expect(run.stdout).toMatch(told);
+    expect(run.stdout).toMatch(printed);
     const id = /\(run (\w+)\)/.exec(run.stdout)?.[1] ?? '';
-    expect((await crm.workspace.storeferry('runs', id)).stdout).toMatch(told);
+    expect((await crm.workspace.storeferry('runs', id)).stdout).toMatch(printed);
 
     expect(crm.store.requests.map(({ method, key }) => [method, key])).toEqual([['PUT', '1002']]);
     expect(JSON.parse(crm.store.lastBody('1002') ?? '')).toEqual({
@@ -70,7 +70,7 @@ describe('an import of contacts', () => {
     expect(json).toMatchObject({ unchanged: 5, operations: 0, fieldsChanged: {} });
   });
 
-  it('cannot be told to clear a field: check says so, with the place', async () => {
+  it('cannot clear a field: check says so, with the place', async () => {
     await using workspace = await makeWorkspace({
       'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
       'jobs/crm.yaml': 'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: own\n',

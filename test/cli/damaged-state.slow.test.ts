@@ -14,8 +14,8 @@ it('says what is damaged and what to do when bits of the state are flipped, or e
   timeout: patience(180_000),
 }, async (context) => {
   const random = seededRandom(seedOf(context));
-  await using night = await setupNightly(PRODUCTS);
-  const { store, workspace } = night;
+  await using setup = await setupNightly(PRODUCTS);
+  const { store, workspace } = setup;
   const first = await workspace.storeferry('run', 'nightly', '--json');
   expect(first.json()).toMatchObject({ status: 'done', applied: PRODUCTS });
   const planned = String((await workspace.storeferry('plan', 'nightly', '--resend', '--json')).json()['run']);

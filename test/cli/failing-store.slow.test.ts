@@ -5,9 +5,9 @@ import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer, hang } from '../support/store/faults.ts';
 
 it('a run whose store fails says why nothing moves, and that it does again', async () => {
-  await using night = await setupNightly(20);
-  night.store.misbehave({ does: errorAnswer(503, 'Closed for lunch'), until: 11 });
-  const running = night.workspace.start('run', 'nightly', '--json');
+  await using setup = await setupNightly(20);
+  setup.store.misbehave({ does: errorAnswer(503, 'Closed for lunch'), until: 11 });
+  const running = setup.workspace.start('run', 'nightly', '--json');
   await running.printed('The store main answers again, after ');
   running.process.kill('SIGINT');
   const { code, stdout, stderr } = await running.ended;
@@ -17,8 +17,8 @@ it('a run whose store fails says why nothing moves, and that it does again', asy
 });
 
 it('a run that is stopped at once by a second Ctrl-C says how to go on', async () => {
-  await using night = await setupNightly(20);
-  const { workspace, store } = night;
+  await using setup = await setupNightly(20);
+  const { workspace, store } = setup;
   store.misbehave({ does: hang });
   const running = workspace.start('run', 'nightly');
   await vi.waitUntil(() => store.requests.length > 0, { interval: 5, timeout: 20_000 });
@@ -54,7 +54,7 @@ it('a wait for earlier requests names no death, and is not counted into the spee
   expect(err().split('\n').at(-2)).toBe('apply: 115 of 116 requests (99%), 2.4/s, 1 s left');
 });
 
-it('waits that the store asks for are told of when they are long', () => {
+it('long waits that the store asks for are printed', () => {
   const { terminal, err } = memoryTerminal();
   const watch = watchRun(terminal, () => 0);
   watch.onStoreEvent('main', { kind: 'paused', forMs: 2_000, reason: 'the store answered 429' });
@@ -65,10 +65,10 @@ it('waits that the store asks for are told of when they are long', () => {
 });
 
 it('a run that is stopped by answers of something else than the API says so, with one figure', async () => {
-  await using night = await setupNightly(60);
+  await using setup = await setupNightly(60);
   const body = '<html><title>Not found</title><p>gateway</p></html>';
-  night.store.misbehave({ does: { kind: 'answer', status: 404, body, applied: false } });
-  const stopped = await night.workspace.storeferry('run', 'nightly');
+  setup.store.misbehave({ does: { kind: 'answer', status: 404, body, applied: false } });
+  const stopped = await setup.workspace.storeferry('run', 'nightly');
   expect(stopped.code).toBe(4);
   const said = stopped.stdout.replaceAll(/\s+/g, ' ');
   const [, figure] = /beyond the limit: (\d+) of 60 records are rejected/.exec(said) ?? [];

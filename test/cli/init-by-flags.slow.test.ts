@@ -61,7 +61,7 @@ describe('init by flags', () => {
     expect(check.stdout).not.toContain('warning');
   });
 
-  it('names every flag that is missing where there is nobody to ask, and writes nothing', async () => {
+  it('names every flag that is missing where there is no terminal to ask on, and writes nothing', async () => {
     await using shop = await folder(CATALOG, {});
     const { terminal, err } = memoryTerminal();
     expect(await runCommandLine(['-C', shop.dir, 'init'], terminal)).toBe(2);
@@ -148,7 +148,7 @@ describe('init by flags', () => {
     ).toEqual(before);
   });
 
-  it('copies a packed file with blanks in its name into the workspace where it is told to', async () => {
+  it('copies a packed file with blanks in its name into the workspace where --copy asks for it', async () => {
     await using place = await folder();
     const packed = join(place.dir, 'my export (1).csv.gz');
     await writeFile(packed, gzipSync(CATALOG['export.csv']));

@@ -28,20 +28,20 @@ function expectFailure({ code, stderr, ...result }: CommandResult, exit: number,
 
 describe('--json prints its object', () => {
   it('when there is no such job or run', async () => {
-    await using night = await setupNightly(1);
-    const unknown = await night.workspace.storeferry('run', 'nope', '--json');
+    await using setup = await setupNightly(1);
+    const unknown = await setup.workspace.storeferry('run', 'nope', '--json');
     expectFailure(unknown, 2, 'nope');
     expect(unknown.json()).toEqual(failed({ job: 'nope', error: expect.any(String) }));
     for (const command of ['approve', 'retry']) {
-      const ended = await night.workspace.storeferry(command, 'abcdefgh', '--json');
+      const ended = await setup.workspace.storeferry(command, 'abcdefgh', '--json');
       expectFailure(ended, 2, 'There is no run abcdefgh.');
       expect(ended.json()).toEqual(failed({ job: null, error: expect.any(String) }));
     }
   });
 
   it('when the job is already running', async () => {
-    await using night = await setupNightly(100);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(100);
+    const { store, workspace } = setup;
     store.misbehave({ does: delay(60_000) });
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.figures().requests !== 0);
@@ -53,8 +53,8 @@ describe('--json prints its object', () => {
   });
 
   it('when the state is damaged, and says what to do', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
     const file = await open(join(workspace.dir, '.storeferry', 'state.db'), 'r+');
     await file.write(Buffer.alloc(100, 'A'), 0, 100, 0);
@@ -75,8 +75,8 @@ describe('--json prints its object', () => {
     const disk = await mountSmallDisk(16);
     if (disk === undefined) return context.skip(NO_SMALL_DISK);
     await using _mounted = disk;
-    await using night = await setupNightly(20);
-    const { workspace } = night;
+    await using setup = await setupNightly(20);
+    const { workspace } = setup;
     await symlink(disk.dir, join(workspace.dir, '.storeferry'));
     expect((await workspace.storeferry('run', 'nightly', '--json')).code).toBe(0);
     await disk.fill();

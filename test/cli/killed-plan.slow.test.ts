@@ -28,8 +28,8 @@ async function killPlan(workspace: Workspace): Promise<string> {
 
 describe('a plan whose process was killed', () => {
   it.each(['plan', 'run'])('lapses at the next %s, and its copy of the source goes', async (next) => {
-    await using night = await setupNightly(20_000);
-    const { workspace } = night;
+    await using setup = await setupNightly(20_000);
+    const { workspace } = setup;
     const killed = await killPlan(workspace);
     {
       await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
@@ -56,8 +56,8 @@ describe('a plan whose process was killed', () => {
 
 describe('a plan that is being made', () => {
   it('is waited for by another plan of the job, which takes its place', async () => {
-    await using night = await setupNightly(20_000);
-    const { workspace } = night;
+    await using setup = await setupNightly(20_000);
+    const { workspace } = setup;
     const first = workspace.start('plan', 'nightly', '--json');
     await until(async () => (await namesIn(workspace)).length > 0);
     // Held where it is, or a slow start of the second finds it done.
@@ -74,8 +74,8 @@ describe('a plan that is being made', () => {
   });
 
   it('does not count as dead, nor once it has ended', async () => {
-    await using night = await setupNightly(20_000);
-    const { workspace } = night;
+    await using setup = await setupNightly(20_000);
+    const { workspace } = setup;
     const planning = workspace.start('plan', 'nightly', '--json');
     const id = await until(async () => (await namesIn(workspace))[0]);
     await using state = await openSqliteState(join(workspace.dir, '.storeferry'));

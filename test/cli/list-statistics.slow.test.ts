@@ -53,7 +53,7 @@ describe('the list statistics', () => {
     }
   });
 
-  it('are inert in the flavour for spreadsheets, and written anew where the job says so', async () => {
+  it('are inert in the flavour for spreadsheets, and replaced where the job says so', async () => {
     await using setup = await setupExports({
       sheet: `${LISTS}destination: { path: sheet.csv, mode: append, format: excel-csv }\n`,
       anew: `${LISTS}destination: { path: anew.jsonl, format: jsonl }\n`,
@@ -192,7 +192,7 @@ describe('the list statistics', () => {
     expect((await setup.workspace.storeferry('run', 'key')).code).toBe(0);
   });
 
-  it('are planned by nobody: the message says what to type', async () => {
+  it('have no plan: the message says what to type', async () => {
     await using setup = await setupExports(HISTORY);
     const plan = await setup.workspace.storeferry('plan', 'stats');
     expect(plan.code).toBe(2);

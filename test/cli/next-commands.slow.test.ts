@@ -7,20 +7,20 @@ import { unauthorized } from '../support/store/faults.ts';
 
 describe('the commands to type next', () => {
   it('reach the same workspace when they are copied', async () => {
-    await using night = await setupNightly(3);
-    const { dir, storeferry } = night.workspace;
+    await using setup = await setupNightly(3);
+    const { dir, storeferry } = setup.workspace;
     const plan = await storeferry('plan', 'nightly');
     expect(plan.stdout).toMatch(new RegExp(`^ +storeferry -C ${dir} approve \\w+$`, 'm'));
     expect(plan.stdout).toContain(`    storeferry -C ${dir} run nightly\n`);
 
-    night.store.misbehave({ does: unauthorized });
+    setup.store.misbehave({ does: unauthorized });
     const failed = await storeferry('run', 'nightly');
     expect(failed.stdout).toContain(`    storeferry -C ${dir} run nightly\n`);
   });
 
   it('reach it in the hints of errors too', async () => {
-    await using night = await setupNightly(1);
-    const { dir } = night.workspace;
+    await using setup = await setupNightly(1);
+    const { dir } = setup.workspace;
     const { terminal, err } = memoryTerminal();
     expect(await runCommandLine(['-C', dir, 'runs', 'k3f9'], terminal)).toBe(2);
     expect(err()).toBe(`There is no run k3f9.\n\`storeferry -C ${dir} runs\` lists the latest.\n`);

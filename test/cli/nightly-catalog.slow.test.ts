@@ -10,8 +10,8 @@ const MIRROR = { mode: 'mirror' };
 
 describe('a nightly catalog', () => {
   it('sends 500 products once, nothing when nothing changed, and then only what did', async () => {
-    await using night = await setupNightly(500, MIRROR);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(500, MIRROR);
+    const { store, workspace } = setup;
 
     const first = await workspace.storeferry('run', 'nightly', '--json');
     expect(first.json()).toMatchObject({
@@ -79,8 +79,8 @@ describe('a nightly catalog', () => {
   });
 
   it('stops on half a file before anything is sent, and applies exactly that plan once approved', async () => {
-    await using night = await setupNightly(100, MIRROR);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(100, MIRROR);
+    const { store, workspace } = setup;
     await workspace.storeferry('run', 'nightly');
     store.forget();
 
@@ -97,8 +97,8 @@ describe('a nightly catalog', () => {
   });
 
   it('refuses to approve a plan once another run of the job has begun', async () => {
-    await using night = await setupNightly(100, MIRROR);
-    const { workspace } = night;
+    await using setup = await setupNightly(100, MIRROR);
+    const { workspace } = setup;
     await workspace.storeferry('run', 'nightly');
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(50)));
     const stopped = await workspace.storeferry('run', 'nightly', '--json');
@@ -111,8 +111,8 @@ describe('a nightly catalog', () => {
   });
 
   it('plans without a single request, and leaves nothing that a run would continue', async () => {
-    await using night = await setupNightly(20);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(20);
+    const { store, workspace } = setup;
     const plan = await workspace.storeferry('plan', 'nightly', '--json');
     expect(plan.code).toBe(0);
     expect(plan.json()).toMatchObject({ status: 'planned', new: 20, operations: 20, requests: 0 });
@@ -124,8 +124,8 @@ describe('a nightly catalog', () => {
   });
 
   it('applies all others when some answers are 503, resets after applying, or 422', async () => {
-    await using night = await setupNightly(300);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(300);
+    const { store, workspace } = setup;
     store.misbehave({ does: errorAnswer(503, 'Busy'), probability: 0.05 });
     store.misbehave({ does: resetAfter, probability: 0.05 });
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-5', 'product-6'] });
@@ -150,8 +150,8 @@ describe('a nightly catalog', () => {
   });
 
   it('is continued after SIGKILL without sending again what was acknowledged', async () => {
-    await using night = await setupNightly(400);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(400);
+    const { store, workspace } = setup;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const killed = workspace.start('run', 'nightly', '--json');
     await until(() => store.figures().requests >= 100);
@@ -167,8 +167,8 @@ describe('a nightly catalog', () => {
   });
 
   it('ends cleanly on SIGINT, says how to go on, and goes on', async () => {
-    await using night = await setupNightly(400);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(400);
+    const { store, workspace } = setup;
     store.misbehave({ does: { kind: 'delay', ms: 20 } });
     const running = workspace.start('run', 'nightly');
     await until(() => store.figures().requests >= 50);
@@ -184,8 +184,8 @@ describe('a nightly catalog', () => {
   });
 
   it('ends at once when the key is wrong, and rejects no row', async () => {
-    await using night = await setupNightly(200);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(200);
+    const { store, workspace } = setup;
     store.misbehave({ does: unauthorized, from: 60 });
     const run = await workspace.storeferry('run', 'nightly', '--json');
     expect(run.code).toBe(1);
@@ -195,8 +195,8 @@ describe('a nightly catalog', () => {
   });
 
   it('refuses a second run of a job that is running', async () => {
-    await using night = await setupNightly(200);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(200);
+    const { store, workspace } = setup;
     store.misbehave({ does: { kind: 'delay', ms: 100 } });
     const running = workspace.start('run', 'nightly');
     await until(() => store.figures().requests >= 5);
@@ -208,8 +208,8 @@ describe('a nightly catalog', () => {
   });
 
   it('sends everything again with --resend', async () => {
-    await using night = await setupNightly(30);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(30);
+    const { store, workspace } = setup;
     await workspace.storeferry('run', 'nightly');
     const again = await workspace.storeferry('run', 'nightly', '--resend', '--json');
     expect(again.json()).toMatchObject({ status: 'done', applied: 30, requests: 30 });
@@ -219,14 +219,14 @@ describe('a nightly catalog', () => {
 
 describe('wrong usage', () => {
   it('ends with 2 and names the nearest job', async () => {
-    await using night = await setupNightly(1);
-    const result = await night.workspace.storeferry('run', 'nightli');
+    await using setup = await setupNightly(1);
+    const result = await setup.workspace.storeferry('run', 'nightli');
     expect(result.code).toBe(2);
     expect(result.stderr).toContain('nightly');
   });
 
   it('ends with 2 for an unknown option', async () => {
-    await using night = await setupNightly(1);
-    expect((await night.workspace.storeferry('run', 'nightly', '--jsno')).code).toBe(2);
+    await using setup = await setupNightly(1);
+    expect((await setup.workspace.storeferry('run', 'nightly', '--jsno')).code).toBe(2);
   });
 });

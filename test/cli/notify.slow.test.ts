@@ -14,7 +14,7 @@ interface SetupOptions {
   readonly url?: string;
 }
 
-/** A store, a webhook and a workspace whose job tells it of its ends. */
+/** A store, a webhook and a workspace whose job notifies it of the ends of runs. */
 async function setup({ on = '', answers = [], url }: SetupOptions = {}) {
   const [store, webhook] = await Promise.all([startStore({ seed: 1 }), startWebhook(...answers)]);
   const files = catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(10)), {
@@ -23,12 +23,12 @@ async function setup({ on = '', answers = [], url }: SetupOptions = {}) {
   });
   const env = { STORE_API_KEY: store.apiKey, OPS_WEBHOOK: url ?? webhook.url };
   const workspace = await makeWorkspace(files, env);
-  const told = () => webhook.calls.map(({ body: { end, summary } }) => ({ end, summary }));
+  const printed = () => webhook.calls.map(({ body: { end, summary } }) => ({ end, summary }));
   return {
     store,
     webhook,
     workspace,
-    told,
+    printed,
     async [Symbol.asyncDispose]() {
       await workspace[Symbol.asyncDispose]();
       await Promise.all([webhook[Symbol.asyncDispose](), store.close()]);
@@ -36,7 +36,7 @@ async function setup({ on = '', answers = [], url }: SetupOptions = {}) {
   };
 }
 
-it.concurrent('a run with rejects is told with its --json object; plans and what is not asked for are not', async () => {
+it.concurrent('a run with rejects is notified with its --json object; plans and what is not asked for are not', async () => {
   await using shop = await setup();
   const { store, workspace, webhook } = shop;
   store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-3'] });
@@ -44,7 +44,7 @@ it.concurrent('a run with rejects is told with its --json object; plans and what
   expect(webhook.calls).toHaveLength(0);
   const result = await workspace.storeferry('run', 'nightly', '--json');
   expect(result.code).toBe(3);
-  expect(shop.told()).toEqual([{ end: 'rejects', summary: result.json() }]);
+  expect(shop.printed()).toEqual([{ end: 'rejects', summary: result.json() }]);
   expect(webhook.calls[0]?.body['text']).toMatch(
     /^nightly: done, with rejects.*9 applied, 1 rejected.*\n1 row: .*\nRejects file: \S+rejects\.csv\n.*storeferry retry /,
   );
@@ -54,7 +54,7 @@ it.concurrent('a run with rejects is told with its --json object; plans and what
   expect(webhook.calls).toHaveLength(1);
 });
 
-it.concurrent('every way of ending is told when the job asks for all: done, stopped, approved, failed', async () => {
+it.concurrent('every way of ending is notified when the job asks for all: done, stopped, approved, failed', async () => {
   await using shop = await setup({ on: '[failed, stopped, rejects, done]' });
   const { store, workspace } = shop;
   await workspace.storeferry('run', 'nightly');
@@ -65,7 +65,7 @@ it.concurrent('every way of ending is told when the job asks for all: done, stop
   await workspace.write('catalog.csv', shopifyCatalog(manyProducts(4, 20)));
   store.misbehave({ does: unauthorized });
   expect((await workspace.storeferry('run', 'nightly')).code).toBe(1);
-  expect(shop.told().map(({ end }) => end)).toEqual(['done', 'stopped', 'done', 'failed']);
+  expect(shop.printed().map(({ end }) => end)).toEqual(['done', 'stopped', 'done', 'failed']);
 });
 
 it.concurrent('a receiver that fails changes no exit code, and is one line without its secrets', async () => {
@@ -76,12 +76,12 @@ it.concurrent('a receiver that fails changes no exit code, and is one line witho
   expect(shop.webhook.calls).toHaveLength(4);
   const warnings = stderr.split('\n').filter((line) => line.includes('Warning'));
   expect(warnings).toEqual([
-    expect.stringMatching(/^Warning: 127\.0\.0\.1:\d+ could not be told .*it answered 500\.$/),
+    expect.stringMatching(/^Warning: 127\.0\.0\.1:\d+ could not be printed .*it answered 500\.$/),
   ]);
   for (const secret of WEBHOOK_SECRETS) expect(stdout + stderr).not.toContain(secret);
 });
 
-it.concurrent('an empty address tells nobody', async () => {
+it.concurrent('an empty address sends nothing', async () => {
   await using shop = await setup({ on: '[done]', url: '' });
   const { code, stderr } = await shop.workspace.storeferry('run', 'nightly');
   expect(code).toBe(0);

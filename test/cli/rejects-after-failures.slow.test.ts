@@ -5,9 +5,9 @@ import { setupNightly } from '../support/nightly.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 
 describe('the rejects of a run', () => {
-  it('can still be retried when a later night could not read its source', async () => {
-    await using night = await setupNightly(20);
-    const { store, workspace } = night;
+  it('can still be retried when a later setup could not read its source', async () => {
+    await using setup = await setupNightly(20);
+    const { store, workspace } = setup;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-5'] });
     const run = await workspace.storeferry('run', 'nightly', '--json');
     store.behave();
@@ -19,8 +19,8 @@ describe('the rejects of a run', () => {
   });
 
   it('are kept as corrected when the run is continued', async () => {
-    await using night = await setupNightly(40);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(40);
+    const { store, workspace } = setup;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-1'] });
     store.misbehave({ does: unauthorized, from: 30 });
     const failed = await workspace.storeferry('run', 'nightly', '--json');
@@ -37,8 +37,8 @@ describe('the rejects of a run', () => {
   });
 
   it('show what was corrected without letting a cell act on the terminal', async () => {
-    await using night = await setupNightly(20);
-    const { store, workspace } = night;
+    await using setup = await setupNightly(20);
+    const { store, workspace } = setup;
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-5'] });
     const run = await workspace.storeferry('run', 'nightly', '--json');
     const rejects = join(workspace.dir, String(run.json()['rejectsFile']));

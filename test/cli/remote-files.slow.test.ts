@@ -112,7 +112,7 @@ describe('a job that reads from the web', () => {
     expect(await textOf(scene.workspace.dir)).not.toContain('MARKED');
   });
 
-  it('is refused a private address that nobody has allowed, before anything is sent', async () => {
+  it('is refused a private address that is not allowed, before anything is sent', async () => {
     await using scene = await setup(1);
     const nightly = await readFile(join(scene.workspace.dir, 'jobs/nightly.yaml'), 'utf8');
     await scene.workspace.write('jobs/nightly.yaml', nightly.replace(', allowPrivateAddresses: true', ''));
@@ -165,7 +165,7 @@ describe('a job that reads from S3', () => {
 });
 
 describeWithSshd('a job on an SSH server', () => {
-  it('reads its source anew each time, and writes what it exports', async () => {
+  it('reads its source again each time, and writes what it exports', async () => {
     await using sshd = await startSshd();
     const sandbox = await startSandbox({ port: 0, apiKey: SECRETS.STORE_API_KEY });
     const env = { ...SECRETS, SFTP_KEY: sshd.privateKey.replaceAll('\n', '\\n') };

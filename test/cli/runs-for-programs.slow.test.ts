@@ -11,8 +11,8 @@ const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
 describe('runs', () => {
   it('prints jobs and runs, or one run, as an object for programs', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();
     const listed = await workspace.storeferry('runs', '--json');
     expect(listed.stdout.trimEnd().split('\n')).toHaveLength(1);
@@ -35,8 +35,8 @@ describe('runs', () => {
   });
 
   it('takes the first characters of an id where they say which, as every command does that names a run', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     {
       await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
       for (const id of ['abk3v9x2', 'abk4w8y3'])
@@ -55,8 +55,8 @@ describe('runs', () => {
 
 describe('check --json', () => {
   it('prints what it found as one object, with the exit code of check', async () => {
-    await using night = await setupNightly(3);
-    const { workspace } = night;
+    await using setup = await setupNightly(3);
+    const { workspace } = setup;
     const well = await workspace.storeferry('check', '--json');
     expect([well.code, well.stdout.trimEnd().split('\n').length]).toEqual([0, 1]);
     expect(well.json()).toMatchObject({
@@ -89,8 +89,8 @@ describe('check --json', () => {
 
 describe('a command with -C', () => {
   it('prints paths that open from the folder it was typed in', async () => {
-    await using night = await setupNightly(3);
-    const { workspace, store } = night;
+    await using setup = await setupNightly(3);
+    const { workspace, store } = setup;
     const rows = manyProducts(2).map((product, index) =>
       index === 0 ? { ...product, price: 'tbc' } : product,
     );
@@ -120,8 +120,8 @@ describe('a command with -C', () => {
 
 describe('LOG_LEVEL=debug', () => {
   it('logs every request of a run as a line of JSON, without a secret', async () => {
-    await using night = await setupNightly(3);
-    const { workspace, store } = night;
+    await using setup = await setupNightly(3);
+    const { workspace, store } = setup;
     await workspace.write('.env', `LOG_LEVEL=debug\nSTORE_API_KEY=${store.apiKey}\n`);
     const { stderr, code } = await workspace.storeferry('run', 'nightly');
     expect(code).toBe(0);
@@ -144,8 +144,8 @@ describe('a word that is no command and no job', () => {
     [['frobnicate'], 'The commands are init, check, plan, run,'],
     [['run', 'night'], "did you mean 'nightly'?"],
   ])('%j is answered by what was probably meant', async (args, answer) => {
-    await using night = await setupNightly(1);
-    const typed = await night.workspace.storeferry(...args);
+    await using setup = await setupNightly(1);
+    const typed = await setup.workspace.storeferry(...args);
     expect(typed.code).toBe(2);
     expect(typed.stderr).toContain(answer);
   });

@@ -20,11 +20,11 @@ function forget({ shop }: Store, count: number): string[] {
 
 describe('verify', () => {
   it('finds nothing wrong with a store that holds everything, and says what so many answers prove', async () => {
-    await using night = await setupNightly(80);
-    await night.workspace.storeferry('run', 'nightly');
-    const held = structuredClone([...night.store.shop.products]);
-    night.store.forget();
-    const { code, stdout, stderr } = await night.workspace.storeferry('verify', 'nightly');
+    await using setup = await setupNightly(80);
+    await setup.workspace.storeferry('run', 'nightly');
+    const held = structuredClone([...setup.store.shop.products]);
+    setup.store.forget();
+    const { code, stdout, stderr } = await setup.workspace.storeferry('verify', 'nightly');
     expect(stderr).toContain('Sends 50 of 80 known products to the store main again, as last acknowledged');
     expect(stderr).toContain('products that were deleted there are created again');
     const text = stdout.replaceAll(/\s+/g, ' ');
@@ -33,15 +33,15 @@ describe('verify', () => {
     expect(text).toContain('does not show whether products had older values');
     expect(stdout).not.toContain('run nightly --resend');
     expect(code).toBe(0);
-    expect(night.store.figures()).toMatchObject({ requests: 50, duplicates: 0, maxOverlap: 1 });
-    expect([...night.store.shop.products]).toEqual(held);
+    expect(setup.store.figures()).toMatchObject({ requests: 50, duplicates: 0, maxOverlap: 1 });
+    expect([...setup.store.shop.products]).toEqual(held);
   });
 
   it('estimates how much is forgotten, offers to send everything again, and keeps the new ids', async () => {
-    await using night = await setupNightly(80, { mode: 'mirror' });
-    await night.workspace.storeferry('run', 'nightly');
-    forget(night.store, 20);
-    const sampled = await night.workspace.storeferry('verify', 'nightly', '--sample', '79', '--json');
+    await using setup = await setupNightly(80, { mode: 'mirror' });
+    await setup.workspace.storeferry('run', 'nightly');
+    forget(setup.store, 20);
+    const sampled = await setup.workspace.storeferry('verify', 'nightly', '--sample', '79', '--json');
     expect(sampled.code).toBe(3);
     const found = sampled.json();
     expect(found).toMatchObject({
@@ -57,8 +57,8 @@ describe('verify', () => {
       ...['job', 'store', 'sampled', 'known', 'asKnown', 'recreated', 'altered', 'rejected', 'unsent'],
       ...['forgottenShare', 'error'],
     ]);
-    forget(night.store, 80);
-    const all = await night.workspace.storeferry('verify', 'nightly', '--sample', '500');
+    forget(setup.store, 80);
+    const all = await setup.workspace.storeferry('verify', 'nightly', '--sample', '500');
     expect(all.code).toBe(3);
     expect(all.stdout).toMatch(/recreated +80 /);
     expect(all.stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -67,15 +67,15 @@ describe('verify', () => {
     expect(all.stdout).toMatch(/about 80 requests:\n +storeferry -C \S+ run nightly --resend\n/);
 
     // The ids of the ledger are those of the store now: each product can still be deleted.
-    const again = await night.workspace.storeferry('verify', 'nightly', '--sample', '80', '--json');
+    const again = await setup.workspace.storeferry('verify', 'nightly', '--sample', '80', '--json');
     expect(again.json()).toMatchObject({ sampled: 80, asKnown: 80, recreated: 0 });
     expect(again.json()['forgottenShare']).toEqual({ estimate: 0, low: 0, high: 0 });
-    expect(night.store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
+    expect(setup.store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
   });
 
   it('is repeated by every run until everything is sent again', async () => {
-    await using night = await setupNightly(40);
-    const { workspace, store } = night;
+    await using setup = await setupNightly(40);
+    const { workspace, store } = setup;
     await workspace.storeferry('run', 'nightly');
     forget(store, 40);
     const verified = await workspace.storeferry('verify', 'nightly', '--sample', '5');
@@ -95,15 +95,15 @@ describe('verify', () => {
     expect(store.shop.products.size).toBe(40);
   });
 
-  it('tells what the store changes from what it has forgotten', async () => {
-    await using night = await setupNightly(6);
-    await night.workspace.storeferry('run', 'nightly');
-    const [mug] = night.store.shop.products.values();
+  it('distinguishes what the store changes from what it has forgotten', async () => {
+    await using setup = await setupNightly(6);
+    await setup.workspace.storeferry('run', 'nightly');
+    const [mug] = setup.store.shop.products.values();
     if (mug === undefined) throw new Error('the store is empty');
     const body = JSON.stringify({ ...mug, variants: [{ ...mug.variants?.[0], price: 1 }] });
     const does = { kind: 'answer', status: 200, body, applied: false } as const;
-    night.store.misbehave({ does, keys: [mug.url ?? ''] });
-    const { code, stdout } = await night.workspace.storeferry('verify', 'nightly');
+    setup.store.misbehave({ does, keys: [mug.url ?? ''] });
+    const { code, stdout } = await setup.workspace.storeferry('verify', 'nightly');
     expect(code).toBe(3);
     expect(stdout).toMatch(/altered +1 /);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -114,14 +114,14 @@ describe('verify', () => {
   });
 
   it('counts a refusal without taking the record for forgotten', async () => {
-    await using night = await setupNightly(6);
-    await night.workspace.storeferry('run', 'nightly');
-    const [mug] = night.store.shop.products.values();
-    night.store.misbehave({ does: errorAnswer(422, 'Not on Sundays'), keys: [mug?.url ?? ''] });
-    const { code, stdout } = await night.workspace.storeferry('verify', 'nightly', '--json');
+    await using setup = await setupNightly(6);
+    await setup.workspace.storeferry('run', 'nightly');
+    const [mug] = setup.store.shop.products.values();
+    setup.store.misbehave({ does: errorAnswer(422, 'Not on Sundays'), keys: [mug?.url ?? ''] });
+    const { code, stdout } = await setup.workspace.storeferry('verify', 'nightly', '--json');
     expect(code).toBe(3);
     expect(JSON.parse(stdout)).toMatchObject({ sampled: 6, asKnown: 5, rejected: 1, unsent: 0 });
-    const shown = await night.workspace.storeferry('verify', 'nightly');
+    const shown = await setup.workspace.storeferry('verify', 'nightly');
     expect(shown.stdout).toContain('Not on Sundays');
     expect(shown.stdout).toContain('Of 5 products sent again, none was gone');
   });
@@ -163,13 +163,13 @@ describe('verify', () => {
   });
 
   it('ends as interrupted by SIGINT, with the figures of what was answered', async () => {
-    await using night = await setupNightly(60);
-    await night.workspace.storeferry('run', 'nightly');
-    night.store.misbehave({ does: delay(250) });
-    night.store.forget();
-    const verifying = night.workspace.start('verify', 'nightly', '--json');
+    await using setup = await setupNightly(60);
+    await setup.workspace.storeferry('run', 'nightly');
+    setup.store.misbehave({ does: delay(250) });
+    setup.store.forget();
+    const verifying = setup.workspace.start('verify', 'nightly', '--json');
     await verifying.printed('Sends 50 of 60 known products');
-    while (night.store.requests.length < 3) await new Promise(setImmediate);
+    while (setup.store.requests.length < 3) await new Promise(setImmediate);
     verifying.process.kill('SIGINT');
     const { code, json } = await verifying.ended;
     expect(code).toBe(130);
@@ -181,8 +181,8 @@ describe('verify', () => {
   });
 
   it('leads to a run where the ledger is lost, not to itself, with the workspace in each command', async () => {
-    await using night = await setupNightly(2);
-    const { workspace } = night;
+    await using setup = await setupNightly(2);
+    const { workspace } = setup;
     const failed = await workspace.storeferry('verify', 'nightly');
     expect(failed.code).toBe(1);
     const run = `storeferry -C ${workspace.dir} run nightly`;
@@ -192,20 +192,20 @@ describe('verify', () => {
   });
 
   it('is refused while the job runs, for exports, for unknown jobs, and where nothing is known', async () => {
-    await using night = await setupNightly(20);
-    await night.workspace.write(
+    await using setup = await setupNightly(20);
+    await setup.workspace.write(
       'jobs/lists.yaml',
       'export: subscriber-lists\nstore: main\ndestination: { path: lists.csv }\n',
     );
-    const unknown = await night.workspace.storeferry('verify', 'nightly', '--json');
+    const unknown = await setup.workspace.storeferry('verify', 'nightly', '--json');
     expect(unknown.code).toBe(1);
     expect(unknown.json()).toMatchObject({ sampled: 0, known: 0, forgottenShare: { estimate: null } });
     expect(unknown.json()['error']).toContain('holds nothing that the store acknowledged');
 
-    night.store.misbehave({ does: delay(500) });
-    const running = night.workspace.start('run', 'nightly');
+    setup.store.misbehave({ does: delay(500) });
+    const running = setup.workspace.start('run', 'nightly');
     await running.printed('Run ');
-    const refused = await night.workspace.storeferry('verify', 'nightly', '--json');
+    const refused = await setup.workspace.storeferry('verify', 'nightly', '--json');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('already running');
     expect(refused.json()).toEqual({
@@ -216,14 +216,14 @@ describe('verify', () => {
     running.process.kill('SIGKILL');
     await running.ended;
 
-    expect((await night.workspace.storeferry('verify', 'lists')).code).toBe(2);
-    expect((await night.workspace.storeferry('verify', 'nigthly')).code).toBe(2);
-    expect((await night.workspace.storeferry('verify', 'nightly', '--sample', '0')).code).toBe(2);
+    expect((await setup.workspace.storeferry('verify', 'lists')).code).toBe(2);
+    expect((await setup.workspace.storeferry('verify', 'nigthly')).code).toBe(2);
+    expect((await setup.workspace.storeferry('verify', 'nightly', '--sample', '0')).code).toBe(2);
   });
 
   it('leaves what was on its way in doubt when it is killed, and the next run waits for it', async () => {
-    await using night = await setupNightly(40, {}, { latencyMs: 1_500 });
-    const { store, workspace } = night;
+    await using setup = await setupNightly(40, {}, { latencyMs: 1_500 });
+    const { store, workspace } = setup;
     const stores = `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 8, timeoutSeconds: 3 }\n`;
     await workspace.write('stores.yaml', stores);
     expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
@@ -241,8 +241,8 @@ describe('verify', () => {
   });
 
   it('finds that the state is older than what was sent before it sends anything', async () => {
-    await using night = await setupNightly(30);
-    const { workspace } = night;
+    await using setup = await setupNightly(30);
+    const { workspace } = setup;
     await workspace.storeferry('run', 'nightly');
     const database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
     database.exec(`VACUUM INTO '${join(workspace.dir, 'older.db')}'`);
@@ -254,12 +254,12 @@ describe('verify', () => {
       await rm(join(workspace.dir, '.storeferry', name), { force: true });
     await rename(join(workspace.dir, 'older.db'), join(workspace.dir, '.storeferry', 'state.db'));
 
-    night.store.forget();
+    setup.store.forget();
     const { code, stdout, stderr } = await workspace.storeferry('verify', 'nightly', '--json');
     expect(code).toBe(1);
     expect(stderr).toContain('The state is older than what was sent to this store');
     expect(JSON.parse(stdout)).toMatchObject({ sampled: 0, error: expect.stringContaining('is in doubt') });
-    expect(night.store.requests).toHaveLength(0);
+    expect(setup.store.requests).toHaveLength(0);
 
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(30)));
     const next = await workspace.storeferry('run', 'nightly', '--json');
@@ -267,16 +267,16 @@ describe('verify', () => {
   });
 
   it('is listed among the runs, and is neither continued nor taken for the last run of the job', async () => {
-    await using night = await setupNightly(10);
-    const ran = await night.workspace.storeferry('run', 'nightly', '--json');
-    forget(night.store, 4);
-    await night.workspace.storeferry('verify', 'nightly');
-    const { stdout } = await night.workspace.storeferry('runs');
+    await using setup = await setupNightly(10);
+    const ran = await setup.workspace.storeferry('run', 'nightly', '--json');
+    forget(setup.store, 4);
+    await setup.workspace.storeferry('verify', 'nightly');
+    const { stdout } = await setup.workspace.storeferry('runs');
     const id = /^(\w+) +nightly \(verify\) +done /m.exec(stdout)?.[1] ?? '';
-    const shown = await night.workspace.storeferry('runs', id);
+    const shown = await setup.workspace.storeferry('runs', id);
     expect(shown.stdout).toMatch(/recreated +4 /);
     expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain('another id than before for 4 products');
-    const next = await night.workspace.storeferry('run', 'nightly', '--json');
+    const next = await setup.workspace.storeferry('run', 'nightly', '--json');
     expect(next.json()).toMatchObject({ status: 'done', applied: 0, unchanged: 10 });
     expect(next.json()['run']).not.toBe(ran.json()['run']);
   });
@@ -284,17 +284,17 @@ describe('verify', () => {
 
 describe('a run', () => {
   it('counts the ids that changed, and names the command that estimates how much is forgotten', async () => {
-    await using night = await setupNightly(40);
-    await night.workspace.storeferry('run', 'nightly');
-    forget(night.store, 40);
+    await using setup = await setupNightly(40);
+    await setup.workspace.storeferry('run', 'nightly');
+    forget(setup.store, 40);
     const changed = manyProducts(40).map((product) => ({ ...product, title: `${product.title} II` }));
-    await night.workspace.write('catalog.csv', shopifyCatalog(changed));
-    const { stdout } = await night.workspace.storeferry('run', 'nightly');
+    await setup.workspace.write('catalog.csv', shopifyCatalog(changed));
+    const { stdout } = await setup.workspace.storeferry('run', 'nightly');
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toContain('answered another id than before for 40 products: it had lost them');
     expect(stdout).toMatch(/\n +storeferry -C \S+ verify nightly\n/);
     const id = /\(run (\w+)\)/.exec(stdout)?.[1] ?? '';
-    const page = await readFile(join(night.workspace.dir, `.storeferry/artifacts/${id}/report.html`), 'utf8');
+    const page = await readFile(join(setup.workspace.dir, `.storeferry/artifacts/${id}/report.html`), 'utf8');
     expect(page).toContain('another id than before for 40 products');
     expect(page).toContain('verify nightly');
   });

@@ -158,7 +158,7 @@ variants: { pricing: { price: price } }
     expect(problems(`${JOB}schedule: { cron: "15 2 * * *", timezone: "+02:00" }\n`)).toHaveLength(1);
   });
 
-  it('tells nobody when the address is empty', () => {
+  it('sends nothing when the address is empty', () => {
     const notify = `notify: { url: "\${OPS_WEBHOOK:}", on: [failed] }\n`;
     expect(job(JOB + notify)).not.toHaveProperty('notify');
     expect(job(JOB + notify, { ...VARIABLES, OPS_WEBHOOK: 'https://hooks.example/x' })).toMatchObject({
@@ -181,7 +181,7 @@ describe('an export job', () => {
     });
   });
 
-  it('is told from an import by what it names', () => {
+  it('is recognised by what it names', () => {
     expect(problems(`${EXPORT_JOB}mapping: goods\n`)[0]).toContain("4:1 unknown key 'mapping'");
     expect(problems(EXPORT_JOB.replace('export:', 'exports:')).join()).toContain("did you mean 'export'?");
     expect(problems(EXPORT_JOB.replace('orders', 'order'))).toEqual([
@@ -200,7 +200,7 @@ describe('a job file', () => {
     expect(problems(text)).toEqual(expected);
   });
 
-  it('with a placeholder that nobody can read is refused', () => {
+  it('with an unreadable placeholder is refused', () => {
     expect(problems(JOB.replace('in.csv', `"\${IN-FILE}"`))).toEqual([
       `3:17 source.path: a placeholder that cannot be read; write \${NAME} or \${NAME:default}, and $\${ for a plain \${`,
     ]);

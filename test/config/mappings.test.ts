@@ -9,7 +9,7 @@ describe('a mapping', () => {
     expect(spec.csv).toEqual({ encoding: 'windows-1252', delimiter: '\t' });
   });
 
-  it('refuses an encoding that nobody knows, before a run meets it', () => {
+  it('refuses an unknown encoding, before a run meets it', () => {
     expect(problemsOf(() => withCsv('{ encoding: utf-9 }').mapping('goods'))).toEqual([
       expect.stringContaining(
         "csv.encoding: expected an encoding such as utf-8, utf-16le, windows-1252 or shift_jis, found 'utf-9'",

@@ -40,7 +40,7 @@ describe('placeholders', () => {
     '${',
     placeholder('A', placeholder('B')),
     placeholder(' A'),
-  ])('are refused when nobody can tell what is meant: %s', (text) => {
+  ])('are refused when they are ambiguous: %s', (text) => {
     expect(parseTemplate(text)).toBeUndefined();
   });
 

@@ -9,7 +9,7 @@ const JOB = 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: sh
 const STORES = `main: { baseUrl: "http://127.0.0.1:1", apiKey: "\${API_KEY}" }\n`;
 
 describe('the schedules of a workspace', () => {
-  it('tell jobs by the clock from those by hand, and from what cannot be used', async () => {
+  it('distinguish jobs with a schedule, without one, and unusable ones', async () => {
     await using workspace = await makeWorkspace({
       'stores.yaml': STORES,
       'jobs/nightly.yaml': `${JOB}schedule: { cron: "15 2 * * *", timezone: Europe/London }\n`,

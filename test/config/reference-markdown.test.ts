@@ -15,7 +15,7 @@ function rows(markdown: string): string[][] {
 }
 
 describe('the reference', () => {
-  it('tells of each key what it may be, its default and what it means', () => {
+  it('gives for each key its values, its default and its meaning', () => {
     expect(referenceMarkdown('stores')).toContain(
       '| `limits.concurrency` | whole number | `16` | Most requests in flight at once, in each process. |',
     );
@@ -26,7 +26,7 @@ describe('the reference', () => {
     expect(job).toContain('| `hostKey` | text or list of text | **required** | ');
   });
 
-  it('tells once what all kinds of a file have in common', () => {
+  it('states once what all kinds of a file have in common', () => {
     const job = referenceMarkdown('job');
     expect(job.match(/^#### .*$/gm)).toEqual([
       ...['#### In every job', '#### `import`', '#### `export`'],
@@ -39,7 +39,7 @@ describe('the reference', () => {
     );
   });
 
-  it('tells of the environment what it sets', () => {
+  it('lists the variables of the environment', () => {
     const found = rows(referenceMarkdown('environment'));
     expect(found.map(([name, , preset]) => [name, preset])).toEqual([
       ['`REDIS_URL`', ''],

@@ -61,13 +61,13 @@ describe('a source on the web', () => {
     });
   });
 
-  it('makes every variable in its query known to whoever redacts', () => {
+  it('makes every variable in its query known to the redactor', () => {
     const found = open(`{ url: "https://x.example/a.csv?k=\${SIG}" }`);
     found.job('nightly');
     expect(found.secrets()).toContain('MARKED-sig');
   });
 
-  it('makes only headers known to whoever redacts that are secret by their name or by that of their variable', () => {
+  it('makes only headers known to the redactor that are secret by their name or by that of their variable', () => {
     const headers = `{ X-Shop: main, X-Api-Key: "\${SIG}", X-Feed: "\${FEED_TOKEN}" }`;
     const found = open(`{ url: { address: "https://x.example/a", headers: ${headers} } }`);
     found.job('nightly');

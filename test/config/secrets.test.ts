@@ -72,7 +72,7 @@ describe('a secret from the environment', () => {
     expect(refused).toBeGreaterThan(100);
   });
 
-  it('is known to whoever redacts, once it has been read', () => {
+  it('is known to the redactor, once it has been read', () => {
     const files = {
       'jobs/nightly.yaml': `export: orders\nstore: main\ndestination: { path: "\${FOLDER}/\${FILE_TOKEN}.csv" }\nnotify: { url: "\${HOOK:https://hooks.example/T0/secret}" }\n`,
     };

@@ -101,7 +101,7 @@ describe('a store', () => {
     ]);
   });
 
-  it('tells all that is wrong with it, each where it stands', () => {
+  it('names everything that is wrong with it, each with its place', () => {
     const text = `main:
   baseURL: https://x
   ${KEY}

@@ -81,7 +81,7 @@ describe('a workspace', () => {
     expect(problemsOf(() => found.settings())).toHaveLength(1);
   });
 
-  it('reads no store, and so needs no secret, to tell what a job is', () => {
+  it('reads no store, and so needs no secret, to know what a job is', () => {
     expect(workspace({}, {}).job('nightly').store).toBe('main');
   });
 
@@ -103,7 +103,7 @@ describe('a workspace', () => {
     expect(found.mapping('more')).toMatchObject({ name: 'more', shipped: true, dir: shipped });
   });
 
-  it('tells where a part of a mapping stands', () => {
+  it('gives the place of a part of a mapping', () => {
     expect(workspace().mapping('goods').placeOf(['product', 'title'])).toEqual({
       file: 'mappings/goods.yaml',
       line: 4,

@@ -22,7 +22,7 @@ export interface Target extends AsyncDisposable {
     path: string,
     options?: { body?: unknown; headers?: Record<string, string> },
   ): Promise<Answer>;
-  /** A title and a url that say what they are and belong to nobody else. */
+  /** A title and a url that say what they are and belong to no other record. */
   newProduct(): { readonly title: string; readonly url: string; readonly hidden: true };
   /** `POST /api/site/products` with the query; whatever it creates is deleted when the target is disposed of. */
   createProduct(body: unknown, query?: string): Promise<Answer>;

@@ -34,8 +34,8 @@ describe('the documents', () => {
   it('name every command of the program in the table of the README, and no other', async () => {
     const readme = readDocument('README.md');
     const table = readme.slice(readme.indexOf('## Commands'), readme.indexOf('`-C DIR` names'));
-    const told = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
-    expect(told.toSorted()).toEqual((await commandNames()).toSorted());
+    const printed = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
+    expect(printed.toSorted()).toEqual((await commandNames()).toSorted());
   });
 
   it('speak of commands and options that there are, in sentences too', async () => {

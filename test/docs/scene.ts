@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { patience } from '../support/pace.ts';
 import { signalGroup, startProcess } from '../support/processes.ts';
 
-/** How long a command may take to end, or to say that it goes on, or to end when it is told to. */
+/** How long a command may take to end, or to say that it goes on, or to end when it is asked to. */
 const PATIENCE_MS = patience(60_000);
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -85,11 +85,11 @@ export class Scene {
       };
       child.stdout?.on('data', heard);
       child.stderr?.on('data', heard);
-      const told = () => `${command}\n${output.stdout}${output.stderr}`;
+      const shownText = () => `${command}\n${output.stdout}${output.stderr}`;
       child.once('close', (code) =>
-        reject(new Error(`ended with ${code} before it said '${says}': ${told()}`)),
+        reject(new Error(`ended with ${code} before it said '${says}': ${shownText()}`)),
       );
-      setTimeout(() => reject(new Error(`did not say '${says}': ${told()}`)), PATIENCE_MS).unref();
+      setTimeout(() => reject(new Error(`did not say '${says}': ${shownText()}`)), PATIENCE_MS).unref();
     });
   }
 
@@ -127,7 +127,7 @@ export class Scene {
   #real(text: string): string {
     const stands = Object.entries(this.#setting.stands ?? {});
     return stands
-      .reduce((told, [sample, real]) => told.replaceAll(sample, real), text)
+      .reduce((shownText, [sample, real]) => shownText.replaceAll(sample, real), text)
       .replaceAll(/\bRUN\b/g, () => this.#latestRun);
   }
 
@@ -135,7 +135,7 @@ export class Scene {
   #shown(text: string): string {
     const stands = Object.entries(this.#setting.stands ?? {});
     return stands
-      .reduce((told, [sample, real]) => told.replaceAll(real, sample), text)
+      .reduce((shownText, [sample, real]) => shownText.replaceAll(real, sample), text)
       .replaceAll(`${this.#cwd}/`, '')
       .replaceAll(this.#dir, '/home/me');
   }

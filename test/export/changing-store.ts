@@ -14,7 +14,7 @@ export interface ChangingStoreOptions {
   readonly cap?: number;
   /** Whether answers say how many items there are. */
   readonly counts?: boolean;
-  /** Answers come after so many turns of the event loop, told by the number of the request. */
+  /** Answers come after so many turns of the event loop, by the number of the request. */
   readonly turns?: (request: number) => number;
 }
 

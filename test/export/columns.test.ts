@@ -33,7 +33,7 @@ describe('the columns of orders', () => {
     expect(columnsOf({ shipping: 'none' }, { shipping: { zip: '1' } })).toEqual(['shipping.zip', 'shipping']);
   });
 
-  it('never share a name: dots and backslashes in names are told from those between', () => {
+  it('never share a name: dots and backslashes in names differ from those between names', () => {
     const order = { 'a.b': 1, a: { b: 2, '': 3 }, 'a\\': { b: 4 }, '': 5 };
     const names = columnsOf(order);
     expect(new Set(names).size).toBe(5);

@@ -18,7 +18,7 @@ function answering(answer: (limit: number, skip: number) => unknown): Pick<Store
   };
 }
 
-/** The same, told whether a page was asked for; `refused` is a 400. Counts the requests. */
+/** The same, with whether a page was asked for; `refused` is a 400. Counts the requests. */
 function counting(answer: (limit: number, skip: number, isAsked: boolean) => unknown) {
   let requests = 0;
   const store: Pick<Storefront, 'subscriberLists'> = {

@@ -17,7 +17,7 @@ function inOwnNetwork(command: string, ...args: readonly string[]) {
   return runProcess('unshare', ['--net', 'sh', '-c', `${PREPARE} && exec "$@"`, 'sh', command, ...args]);
 }
 
-it('a source never leads to the address at which a cloud tells its secrets, directly or by a redirect', {
+it('a source never leads to the address at which a cloud serves its secrets, directly or by a redirect', {
   timeout: SCALE.patienceMs,
 }, async (context) => {
   if ((await inOwnNetwork('true').catch(() => undefined))?.code !== 0) {
@@ -36,7 +36,7 @@ it('a source never leads to the address at which a cloud tells its secrets, dire
     fired: { 'redirects to a metadata address': led, 'metadata address as the source': 1 },
     measured: [
       none('requests that a metadata address has seen', asked),
-      none('plans made of what it told', planned),
+      none('plans made of its answer', planned),
       atLeast(ADDRESSES, 'sources refused by name of the danger', refused),
     ],
   });

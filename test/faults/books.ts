@@ -46,7 +46,7 @@ function priceOf(random: () => number): string {
   return (1 + Math.floor(random() * 9_900) / 100).toFixed(2);
 }
 
-/** The next night's books: a third of the prices changed, a few products gone, as many new. */
+/** The books of the next run: a third of the prices changed, a few products gone, as many new. */
 export function nextBooks({ products }: Books, random: () => number): Books {
   const last = Math.max(...products.map(({ handle }) => Number(handle.split('-')[1])));
   const kept = products.filter(() => random() > 0.02);

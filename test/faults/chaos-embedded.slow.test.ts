@@ -99,7 +99,7 @@ function oneAfterTheOther(scene: Scene): Processes {
   };
 }
 
-/** What may happen to the files of the state while nobody is at work. */
+/** What may happen to the files of the state while no process is at work. */
 function damages({ workspace }: Scene, { whileDead }: Processes): Faults {
   const folder = join(workspace.dir, '.storeferry');
   const copies = join(workspace.dir, 'catalog-copy-');

@@ -100,7 +100,7 @@ describeWithRedis('a Redis that is emptied', () => {
     });
   });
 
-  it.concurrent('between two nights makes a mirror forget, and delete nothing', {
+  it.concurrent('between two runs makes a mirror forget, and delete nothing', {
     timeout: SCALE.patienceMs,
   }, async (context) => {
     await using scene = await openScene({
@@ -110,11 +110,11 @@ describeWithRedis('a Redis that is emptied', () => {
       job: { mode: 'mirror' },
     });
     const { store, workspace } = scene;
-    const night = async () => (await scene.start('run', 'nightly', '--json').ended).json();
-    expect(await night()).toMatchObject({ applied: 100 });
+    const setup = async () => (await scene.start('run', 'nightly', '--json').ended).json();
+    expect(await setup()).toMatchObject({ applied: 100 });
     await flushAll(scene);
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(97)));
-    const second = await night();
+    const second = await setup();
     figure(context, {
       invariant: 9,
       seed: null,

@@ -117,7 +117,7 @@ describe('a source that could exhaust the process', { concurrent: !SCALE.isSoak 
             'p99.9 of event-loop delay, ms of its own work',
             Math.round(watched.loopWorkMs),
           ),
-          // By the clock it is only told on a machine that has nothing else to do.
+          // A time limit is only meaningful on an idle machine.
           ...(SCALE.isSoak
             ? [atMost(MOST_DELAY_MS, 'p99.9 of event-loop delay, ms', Math.round(watched.loopDelayMs))]
             : []),

@@ -17,7 +17,7 @@ const CONCURRENCY = 16;
 /** Generous: what a run of this size takes on a busy machine. */
 const RUN_MS = 12_000;
 const KILLS_AT_ANSWERS = 4;
-/** A night changes about a hundred products. */
+/** A run changes about a hundred products. */
 const SENT_BEFORE_A_KILL = 80;
 
 describe('a process that is killed', () => {
@@ -46,7 +46,7 @@ describe('a process that is killed', () => {
     while (kills < SCALE.kills) {
       books = nextBooks(books, random);
       await workspace.write('catalog.csv', books.csv);
-      const night = store.requests.length;
+      const setup = store.requests.length;
       for (;;) {
         const before = store.requests.length;
         const startedAt = performance.now();
@@ -61,7 +61,7 @@ describe('a process that is killed', () => {
           }
         }
         const { code, json } = await running.ended;
-        resent.process(resentSince(store.requests, night, before), code === null);
+        resent.process(resentSince(store.requests, setup, before), code === null);
         if (code === null) continue;
         resent.settled();
         audits.push(await audit(books, store, workspace, json()));

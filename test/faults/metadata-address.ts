@@ -3,7 +3,7 @@ import { catalogWorkspace } from '../support/catalog.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 /**
- * Runs in a network of its own, where this machine has a public address and the one at which clouds tell their
+ * Runs in a network of its own, where this machine has a public address and the one at which clouds serve their
  * secrets. Plans a source at the public address that leads to the other, and prints what was asked of both.
  */
 const PUBLIC = '8.8.4.99';

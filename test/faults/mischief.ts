@@ -36,7 +36,7 @@ export interface Victims {
   readonly forgetting: readonly string[];
   /** The most that passes between two faults: long enough for some runs to get to their end. */
   readonly restMs: number;
-  /** Before each fault, and at the end: as whoever starts again what has given up. */
+  /** Before each fault, and at the end: restarts what has given up. */
   supervise(): Promise<void>;
 }
 

@@ -11,19 +11,19 @@ const MIRROR = { mode: 'mirror', safety: '{ maxDeletes: off, minRows: off }' };
 
 /** A mirror of 20 products before a store that loses the last five, and gives their ids to others. */
 async function restored() {
-  const night = await setupNightly(KNOWN, MIRROR);
-  expect((await night.workspace.storeferry('run', 'nightly')).code).toBe(0);
-  const { shop } = night.store;
+  const setup = await setupNightly(KNOWN, MIRROR);
+  expect((await setup.workspace.storeferry('run', 'nightly')).code).toBe(0);
+  const { shop } = setup.store;
   const lost = [...shop.products.values()].slice(-LOST);
   for (const { id } of lost) shop.remove(id);
-  return { night, lost, urls: lost.map(({ url = '' }) => url) };
+  return { setup, lost, urls: lost.map(({ url = '' }) => url) };
 }
 
 describe('a store that was restored from a copy', () => {
   it('loses no product that somebody made by hand and that has the id of one that was lost', async (context) => {
-    const { night, lost, urls } = await restored();
-    await using _ = night;
-    const { shop } = night.store;
+    const { setup, lost, urls } = await restored();
+    await using _ = setup;
+    const { shop } = setup.store;
     const byHand = lost.map(({ id }) => ({
       id,
       type: 'physical' as const,
@@ -33,10 +33,10 @@ describe('a store that was restored from a copy', () => {
     for (const product of byHand) shop.products.set(product.id, product);
 
     const kept = manyProducts(KNOWN).filter(({ handle }) => !urls.slice(0, 2).includes(handle));
-    await night.workspace.write('catalog.csv', shopifyCatalog(kept));
-    const first = await night.workspace.storeferry('run', 'nightly', '--resend');
+    await setup.workspace.write('catalog.csv', shopifyCatalog(kept));
+    const first = await setup.workspace.storeferry('run', 'nightly', '--resend');
     expect(first.stdout.replaceAll(/\s+/g, ' ')).toContain('2 products were not deleted');
-    const second = await night.workspace.storeferry('run', 'nightly', '--json');
+    const second = await setup.workspace.storeferry('run', 'nightly', '--json');
     figure(context, {
       invariant: 30,
       seed: null,
@@ -53,18 +53,18 @@ describe('a store that was restored from a copy', () => {
   });
 
   it('is said to have given ids away, where products that are to be deleted share theirs with new ones', async () => {
-    const { night, lost, urls } = await restored();
-    await using _ = night;
+    const { setup, lost, urls } = await restored();
+    await using _ = setup;
     const kept = manyProducts(KNOWN).filter(({ handle }) => !urls.includes(handle));
     const added = manyProducts(LOST, 900);
     for (const [at, { handle: url, title }] of added.entries()) {
-      night.store.misbehave({ keys: [url], does: lie(JSON.stringify({ id: lost[at]?.id, url, title })) });
+      setup.store.misbehave({ keys: [url], does: lie(JSON.stringify({ id: lost[at]?.id, url, title })) });
     }
-    await night.workspace.write('catalog.csv', shopifyCatalog([...kept, ...added]));
-    const { stdout, code } = await night.workspace.storeferry('run', 'nightly');
+    await setup.workspace.write('catalog.csv', shopifyCatalog([...kept, ...added]));
+    const { stdout, code } = await setup.workspace.storeferry('run', 'nightly');
     expect(code).toBe(0);
     expect(stdout).toMatch(/deleted +0/);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('5 products were not deleted');
-    expect(night.store.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
+    expect(setup.store.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
   });
 });

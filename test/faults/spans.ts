@@ -1,7 +1,7 @@
 import type { LoggedRequest } from '../support/store/request-log.ts';
 
 /**
- * How many requests began between the first and the last moment of another run's requests; `runOf` tells whose a
+ * How many requests began between the first and the last moment of another run's requests; `runOf` gives the run of a
  * request is, null for nobody's.
  */
 export function spansOf(

@@ -46,7 +46,7 @@ const cell = fc
   .map((text) => text.replaceAll('\0', ''));
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { minLength: 1, maxLength: 6 });
 
-/** Whether a spreadsheet would run it: by what is seen first, and a number is none. Written anew, not taken from src/. */
+/** Whether a spreadsheet would run it: by what is seen first, and a number is none. Written here, not taken from src/. */
 function wouldRun(shown: string): boolean {
   return showsSignFirst(shown) || /^[\t\r\n]/.test(shown);
 }

@@ -11,7 +11,9 @@ import { SCALE } from './scale.ts';
 const PRODUCTS = 50;
 
 describeWithRedis('a queued run that a worker takes again after its end', () => {
-  it.concurrent('is told how it ended and sends nothing', { timeout: SCALE.patienceMs }, async (context) => {
+  it.concurrent('gives how the run ended and sends nothing', {
+    timeout: SCALE.patienceMs,
+  }, async (context) => {
     await using shop = await openShop({ products: PRODUCTS });
     const { redis, store, workspace } = shop;
     await shop.worker();

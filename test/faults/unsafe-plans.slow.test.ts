@@ -40,7 +40,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'another url expression': { 'mappings/own.yaml': OTHER_URL },
 };
 
-it.concurrent('a plan over its safety limit sends nothing, whatever is wrong with the night', {
+it.concurrent('a plan over its safety limit sends nothing, whatever is wrong with the source', {
   timeout: SCALE.patienceMs,
 }, async (context) => {
   await using scene = await openScene({ seed: 1, catalog: GOOD });

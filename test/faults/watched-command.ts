@@ -15,7 +15,7 @@ const watchedSchema = z.object({
   polluted: z.array(z.string()),
 }) satisfies z.ZodType<Watched>;
 
-/** Runs a command in a workspace of these files, and tells how its process has fared besides how it ended. */
+/** Runs a command in a workspace of these files, and gives what its process used besides how it ended. */
 export async function watchedCommand(
   files: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>>,

@@ -96,7 +96,7 @@ describe('columns', () => {
     ).toEqual(['b|c|j']);
   });
 
-  it('tell a part of their header', async () => {
+  it('give a part of their header', async () => {
     const spec = mapping("text: ['Weight ({unit})', 'Peso ({unit})']", '{ join: [text, "{unit}"] }');
     expect(await texts(spec, ['Id', 'Peso (kg)'], ['1', '5'])).toEqual(['5 kg']);
   });
@@ -124,7 +124,7 @@ contact: { id: id, email: email, properties: { rest: true } }
     });
   });
 
-  it('that only tell whether a row has shifted are reported as not used', () => {
+  it('that only show whether a row has shifted are reported as not used', () => {
     const spec = mappingOf(`
 import: products
 columns: { id: Id, code: Code, kind: Kind }

@@ -114,7 +114,7 @@ describe('contacts', () => {
     expect(mapped).toMatchObject({ kind: 'rejected', key: null, reason: { code } });
   });
 
-  it('are rejected for a list that nobody knows, without quoting the cell', async () => {
+  it('are rejected for an unknown list, without quoting the cell', async () => {
     const { mapped } = await contact(ANN.with(7, 'Secret admirers'));
     expect(mapped).toMatchObject({
       kind: 'rejected',

@@ -102,7 +102,7 @@ describe('a cell that a spreadsheet has spoilt', () => {
     expect(found).toMatchObject({ kind: 'record', notes: ['images: not an http address, left out'] });
   });
 
-  it('makes the key one that nobody knows', async () => {
+  it('makes the key an unknown one', async () => {
     for (const handle of ['#N/A', '1.23E+12', 'mug\ufffd']) {
       expect(await product({ Handle: handle })).toMatchObject({ kind: 'rejected', key: null });
       const rows = [Object.values({ ...PRODUCT, Handle: handle })];

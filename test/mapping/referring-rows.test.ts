@@ -25,7 +25,7 @@ variants: { rows: children, pricing: { price: price } }
     ).toEqual(['record b (1 row)', 'record a (3 rows)']);
   });
 
-  it('are rejected together when it is not there, and nobody knows of which record', async () => {
+  it('are rejected together when it is not there, and their record is unknown', async () => {
     expect(
       await outcome([
         ['', 'a-s', 'gone', 'S', '1'],
@@ -102,7 +102,7 @@ variants: { rows: children, sku: sku, pricing: { price: price } }
     expect(mapped.map(brief)).toEqual(['record small (1 row)', 'record parent (2 rows)']);
   });
 
-  it('are left out when nobody lists them and they are not sold alone', async () => {
+  it('are left out when no row lists them and they are not sold alone', async () => {
     expect((await run([S])).mapped.map(brief)).toEqual(['skipped small not-sold-on-its-own (1 row)']);
   });
 

@@ -39,7 +39,7 @@ describe('the words of a store about a contact', () => {
     ['name:Bob Smith', /Bob|Smith/],
     ['<b>Bob</b> <i>Smith</i> has it', /Bob|Smith/],
     ['conflict with Bob-Smith', /Bob|Smith/],
-  ])('name nobody: %s', (sentence, people) => {
+  ])('name no person: %s', (sentence, people) => {
     expect(withoutPeople(sentence, textsIn(ANNA))).not.toMatch(people);
   });
 

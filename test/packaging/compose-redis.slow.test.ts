@@ -51,7 +51,7 @@ async function startComposeRedis() {
 }
 
 describeWithRedis('the Redis of docker-compose.yml', () => {
-  it('answers nobody without its password, does what a worker asks, and no administration', async () => {
+  it('answers nothing without its password, does what a worker asks, and no administration', async () => {
     await using redis = await startComposeRedis();
     await until(() => redis.isHealthy());
     expect(await redis.isHealthy('wrong')).toBe(false);

@@ -38,7 +38,7 @@ describe('docker-compose.yml', () => {
   const { services, volumes } = composeSchema.parse(parse(read('docker-compose.yml')));
   const { redis, worker, dashboard, sandbox } = services;
 
-  it('has a Redis that keeps what it is told, in a volume, and is well before a worker starts', () => {
+  it('has a Redis that keeps its data in a volume and is healthy before a worker starts', () => {
     const command = redis.command?.join(' ') ?? '';
     expect(command).toContain('appendonly yes');
     expect(command).toContain('maxmemory-policy noeviction');

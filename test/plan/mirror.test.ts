@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ledgerOf, planOf, product, products, rejected, skipped } from './plan-of.ts';
 
 describe('a mirror', () => {
-  it('deletes what this job sent and the source no longer has, and nobody else’s', async () => {
+  it('deletes what this job sent and the source no longer has, and no other job’s', async () => {
     const ledger = ledgerOf(0, 5).put('theirs', product('theirs'), { job: 'other' });
     const { plan, operations } = await planOf({ mapped: products(0, 3), ledger, mode: 'mirror' });
     expect(plan.counts).toMatchObject({ removed: 2, deletes: 2 });

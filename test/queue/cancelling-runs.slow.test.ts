@@ -29,7 +29,7 @@ describeWithRedis('a run that was enqueued', () => {
     expect(store.figures().requests).toBe(3);
   });
 
-  it.concurrent('bears the id that enqueue printed, and ends when that is cancelled', async () => {
+  it.concurrent('has the id that enqueue printed, and ends when that is cancelled', async () => {
     await using shop = await openShop({ products: PRODUCTS, store: { latencyMs: { min: 15, max: 25 } } });
     const { workspace, store } = shop;
     await shop.worker();

@@ -52,7 +52,7 @@ async function startShared(): Promise<Shared> {
   };
 }
 
-/** Cuts the line to Redis at a piece of the start, and tells the worker to stop when it is ready or, cut off for good, at once. */
+/** Cuts the line to Redis at a piece of the start, and asks the worker to stop when it is ready or, cut off for good, at once. */
 async function cutDuringStart({ redis, artifacts }: Shared, cutAt: number, awayMs: number | null) {
   await using line = await startVanishingLine(redis.port, { cutAt, awayMs });
   await using workspace = await workspaceAt(line.port, artifacts);

@@ -15,7 +15,7 @@ describe('the changes of schedules', () => {
     expect(planScheduleChanges(files, [{ ...kept, next: NOW - 5 }], NOW)).toEqual([]);
   });
 
-  it('set what is new or changed, and tell whether a due tick is lost by it', () => {
+  it('set what is new or changed, and say whether a due tick is lost by it', () => {
     const files = { ...NONE, scheduled: [nightly] };
     expect(planScheduleChanges(files, [], NOW)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
     for (const [change, overdue] of [

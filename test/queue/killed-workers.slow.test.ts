@@ -42,7 +42,7 @@ describeWithRedis('a killed worker', () => {
 
     const ended = await following.ended;
     expect(ended.json()).toMatchObject({ status: 'done', applied: PRODUCTS, unsent: 0 });
-    // Whoever follows sees why nothing moves, and so does whoever reads the log of the worker that waits.
+    // A follower sees why nothing moves, and so does the log of the worker that waits.
     expect(ended.stderr).toMatch(
       /^Waiting [\d.]+ s before \d+ records? (is|are) sent: it is not known what became of/m,
     );

@@ -44,7 +44,7 @@ describe('without a Redis', () => {
 });
 
 describeWithRedis('with a Redis', () => {
-  it.concurrent('that is restarted in the middle of a run, workers and whoever follows it go on', async () => {
+  it.concurrent('that is restarted in the middle of a run, workers and followers go on', async () => {
     await using shop = await openShop({ products: 1_000, store: { latencyMs: { min: 10, max: 20 } } });
     const { redis, store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
@@ -78,7 +78,7 @@ describeWithRedis('with a Redis', () => {
     expect(resent(store)).toBeLessThanOrEqual(2 * 2 * 16);
   });
 
-  it.concurrent('that does not come back, a worker still ends when told to', async () => {
+  it.concurrent('that does not come back, a worker still ends on request', async () => {
     await using shop = await openShop({ products: 1_000, store: { latencyMs: 20 } });
     const { redis, store, workspace } = shop;
     const worker = await shop.worker();

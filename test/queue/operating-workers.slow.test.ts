@@ -127,7 +127,7 @@ describeWithRedis('a worker that listens', () => {
 });
 
 describeWithRedis('the log of a worker', () => {
-  it.concurrent('tells every request with its ids, and no secret in any form', async () => {
+  it.concurrent('logs every request with its ids, and no secret in any form', async () => {
     await using webhook = await startWebhook(
       { status: 500 },
       { status: 500 },
@@ -183,7 +183,7 @@ describeWithRedis('the log of a worker', () => {
 });
 
 describeWithRedis('a worker whose stores.yaml gains a store', () => {
-  it.concurrent('serves it without being started anew', async () => {
+  it.concurrent('serves it without a restart', async () => {
     await using shop = await openShop({ products: 5 });
     const { store, workspace } = shop;
     await shop.worker();

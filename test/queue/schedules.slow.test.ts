@@ -128,7 +128,7 @@ describeWithRedis('a job with a schedule', () => {
     expect(store.figures().maxOpen).toBe(1);
   });
 
-  it.concurrent('makes up for a tick that was missed while no worker ran, once, whoever starts', async () => {
+  it.concurrent('makes up for a tick that was missed while no worker ran, once, whichever worker starts', async () => {
     await using shop = await openShop({ products: 1 });
     const { store, workspace } = shop;
     const first = await shop.worker();

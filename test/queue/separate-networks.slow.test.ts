@@ -15,7 +15,7 @@ const PRODUCTS = 1_500;
 const MOST_RESENT = 32;
 
 describeWithRedis('workers in networks of their own', () => {
-  it('share a run through Redis and a bucket alone, and whoever does not reach the bucket says so at start', async (context) => {
+  it('share a run through Redis and a bucket alone, and a worker that does not reach the bucket says so at its start', async (context) => {
     await using networks = await separateNetworks(3);
     if (networks === undefined) {
       skipFault(context, { invariant: 5, reason: 'networks of their own take root and ip' });

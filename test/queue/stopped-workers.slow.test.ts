@@ -3,7 +3,7 @@ import { describeWithRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { coordinator, openShop, resent } from './workers-setup.ts';
 
-describeWithRedis('a worker that is told to stop', () => {
+describeWithRedis('a worker that is asked to stop', () => {
   it.concurrent('hands back what it holds and ends with 0, and the others go on', async () => {
     await using shop = await openShop({ products: 1_500, store: { latencyMs: { min: 10, max: 20 } } });
     const { store, workspace } = shop;
@@ -37,7 +37,7 @@ describeWithRedis('a worker that is told to stop', () => {
     expect(resent(store)).toBe(0);
   });
 
-  it.concurrent('can be told again and again: no attempt is used up', async () => {
+  it.concurrent('can be asked again and again: no attempt is used up', async () => {
     await using shop = await openShop({ products: 1_000, store: { latencyMs: { min: 10, max: 20 } } });
     const { store, workspace } = shop;
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');

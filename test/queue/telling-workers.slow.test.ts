@@ -13,7 +13,7 @@ import { openShop } from './workers-setup.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 describeWithRedis('workers', () => {
-  it.concurrent('tell the end of a run once, and of a job that cannot begin', async () => {
+  it.concurrent('notify once of the end of a run, and of a job that cannot begin', async () => {
     await using webhook = await startWebhook();
     await using shop = await openShop({
       products: 600,
@@ -38,7 +38,7 @@ describeWithRedis('workers', () => {
 });
 
 describeWithRedis('a worker that takes over', () => {
-  it.concurrent('a run that had ended does not run it again, and tells of it under the same id', async () => {
+  it.concurrent('a run that had ended does not run it again, and notifies of it under the same id', async () => {
     await using webhook = await startWebhook();
     await using shop = await openShop({
       products: 3,
@@ -74,7 +74,7 @@ describeWithRedis('a worker that takes over', () => {
     expect(existsSync(join(workspace.dir, 'lists.csv'))).toBe(true);
   });
 
-  it.concurrent('an export whose worker was only held up is the only one to write and to tell', async () => {
+  it.concurrent('an export whose worker was only held up is the only one to write and to notify', async () => {
     await using webhook = await startWebhook();
     await using shop = await openShop({ products: 1, store: { latencyMs: 1_000 }, shortLeases: true });
     const { store, workspace } = shop;

@@ -40,7 +40,7 @@ function product(row: CatalogRow, rows: readonly CatalogRow[]): ExpectedProduct 
     title: row.cell('name'),
     type: 'physical',
     hidden: row.cell('product_online') !== '1',
-    // The sample's images are paths within a shop whose address nobody knows.
+    // The sample's images are paths within a shop whose address is unknown.
     images: [],
     options: optionsInUse(
       codes.map((code) => labels.get(code) ?? code),

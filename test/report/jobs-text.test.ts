@@ -24,7 +24,7 @@ describe('the list of jobs', () => {
     expect(second).toMatch(/^tokyo +0 9 \* \* 1 Asia\/Tokyo +Wed 2 Jan 17:00 \(in 5 h\) +never$/);
   });
 
-  it('tells by hand from broken, running from done, due from unseen', () => {
+  it('distinguishes unscheduled from broken, running from done, due from unseen', () => {
     const running = aRun({ status: 'running', startedAt: NOW - 180_000, finishedAt: null });
     const shown = lines([
       { ...aJob, job: 'manual', schedule: null, next: null, last: running },

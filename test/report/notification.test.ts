@@ -48,7 +48,7 @@ describe('a notification', () => {
     expect(begun.text).toContain('jobs/nightly.yaml:3:1');
   });
 
-  it('calls nobody and hides no link, whatever a store says, and stays short', () => {
+  it('mentions no person and hides no link, whatever a store says, and stays short', () => {
     const error = `<!channel> @here @everyone <https://evil.example|click> \u001b[31m ${'x'.repeat(5_000)}`;
     const { text, allowed_mentions } = endNotification(
       'failed',
@@ -128,7 +128,7 @@ describe('its delivery', () => {
     expect(problem).toBe('no answer within 1.5 s');
   });
 
-  it('ends at once when the process is told to stop', async () => {
+  it('ends at once when the process is asked to stop', async () => {
     await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
     const stop = AbortSignal.timeout(50);
     expect(await deliverNotification(webhook.url, notification, stop)).toBe('the process was stopped');

@@ -9,7 +9,7 @@ const refusal = (message: string) => ({
 });
 
 describe('what a store says of a contact', () => {
-  it('keeps its sense and shows nobody', () => {
+  it('keeps its meaning and shows no person', () => {
     expect(masked("The address 'anna.smith@example.com' is taken")).toBe(
       "The address 'a•••.s••••@e••••••.c••' is taken",
     );

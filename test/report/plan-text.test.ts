@@ -44,7 +44,7 @@ describe('a plan for people', () => {
     expect(lines.at(-2)).toMatch(/^storeferry run /);
   });
 
-  it('gives the fields that change with old and new values, telling absent from empty', () => {
+  it('gives the fields that change with old and new values, and distinguishes absent from empty', () => {
     const lines = linesOf(textOf());
     expect(lines).toContain('variants.price 2 lamp: 10 → 12');
     expect(lines).toContain('file 1 song: (none) → (empty)');
@@ -155,7 +155,7 @@ describe('a plan for people', () => {
     expect(text).toContain('1 blank line ignored');
   });
 
-  it('is coloured only when told so', () => {
+  it('is coloured only on request', () => {
     expect(textOf()).not.toContain(ESCAPE);
     expect(textOf({}, { colors: true })).toContain(ESCAPE);
   });

@@ -84,7 +84,7 @@ describe('the rate', () => {
     expect(meter.etaMs(100)).toBeNull();
   });
 
-  it('begins anew when counting begins anew', () => {
+  it('begins again when counting begins again', () => {
     const meter = new ProgressMeter();
     for (let second = 0; second <= 5; second++) meter.add(second * 1000, second * 1000);
     meter.add(6000, 0);

@@ -37,7 +37,7 @@ describe('the rejects file', () => {
     expect(rejects.text).toContain('x;first / second;3\n');
   });
 
-  it('tells where in a group the cause is, and lets no reason start a formula', async () => {
+  it('gives the place of the cause in a group, and lets no reason start a formula', async () => {
     const reason = { code: 'x', message: '=cmd() refused', line: 3, column: 'price' };
     await using rejects = await rejectsOf({ 'a.csv': CATALOG }, [
       { spans: [{ file: 0, from: 2, to: 3 }], reason },

@@ -238,7 +238,7 @@ function saved(text: string, german: boolean): string {
   return text.length > 32_767 ? text.slice(0, 32_767) : text;
 }
 
-it('is never taken for an edit where nobody has edited anything', () => {
+it('is never taken for an edit where nothing was edited', () => {
   const digits = (minLength: number, maxLength: number) =>
     fc.stringMatching(new RegExp(`^[0-9]{${minLength},${maxLength}}$`));
   const two = fc.integer({ min: 1, max: 28 });

@@ -30,7 +30,7 @@ describe('the summary of a run for people', () => {
     expect(text.replaceAll(/\s+/g, ' ')).toContain(`${atOnce} and 19.4 a second (the store refused more).`);
   });
 
-  it('tells what was sent again from what was new or changed', () => {
+  it('separates what was sent again from what was new or changed', () => {
     const plan = aPlan({ counts: { ...COUNTS, resent: { records: 498, rows: 503 } } });
     const lines = linesOf(textOf(facts({}, { plan })));
     expect(lines).toContain('applied 12 10 new, 2 changed and 498 resent in the plan');

@@ -16,7 +16,7 @@ const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
 });
 
 describe('the traffic of a run in words', () => {
-  it('tells rate and answers, and of trouble only where there was some', () => {
+  it('gives rate and answers, and problems only where there were some', () => {
     expect(trafficWords([sample(), sample({ requests: 40, p50: 90, p95: 400 })])).toEqual([
       '60 requests in 2 s, 30 a second.',
       'Latency: median 90 ms, highest p95 400 ms.',

@@ -43,7 +43,7 @@ describe('figures in words', () => {
     );
   });
 
-  it('a moment is told in UTC, a field as people say it', () => {
+  it('a moment is in UTC, a field in words', () => {
     expect(formatMoment(Date.UTC(2026, 10, 21, 2, 15))).toBe('Sat 21 Nov 2026, 02:15 UTC');
     expect(fieldWords('variants.regularPrice')).toBe('variant regular price');
     expect(fieldWords('properties.city')).toBe('property city');

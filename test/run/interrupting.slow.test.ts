@@ -9,9 +9,9 @@ import { until } from '../support/until.ts';
 const PRODUCTS = 3_000;
 
 describe('a run that another process asks to end', () => {
-  it('tells how far it is, ends as if interrupted, and is continued by the next run', async () => {
-    await using night = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
-    const { workspace, store } = night;
+  it('says how far it is, ends as if interrupted, and is continued by the next run', async () => {
+    await using setup = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 100);
     await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
@@ -44,8 +44,8 @@ describe('a run that another process asks to end', () => {
   });
 
   it('ends when somebody types cancel beside it, and says what is left', async () => {
-    await using night = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
-    const { workspace, store } = night;
+    await using setup = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 100);
     const { runs } = (await workspace.storeferry('runs', '--json')).json();
@@ -60,8 +60,8 @@ describe('a run that another process asks to end', () => {
   });
 
   it('cannot be asked once its process has died', async () => {
-    await using night = await setupNightly(200, {}, { latencyMs: { min: 50, max: 60 } });
-    const { workspace, store } = night;
+    await using setup = await setupNightly(200, {}, { latencyMs: { min: 50, max: 60 } });
+    const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly');
     await until(() => store.requests.length > 5);
     running.process.kill('SIGKILL');

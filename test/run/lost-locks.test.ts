@@ -29,8 +29,8 @@ function losing(state: State, lockName: string, lost: AbortSignal): State {
 it.each(['job', 'store'])(
   'a plan whose %s another process has taken over is not written any further',
   async (which) => {
-    await using night = await setupNightly(3_000);
-    const { workspace, store } = night;
+    await using setup = await setupNightly(3_000);
+    const { workspace, store } = setup;
     await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
     const lost = new AbortController();
     const onEvent: RunContext['onEvent'] = (event) => {
@@ -52,9 +52,9 @@ it.each(['job', 'store'])(
   },
 );
 
-it('a run that another process has taken over is not ended by the one that was told to stop meanwhile', async () => {
-  await using night = await setupNightly(3_000);
-  const { workspace, store } = night;
+it('a run that another process has taken over is not ended by the one that was asked to stop meanwhile', async () => {
+  await using setup = await setupNightly(3_000);
+  const { workspace, store } = setup;
   await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
   const lost = new AbortController();
   const stop = new AbortController();
@@ -76,8 +76,8 @@ it('a run that another process has taken over is not ended by the one that was t
 });
 
 it('a run sends nothing when the state loses something while it waits for the store', async () => {
-  await using night = await setupNightly(5);
-  const { workspace, store } = night;
+  await using setup = await setupNightly(5);
+  const { workspace, store } = setup;
   await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
   await workspace.storeferry('run', 'nightly');
   const before = store.requests.length;

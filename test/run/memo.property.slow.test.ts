@@ -169,7 +169,7 @@ describe('a night after an unchanged one', () => {
     expect(mappedRecords).toBe(300);
   });
 
-  it('maps again what was noted, so that the note is told every night', async () => {
+  it('maps again what was noted, so that the notice appears in every run', async () => {
     const ledger = new MemoryLedger();
     const rows = [['p1', 'One', '10.00', '-3']];
     const columns = ['Handle', 'Title', 'Variant Price', 'Variant Inventory Qty'];
@@ -181,7 +181,7 @@ describe('a night after an unchanged one', () => {
     expect(plan.counts.unchanged.records).toBe(1);
   });
 
-  it('sends everything when told to resend', async () => {
+  it('sends everything with resend', async () => {
     const ledger = new MemoryLedger();
     acknowledge(ledger, (await planned(kind, night(shirts('10.00'), ledger), true)).operations, 'nightly');
     const { plan } = await planned(kind, { ...night(shirts('10.00'), ledger), resend: true }, true);

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
 
 it('says that the state was lost until a run has sent everything again, whoever has noticed it first', async () => {
-  await using night = await setupNightly(5);
-  const { workspace } = night;
+  await using setup = await setupNightly(5);
+  const { workspace } = setup;
   const says = async (...args: string[]) => {
     const { stdout, stderr } = await workspace.storeferry(...args);
     return (stdout + stderr).replaceAll(/\s+/g, ' ').includes('The state is a new one');

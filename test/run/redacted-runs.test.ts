@@ -8,7 +8,7 @@ import { makeWorkspace } from '../support/workspace.ts';
 
 const OTHER = 'other-secret/of the shop';
 
-it('no secret of `.env` is stored or told, in whatever form a store says it back', async () => {
+it('no secret of `.env` is stored or sent, in whatever form a store says it back', async () => {
   const key = 'marked key/4711+x';
   await using webhook = await startWebhook();
   await using store = await startStore({ seed: 1 }).then((started) => ({
@@ -46,9 +46,9 @@ it('no secret of `.env` is stored or told, in whatever form a store says it back
       .filter((entry) => entry.isFile())
       .map((file) => readFile(`${file.parentPath}/${file.name}`, 'latin1')),
   );
-  const told = JSON.stringify(webhook.calls.map(({ body }) => body));
-  expect(told).toContain('[redacted]');
-  for (const text of [refused.stdout, refused.stderr, failed.stdout, failed.stderr, told, ...kept]) {
+  const printed = JSON.stringify(webhook.calls.map(({ body }) => body));
+  expect(printed).toContain('[redacted]');
+  for (const text of [refused.stdout, refused.stderr, failed.stdout, failed.stderr, printed, ...kept]) {
     for (const form of [...forms, key.slice(3, 14), 'of the shop']) expect(text).not.toContain(form);
   }
 });

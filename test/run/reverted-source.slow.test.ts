@@ -8,8 +8,8 @@ const PRODUCTS = 20;
 const MIRROR = { mode: 'mirror', safety: '{ maxDeletes: off, minRows: 0 }' };
 
 it('sends again what a killed run may have changed, when its source goes back to what was acknowledged', async () => {
-  await using night = await setupNightly(PRODUCTS);
-  const { store, workspace } = night;
+  await using setup = await setupNightly(PRODUCTS);
+  const { store, workspace } = setup;
   const original = shopifyCatalog(manyProducts(PRODUCTS));
   const priceOf = (url: string) =>
     [...store.shop.products.values()].find((product) => product.url === url)?.['variants'];
@@ -38,8 +38,8 @@ it('sends again what a killed run may have changed, when its source goes back to
 });
 
 it('creates again what a killed run may have deleted, when the source has it back', async () => {
-  await using night = await setupNightly(PRODUCTS, MIRROR);
-  const { store, workspace } = night;
+  await using setup = await setupNightly(PRODUCTS, MIRROR);
+  const { store, workspace } = setup;
   await workspace.storeferry('run', 'nightly');
   expect(store.shop.products.size).toBe(PRODUCTS);
 

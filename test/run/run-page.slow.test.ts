@@ -22,8 +22,8 @@ async function filesOf({ dir }: Workspace, run: unknown): Promise<string[]> {
 
 describe('the report page of a run', () => {
   it('is written by a plan and by its approval, and named where people read of them', async () => {
-    await using night = await setupNightly(30);
-    const { workspace } = night;
+    await using setup = await setupNightly(30);
+    const { workspace } = setup;
     const planned = await workspace.storeferry('plan', 'nightly');
     const run = /run ([a-z0-9]{8})/.exec(planned.stdout)?.[1];
     expect(planned.stdout).toMatch(new RegExp(`Report with pictures:\\s+\\S*${reportOf(run)}`));
@@ -42,8 +42,8 @@ describe('the report page of a run', () => {
   });
 
   it('is written when a run stops, is interrupted, fails, and over that when it is continued', async () => {
-    await using night = await setupNightly(300, {}, { latencyMs: { min: 10, max: 20 } });
-    const { workspace, store } = night;
+    await using setup = await setupNightly(300, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 50);
     running.process.kill('SIGINT');
@@ -64,8 +64,8 @@ describe('the report page of a run', () => {
   });
 
   it('is written for what is retried', async () => {
-    await using night = await setupNightly(10, { safety: '{ maxRejects: off }' });
-    const { workspace, store } = night;
+    await using setup = await setupNightly(10, { safety: '{ maxRejects: off }' });
+    const { workspace, store } = setup;
     store.misbehave({ does: errorAnswer(422, 'Not today'), until: 2 });
     const rejected = (await workspace.storeferry('run', 'nightly', '--json')).json();
     expect(await pageOf(workspace, rejected['run'])).toContain('retry');
@@ -75,9 +75,9 @@ describe('the report page of a run', () => {
     expect(await pageOf(workspace, retried['run'])).toContain('<!doctype html>');
   });
 
-  it('decides nothing: what cannot be written is told, and the run ends as it does', async () => {
-    await using night = await setupNightly(5);
-    const { workspace } = night;
+  it('decides nothing: what cannot be written is reported, and the run ends as it does', async () => {
+    await using setup = await setupNightly(5);
+    const { workspace } = setup;
     const planned = (await workspace.storeferry('plan', 'nightly', '--json')).json();
     const page = join(workspace.dir, reportOf(planned['run']));
     await rm(page);
@@ -89,8 +89,8 @@ describe('the report page of a run', () => {
   });
 
   it('shows the traffic of all continuations', async () => {
-    await using night = await setupNightly(400, {}, { latencyMs: { min: 10, max: 20 } });
-    const { workspace, store } = night;
+    await using setup = await setupNightly(400, {}, { latencyMs: { min: 10, max: 20 } });
+    const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 100);
     running.process.kill('SIGINT');

@@ -97,7 +97,7 @@ afterAll(async () => {
 });
 
 describe('the run that makes another needless', () => {
-  it('is the last of its job, done, with a source that tells its version', async () => {
+  it('is the last of its job, done, with a source that has a version', async () => {
     expect(await known()).toBe('last');
   });
 

@@ -16,7 +16,7 @@ describe('orders', () => {
     expect(ids).toEqual([...new Set(ids)].sort((left, right) => right - left));
   });
 
-  it('gives thirty from the start when not told otherwise', async () => {
+  it('gives thirty from the start by default', async () => {
     await using store = await setup();
     const { body } = await store.send('GET', '/api/site/orders');
     expect(body).toMatchObject({ limit: 30, skip: 0, totalCount: 240 });

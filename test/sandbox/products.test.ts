@@ -66,7 +66,7 @@ describe('products', () => {
     expect([second.body.url, third.body.url]).toEqual(['tideline-mug-2', 'tideline-mug-3']);
   });
 
-  it('makes the url of the title when there is none, anew each time', async () => {
+  it('makes the url of the title when there is none, again each time', async () => {
     await using store = await setup();
     const answers = [];
     for (const title of ['Crème brûlée: 2 Töpfe!', 'Crème brûlée: 2 Töpfe!', '茶 壺', '?!']) {

@@ -43,7 +43,7 @@ describe('authentication', () => {
     await expect(startSandbox({ port: 0, apiKey: 'two words' })).rejects.toThrow(/API key/);
   });
 
-  it('listens on loopback only, unless told otherwise', async () => {
+  it('listens on loopback only by default', async () => {
     await using store = await setup();
     expect(new URL(store.url).hostname).toBe('127.0.0.1');
   });

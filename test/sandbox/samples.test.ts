@@ -34,7 +34,7 @@ describe('the sample catalogs', () => {
     expect(rows.filter((row) => row['Variant Compare At Price'] !== '').length).toBeGreaterThan(15);
   });
 
-  it('differ from night to night by 14 changed, 5 new, 1 removed and 1 broken product', () => {
+  it('differ from run to run by 14 changed, 5 new, 1 removed and 1 broken product', () => {
     const handles = (wanted: (handle: string) => boolean) => [...second.keys()].filter(wanted);
     expect([...first.keys()].filter((handle) => !second.has(handle))).toEqual(['fish-stock-cubes']);
     expect(handles((handle) => !first.has(handle))).toHaveLength(5);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/storefront/clock.ts';
 
-/** A clock that stands still until told. */
+/** A clock that stands still until it is moved. */
 export interface FakeClock extends Clock {
   /** Lets time pass, firing timers in order and letting what they started run between them. */
   advance(ms: number): Promise<void>;

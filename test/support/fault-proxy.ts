@@ -12,7 +12,7 @@ export interface LineQuality {
   readonly resetAfter?: number;
   /** The chance, for each answer, that half of it arrives and the line then closes. */
   readonly cut?: number;
-  /** Nothing passes in either direction, and nobody is told. */
+  /** Nothing passes in either direction, and nobody is notified. */
   readonly dead?: boolean;
 }
 

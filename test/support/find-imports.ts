@@ -11,7 +11,7 @@ const CALL = /\bimport\(\s*(?:(['"])([^'"]*)\1\s*[,)])?/g;
 /**
  * Every import of a source text, in whatever form: statements, re-exports, for side effects only, `import()` and
  * `import('…').Type` (which counts as one of values: write `import type` instead).
- * An `import()` of something computed is an Error, since nobody could tell what it reaches.
+ * An `import()` of something computed is an Error, since what it reaches is unknown.
  */
 export function findImports(text: string): FoundImport[] {
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '');

@@ -159,7 +159,7 @@ describe('the store, misbehaving', () => {
     });
   });
 
-  it('answers errors, with Retry-After, and applies nothing unless told', async () => {
+  it('answers errors, with Retry-After, and applies nothing unless asked to', async () => {
     const { store, upsert } = await setup();
     store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['a'] });
     store.misbehave({ does: retryLater('7'), keys: ['b'] });

@@ -24,7 +24,7 @@ export interface Webhook extends AsyncDisposable {
 /** The parts of a webhook's address that nobody else may see. */
 export const WEBHOOK_SECRETS = ['T0ken/of-the-hook', 'q-secret-0987'] as const;
 
-/** Answers the calls in order as told, then 200. */
+/** Answers the calls in the given order, then 200. */
 export async function startWebhook(...answers: readonly WebhookAnswer[]): Promise<Webhook> {
   const calls: WebhookCall[] = [];
   const server = createServer(async (request, response) => {

@@ -181,7 +181,7 @@ describe('the page of jobs', () => {
     }
   });
 
-  it('tells a newcomer how to make a job', async () => {
+  it('shows a newcomer how to make a job', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES }, at);
     expect(textOf((await scene.get('/')).document.querySelector('.empty'))).toContain(
       'storeferry -C shop init',

@@ -84,7 +84,7 @@ describe('the page of runs', () => {
     expect(await shownRuns(scene, '/runs?status=interrupted')).toEqual(['run0']);
   });
 
-  it('tells a newcomer how to begin', async () => {
+  it('shows a newcomer how to begin', async () => {
     await using scene = await sceneWith();
     expect(textOf((await scene.get('/runs')).document.querySelector('.empty'))).toContain(
       'storeferry -C shop plan JOB',

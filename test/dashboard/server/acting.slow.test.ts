@@ -7,7 +7,7 @@ import { formOf } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
 
 describe('what is done from the dashboard', () => {
-  it('plans, tells in figures what approving will do, and does exactly that', async () => {
+  it('plans, says in figures what approving will do, and does exactly that', async () => {
     await using nightly = await setupNightly(30);
     const { store, workspace } = nightly;
     const dashboard = await serveDashboard(workspace);
@@ -121,7 +121,7 @@ describe('what is done from the dashboard', () => {
     expect(runs.document.querySelectorAll('tbody tr')).toHaveLength(1);
   });
 
-  it('interrupts a run that is under way, and its own runs when it is told to stop', async () => {
+  it('interrupts a run that is under way, and its own runs when it is asked to stop', async () => {
     await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
     const { store, workspace } = nightly;
     const dashboard = await serveDashboard(workspace);

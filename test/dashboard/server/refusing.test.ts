@@ -56,7 +56,7 @@ describe('without a session', () => {
     expectNothingOf(answer.body);
   });
 
-  it('tells nobody which addresses there are', async () => {
+  it('does not reveal which addresses exist', async () => {
     const client = dashboard.client();
     const there = await client.get('/runs/abc', { accept: '*/*' });
     const nowhere = await client.get('/etc/passwd', { accept: '*/*' });

@@ -48,7 +48,7 @@ async function beginRun(client: HttpClient): Promise<string> {
 }
 
 describe('a run under way', () => {
-  it('is told to whoever watches, to its end', async () => {
+  it('is streamed to all who watch, to its end', async () => {
     await using nightly = await setupNightly(300, {}, { latencyMs: 100 });
     const dashboard = await serveDashboard(nightly.workspace);
     const client = await dashboard.signedIn('full');
@@ -73,7 +73,7 @@ describe('a run under way', () => {
     expect(await endOf(client, `/runs/${run}`)).toContain('300');
   });
 
-  it('is no longer told after the sign-out, nor when the dashboard ends', async () => {
+  it('is no longer streamed after the sign-out, nor when the dashboard ends', async () => {
     await using nightly = await setupNightly(2_000, {}, { latencyMs: 100 });
     const dashboard = await serveDashboard(nightly.workspace);
     const client = await dashboard.signedIn('full');
@@ -93,7 +93,7 @@ describe('a run under way', () => {
     expect((await dashboard.command.ended).code).toBe(0);
   });
 
-  it('is told to twenty pages of a session, and no more', async () => {
+  it('is streamed to twenty pages of a session, and no more', async () => {
     await using nightly = await setupNightly(2_000, {}, { latencyMs: 100 });
     const dashboard = await serveDashboard(nightly.workspace);
     const client = await dashboard.signedIn('full');
@@ -107,7 +107,7 @@ describe('a run under way', () => {
     expect((await client.get('/runs/nosuchrun/events')).status).toBe(404);
   });
 
-  it('is told to full sessions, however many pages the read-only token has open', async () => {
+  it('is streamed to full sessions, however many pages the read-only token has open', async () => {
     await using nightly = await setupNightly(2_000, {}, { latencyMs: 100 });
     const dashboard = await serveDashboard(nightly.workspace);
     const full = await dashboard.signedIn('full');
@@ -138,7 +138,7 @@ describe('a run under way', () => {
   });
 });
 
-it('tells at once of a run that has ended', async () => {
+it('shows at once that a run has ended', async () => {
   await using nightly = await setupNightly(3);
   const { stdout } = await nightly.workspace.storeferry('run', 'nightly', '--json');
   const { run } = JSON.parse(stdout);

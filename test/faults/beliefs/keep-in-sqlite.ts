@@ -24,7 +24,7 @@ export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean)
   const tables = tableCopies(database);
   tables.putBack(new Map());
   const copies: TableCopy[] = [];
-  // Made anew only where the database is another one: the statements of a process take longer than all else it does here.
+  // Made again only where the database is another one: the statements of a process take longer than all else it does here.
   let calls = createSqliteCalls(database);
   const putBack = (copy: TableCopy) => {
     tables.putBack(copy);

@@ -137,7 +137,7 @@ describe('the ticks of an axis', () => {
 describe('trends', () => {
   const points = (values: readonly number[]) => values.map((value, index) => ({ at: index * DAY, value }));
 
-  it('name lines at their ends where there are several, and tell all in words', async () => {
+  it('name lines at their ends where there are several, and say everything in words', async () => {
     const one = elementsOf(await trendPlot([{ name: 'subscribers', points: points([4, 8]) }]));
     expect(one.querySelector('svg')?.getAttribute('aria-label')).toBe('Over time: subscribers from 4 to 8.');
     expect([...one.querySelectorAll('text')].map(({ textContent }) => textContent)).not.toContain(
