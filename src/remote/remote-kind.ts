@@ -51,9 +51,9 @@ interface Definition<Spec, Address extends RemoteAddress> {
 export interface RemoteKind
   extends Pick<Definition<unknown, RemoteAddress>, 'kind' | 'description' | 'secrets' | 'hasExactVersions'> {
   readonly schema: z.ZodType<WrittenAddress>;
-  /** Both give undefined for an address of another kind. */
-  identity(at: RemoteAddress): readonly (string | number | null)[] | undefined;
-  open(at: RemoteAddress): Promise<RemoteClient> | undefined;
+  /** Both take addresses of their kind only. */
+  identity(at: RemoteAddress): readonly (string | number | null)[];
+  open(at: RemoteAddress): Promise<RemoteClient>;
 }
 
 /** Makes a kind of its definition. */
@@ -62,6 +62,10 @@ export function remoteKind<Spec, Address extends RemoteAddress>(
 ): RemoteKind {
   const { kind, schema, description, secrets, hasExactVersions } = definition;
   const isOwn = (at: RemoteAddress): at is Address => at.kind === kind;
+  const own = (at: RemoteAddress): Address => {
+    if (!isOwn(at)) throw new TypeError(`an address of the kind ${kind} was expected, not ${at.kind}`);
+    return at;
+  };
   return {
     ...{ kind, description, secrets, hasExactVersions },
     schema: schema.transform(
@@ -70,8 +74,8 @@ export function remoteKind<Spec, Address extends RemoteAddress>(
         complete: (around) => definition.complete(spec, around),
       }),
     ),
-    identity: (at) => (isOwn(at) ? definition.identity(at) : undefined),
-    open: (at) => (isOwn(at) ? definition.open(at) : undefined),
+    identity: (at) => definition.identity(own(at)),
+    open: async (at) => definition.open(own(at)),
   };
 }
 

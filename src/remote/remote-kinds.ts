@@ -1,7 +1,6 @@
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
-import { withDeadlines } from './remote-deadlines.ts';
 import type { RemoteKind } from './remote-kind.ts';
 import { s3Kind } from './s3-kind.ts';
 import { sftpKind } from './sftp-kind.ts';
@@ -14,13 +13,14 @@ export const REMOTE_KINDS = { url: httpKind, s3: s3Kind, sftp: sftpKind } satisf
 /** The client of an address; nothing is connected yet, and every call has a deadline. */
 export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   const client = await kindOf(at).open(at);
-  if (client === undefined) throw unknownKind(at);
+  // Loaded on first use, like the clients: every command reads jobs, few reach for a file.
+  const { withDeadlines } = await import('./remote-deadlines.ts');
   return withDeadlines(client);
 }
 
 /** What distinguishes an address from others of the same location. */
 export function remoteIdentity(at: RemoteAddress): readonly (string | number | null)[] {
-  return kindOf(at).identity(at) ?? [];
+  return kindOf(at).identity(at);
 }
 
 /** Whether an unchanged version proves unchanged content. */
@@ -30,10 +30,6 @@ export function hasExactVersions(at: RemoteAddress): boolean {
 
 function kindOf(at: RemoteAddress): RemoteKind {
   const found = Object.values(REMOTE_KINDS).find(({ kind }) => kind === at.kind);
-  if (found === undefined) throw unknownKind(at);
+  if (found === undefined) throw new TypeError(`there is no kind ${at.kind} of remote files`);
   return found;
-}
-
-function unknownKind({ kind }: RemoteAddress): TypeError {
-  return new TypeError(`no kind of remote file is called ${kind}`);
 }
