@@ -179,14 +179,14 @@ const LONGEST_NAME = 60;
  * The doubt that the first line is the title of a report and the header is further down, among the data; null without
  * doubt.
  */
-function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | null {
+export function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | null {
   const header = headerBelow(first, rows);
   if (header === undefined) return null;
   return new CsvError(
     `Line ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand on line ${header.line}.`,
     {
       place: { file, line: first.line },
-      hint: `Delete the lines above line ${header.line}, or export the table without a title.`,
+      hint: `Set \`headerRow: ${header.line}\` in the source of the job, or delete the lines above line ${header.line}.`,
     },
   );
 }
@@ -225,7 +225,7 @@ function areNames(cells: readonly string[]): boolean {
 }
 
 /** Recognises repeated headers: the same names, or, in the first row, words above columns of values. */
-function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
+export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
   const names = header.cells.map((cell) => cell.trim());
   const several = filled(header).length > 1;
   const [first, ...others] = rows;

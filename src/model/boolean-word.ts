@@ -19,6 +19,8 @@ export function booleanWord(text: string): string {
 
 const ERRORS: ReadonlySet<string> = new Set(
   [
+    // The first is ours: a formula whose file holds no result.
+    '#FORMULA!',
     'NaN #ERROR! #FEHLER! #ERREUR! #ERRO! #FOUT! #N/A #VALUE! #REF! #NAME? #DIV/0! #NUM! #NULL! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #GETTING_DATA',
     '#NV #WERT! #BEZUG! #ZAHL! #ÜBERLAUF! #N/D #VALEUR! #NOM? #NOMBRE! #NUL! #PROPAGATION! #¡VALOR! #¡REF!',
     '#¿NOMBRE? #¡DIV/0! #¡NUM! #¡NULO! #¡DESBORDAMIENTO! #VALORE! #RIF! #NOME? #VALOR! #NÚM! #NULO! #WAARDE!',

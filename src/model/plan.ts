@@ -1,7 +1,7 @@
 import type { Resource } from './mapped-record.ts';
 import type { Moves } from './move.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
-import type { RowSpan } from './row.ts';
+import type { RowSpan, TablePlaces } from './row.ts';
 import type { SafetyRuleName } from './safety-limits.ts';
 
 /** What a job does with the same key again in one source; identical copies are always skipped but one. */
@@ -120,6 +120,8 @@ export interface PlanSource {
     readonly delimiter: string;
     readonly encoding: string;
     readonly blankLines: number;
+    /** Set where the file is no text with lines. */
+    readonly places?: TablePlaces;
   }[];
   /** Headers of columns that the mapping does not use. */
   readonly columnsNotUsed: readonly string[];

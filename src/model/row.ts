@@ -126,3 +126,60 @@ export const LEGACY_ENCODINGS = [
   'euc-kr',
   'euc-jp',
 ] as const;
+
+/** The formats of tables that are no CSV. */
+export const TABLE_FORMATS = ['xlsx', 'ods', 'json', 'jsonl', 'xml'] as const;
+/** One of them. */
+export type TableFormat = (typeof TABLE_FORMATS)[number];
+
+/** What a snapshot keeps of a table that is no CSV, besides its rows: those are lines of JSON, each a number and cells. */
+export interface StagedTable {
+  readonly format: TableFormat;
+  /** The name of the sheet, or the path of the records. */
+  readonly title: string;
+  /** The columns of records; null where the header is among the rows, as in a sheet. */
+  readonly header: readonly string[] | null;
+  /** The most cells that any row has. */
+  readonly width: number;
+}
+
+/** How rows and cells are named in a table that is no CSV. */
+export interface TablePlaces {
+  readonly format: TableFormat;
+  /** The name of the sheet, or the path of the records. */
+  readonly title: string;
+  /** Of a sheet, the letters of the columns by their headers. */
+  readonly letters: Readonly<Record<string, string>>;
+}
+
+/**
+ * Where a row is, or a cell where its column is known: `line 17`, `Prices!C17`, `products[16].price`,
+ * `/rss/channel/item[17]/g:price`. Rows and records count from 1, but for JSON, which counts from 0 by itself.
+ */
+export function rowPlace(
+  line: number,
+  column: string | null | undefined,
+  table: TablePlaces | undefined,
+): string {
+  if (table === undefined) return `line ${line}`;
+  switch (table.format) {
+    case 'jsonl':
+      return `line ${line}`;
+    case 'xlsx':
+    case 'ods': {
+      const sheet = /^[\p{L}\p{N}_.]+$/u.test(table.title)
+        ? table.title
+        : `'${table.title.replaceAll("'", "''")}'`;
+      const letters = typeof column === 'string' ? table.letters[column] : undefined;
+      return letters === undefined ? `${sheet} row ${line}` : `${sheet}!${letters}${line}`;
+    }
+    case 'json':
+      return `${table.title}[${line - 1}]${column ? `.${column}` : ''}`;
+    case 'xml': {
+      const cell = column ? `/${column.replaceAll('.', '/').replace(/\/?@/, '/@')}` : '';
+      return `/${table.title.replaceAll('.', '/')}[${line}]${cell.replace('//', '/')}`;
+    }
+    default:
+      return table.format satisfies never;
+  }
+}

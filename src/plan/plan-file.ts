@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
+import { TABLE_FORMATS } from '../model/row.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
@@ -102,6 +103,13 @@ const planSchema: z.ZodType<Plan> = z.object({
         delimiter: z.string(),
         encoding: z.string(),
         blankLines: z.int(),
+        places: z
+          .object({
+            format: z.enum(TABLE_FORMATS),
+            title: z.string(),
+            letters: z.record(z.string(), z.string()),
+          })
+          .exactOptional(),
       }),
     ),
     columnsNotUsed: z.array(z.string()),

@@ -6,6 +6,7 @@ import { SourceError, StateError } from '../model/errors.ts';
 import type { Dialect, Row } from '../model/row.ts';
 import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { openTable } from '../tables/open-table.ts';
 
 /** What a file turns out to be when it is read as an import would read it. */
 export interface SourceLook {
@@ -27,6 +28,9 @@ const ROWS_KEPT = 200;
 export interface LookOptions {
   readonly encoding?: string | undefined;
   readonly delimiter?: string | undefined;
+  readonly sheet?: string | number | undefined;
+  readonly records?: string | undefined;
+  readonly headerRow?: number | undefined;
   readonly sampleBytes?: number | undefined;
 }
 
@@ -38,12 +42,20 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
   const folder = new SampleFolder(options.sampleBytes ?? SAMPLE_BYTES);
   // Whoever typed the path may read what it leads to.
   const real = await realpath(path).catch(() => path);
-  const { files } = await stageSource({ path: real }, { workspaceDir: dirname(real), folder });
+  const { encoding, delimiter, sheet, records, headerRow } = options;
+  const { files } = await stageSource(
+    { path: real, sheet, records },
+    { workspaceDir: dirname(real), folder },
+  );
   const [first] = files;
   if (first === undefined) throw new SourceError(`There is no file in ${path}.`);
   const { cut } = folder.sampled(first.stored);
-  const { encoding, delimiter } = options;
-  using table = await readCsv(await folder.read(first.stored), { name: first.name, encoding, delimiter });
+  const { name } = first;
+  const bytes = await folder.read(first.stored);
+  using table =
+    first.table === undefined
+      ? await readCsv(bytes, { name, encoding, delimiter })
+      : await openTable(bytes, first.table, { name, file: 0, headerRow });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
   for await (const batch of table.batches()) {

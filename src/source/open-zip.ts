@@ -21,11 +21,16 @@ export interface ZippedFile {
   content(): AsyncGenerator<Uint8Array>;
 }
 
+/** What a zip turns out to be: files, or a workbook with its parts by their paths. */
+export type OpenedZip =
+  | { readonly files: readonly ZippedFile[]; readonly workbook?: undefined }
+  | { readonly workbook: 'xlsx' | 'ods'; readonly parts: ReadonlyMap<string, ZippedFile['content']> };
+
 /**
- * The files within a zip, sorted by name, without folders and system files. Names are labels only: nothing is ever
- * written to the paths they name. SourceError for an encrypted or damaged zip, and for a document.
+ * The files within a zip, sorted by name, without folders and system files; or the parts of a workbook. Names are labels
+ * only: nothing is ever written to the paths they name. SourceError for an encrypted or damaged zip, and for another document.
  */
-export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<ZippedFile[]> {
+export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<OpenedZip> {
   // With decoded names yauzl would refuse an archive for one `../`, which is harmless in a label.
   const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
     throw unreadable(name, cause);
@@ -33,26 +38,31 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   const entries = await entriesOf(zip, name, limits);
 
   const document = recogniseDocument(entries.map(({ label }) => label));
-  if (document !== undefined) {
-    throw new SourceError(`The source ${name} is ${document}, not a CSV file.`, {
+  if (document !== undefined && 'what' in document) {
+    throw new SourceError(`The source ${name} is ${document.what}, not a CSV file.`, {
       place: { file: name },
       hint: SAVE_AS_CSV,
     });
   }
   const files = entries.filter(({ label }) => !label.endsWith('/') && !LITTER.test(label));
   for (const { label, entry } of files) refuseUnreadable(name, label, entry);
+  if (document !== undefined) {
+    const parts = files.map(({ label, entry }) => [label, () => contentOf(zip, entry, name, label)] as const);
+    return { workbook: document.workbook, parts: new Map(parts) };
+  }
   if (files.length === 0) {
     throw new SourceError(`The zip ${name} has no files in it.`, {
       place: { file: name },
       hint: 'Check whether the export failed.',
     });
   }
-  return files
-    .sort((a, b) => (a.label < b.label ? -1 : 1))
-    .map(({ label, entry }) => ({
+  files.sort((a, b) => (a.label < b.label ? -1 : 1));
+  return {
+    files: files.map(({ label, entry }) => ({
       label: harmless(label),
       content: () => contentOf(zip, entry, name, label),
-    }));
+    })),
+  };
 }
 
 /** The list is held in memory; the longest allowed paths of all allowed entries take less. */

@@ -1,13 +1,19 @@
+import type { TableFormat } from '../model/row.ts';
+
 /** The kind of a file by its first bytes: names may be wrong. */
 export type Recognised =
+  /** A table in a format that is no CSV. */
+  | { readonly kind: 'table'; readonly format: Exclude<TableFormat, 'xlsx' | 'ods'> }
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
   | { readonly kind: 'text' }
   /** Another kind of file: what it is, and how to get CSV. */
   | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
 
-/** The bytes that `recognise` needs: the signature of a tar is at byte 257. */
-export const RECOGNISED_BYTES = 1024;
+/** The bytes that `recognise` needs: the first line of JSON Lines may be long. */
+export const RECOGNISED_BYTES = 64 * 1024;
+/** The signature of a tar is at byte 257. */
+const SIGNATURE_BYTES = 1024;
 
 /** What to do with a document that is not a CSV file. */
 export const SAVE_AS_CSV =
@@ -45,8 +51,6 @@ const SIGNATURES: readonly Signature[] = [
 /** Texts that are not CSV, by their beginning after blanks and a byte order mark. */
 const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
   { pattern: /^<(!doctype\s+html|html|head|body|table|script)\b/i, what: 'an HTML page', hint: LOOK_INTO_IT },
-  { pattern: /^<(\?xml\b|rss\b|feed\b|!doctype\b|[\w:]+\s+xmlns\b)/i, what: 'an XML file', hint: EXPORT_CSV },
-  { pattern: /^(\{\s*("|\}\s*$)|\[\s*(\{|\[|\]\s*$))/, what: 'a JSON file', hint: EXPORT_CSV },
   {
     pattern: /^version https:\/\/git-lfs\./,
     what: 'a Git LFS pointer instead of the file',
@@ -54,33 +58,50 @@ const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonl
   },
 ];
 
+const XML = /^<(\?xml\b|rss\b|feed\b|!doctype\b|[\w:]+\s+xmlns\b)/i;
+const JSON_TEXT = /^(\{\s*("|\}\s*$)|\[\s*(\{|\[|\]\s*$))/;
+
 /** The kind of a file by its first `RECOGNISED_BYTES`: text unless a signature is known. */
 export function recognise(beginning: Uint8Array): Recognised {
-  const hex = Buffer.from(beginning.subarray(0, RECOGNISED_BYTES)).toString('hex');
+  const hex = Buffer.from(beginning.subarray(0, SIGNATURE_BYTES)).toString('hex');
   if (hex.startsWith('1f8b')) return { kind: 'gzip' };
   if (/^504b(0304|0506|0708)/.test(hex)) return { kind: 'zip' };
   const signature = SIGNATURES.find(({ bytes, at = 0 }) => hex.startsWith(bytes, at * 2));
   if (signature !== undefined) return { kind: 'mistaken', what: signature.what, hint: signature.hint };
   const text = textOf(beginning).trimStart();
   const mistaken = TEXTS.find(({ pattern }) => pattern.test(text));
-  return mistaken === undefined
-    ? { kind: 'text' }
-    : { kind: 'mistaken', what: mistaken.what, hint: mistaken.hint };
+  if (mistaken !== undefined) return { kind: 'mistaken', what: mistaken.what, hint: mistaken.hint };
+  if (XML.test(text)) return { kind: 'table', format: 'xml' };
+  if (JSON_TEXT.test(text)) return { kind: 'table', format: isJsonLines(text) ? 'jsonl' : 'json' };
+  return { kind: 'text' };
+}
+
+/** Whether the first line is an object of its own. */
+function isJsonLines(text: string): boolean {
+  const end = text.indexOf('\n');
+  if (end < 0 || !text.startsWith('{')) return false;
+  try {
+    return typeof JSON.parse(text.slice(0, end)) === 'object' && text.slice(end).trim() !== '';
+  } catch {
+    return false;
+  }
 }
 
 function textOf(bytes: Uint8Array): string {
   const label = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
-  return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES));
+  return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES), { stream: true });
 }
 
-/** The name of the document that a zip with these entries is; undefined for an archive of files. */
-export function recogniseDocument(names: readonly string[]): string | undefined {
+/** What a zip with these entries is, when it is a document rather than an archive of files: a workbook, or something else. */
+export function recogniseDocument(
+  names: readonly string[],
+): { readonly workbook: 'xlsx' | 'ods' } | { readonly what: string } | undefined {
   const has = (start: string) => names.some((name) => name.startsWith(start));
   if (has('[Content_Types].xml')) {
-    if (has('xl/')) return 'an Excel workbook (.xlsx)';
-    return has('word/') ? 'a Word document (.docx)' : 'an Office document';
+    if (has('xl/')) return { workbook: 'xlsx' };
+    return { what: has('word/') ? 'a Word document (.docx)' : 'an Office document' };
   }
-  if (names.includes('mimetype') && names.includes('content.xml')) return 'a LibreOffice document (.ods)';
-  if (names.some((name) => name.endsWith('.iwa'))) return 'an Apple Numbers document';
+  if (names.includes('mimetype') && names.includes('content.xml')) return { workbook: 'ods' };
+  if (names.some((name) => name.endsWith('.iwa'))) return { what: 'an Apple Numbers document' };
   return undefined;
 }

@@ -3,13 +3,27 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
+import { type StagedTable, TABLE_FORMATS } from '../model/row.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
 const snapshotSchema = z.strictObject({
   files: z.array(
-    z.strictObject({ name: z.string(), stored: z.string(), bytes: z.int().min(0), sha256: z.string() }),
+    z.strictObject({
+      name: z.string(),
+      stored: z.string(),
+      bytes: z.int().min(0),
+      sha256: z.string(),
+      table: z
+        .strictObject({
+          format: z.enum(TABLE_FORMATS),
+          title: z.string(),
+          header: z.array(z.string()).nullable(),
+          width: z.int().min(0),
+        })
+        .exactOptional(),
+    }),
   ),
   sha256: z.string(),
   readAs: z.strictObject({ encoding: z.string(), delimiter: z.string() }).exactOptional(),
@@ -25,6 +39,8 @@ export interface SnapshotFile {
   readonly bytes: number;
   /** Over the stored bytes, in hexadecimal. */
   readonly sha256: string;
+  /** Set where the file was no CSV: it is kept as the rows that were read from it. */
+  readonly table?: StagedTable;
 }
 
 /** The immutable copy of a run's source. */
@@ -41,7 +57,9 @@ export interface Snapshot {
 /** A snapshot of these files in this order. */
 export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
   const hash = createHash('sha256');
-  for (const { bytes, sha256 } of files) hash.update(`${bytes} ${sha256}\n`);
+  for (const { bytes, sha256, table } of files) {
+    hash.update(`${bytes} ${sha256}${table === undefined ? '' : JSON.stringify(table)}\n`);
+  }
   return { files, sha256: hash.digest('hex') };
 }
 

@@ -1,22 +1,23 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/job.ts';
 import { SourceError } from '../model/errors.ts';
-import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
+import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
+import { stageTable } from '../tables/stage-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { findFiles, openFound } from './find-files.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { type Snapshot, type SnapshotFile, snapshotOf, writeCopy } from './snapshot.ts';
-import { peek, refuseTooMuch, type SourceLimits, unpack } from './unpack.ts';
+import { peek, refuseTooMuch, unpack } from './unpack.ts';
 
 export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
-  readonly limits?: Partial<SourceLimits> | undefined;
+  readonly limits?: Partial<InputLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Shorter in tests. */
   readonly retryPolicy?: RetryPolicy | undefined;
@@ -24,13 +25,16 @@ export interface StageOptions extends FileAccess {
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
 
-/** The fields of a source that name its files. */
-export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> & { readonly files?: number | undefined };
+type TableFile = Parameters<typeof stageTable>[0];
+
+/** The fields of a source that name its files, and which table of them is meant. */
+export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
+  TableFile['choice'] & { readonly files?: number | undefined };
 
 /**
- * The step `stage`: copies the source into the run's folder, unpacked. The caller completes the snapshot with
- * `saveSnapshot`. A SourceError refuses a file that is not CSV, is damaged, changes while it is read, or exceeds a limit;
- * then no copy remains.
+ * The step `stage`: copies the source into the run's folder, unpacked, and of a file that is not CSV its rows. The caller
+ * completes the snapshot with `saveSnapshot`. A SourceError refuses a file that holds no table, is damaged, changes while
+ * it is read, or exceeds a limit; then no copy remains.
  */
 export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
   const snapshot = await stageSourceUnless(null, source, options);
@@ -45,7 +49,8 @@ export async function stageSourceUnless(
   options: StageOptions,
 ): Promise<Snapshot | undefined> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const staging: Staging = { options, limits, files: [], bytes: 0 };
+  const { sheet, records } = source;
+  const staging: Staging = { options, limits, choice: { sheet, records }, files: [], bytes: 0 };
   try {
     const found =
       source.remote === undefined
@@ -100,7 +105,8 @@ async function stageRemote(
 
 interface Staging {
   readonly options: StageOptions;
-  readonly limits: SourceLimits;
+  readonly limits: InputLimits;
+  readonly choice: TableFile['choice'];
   readonly files: SnapshotFile[];
   /** Unpacked bytes of all files so far. */
   bytes: number;
@@ -118,8 +124,14 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   const { beginning, whole } = await peek(bytesOf(handle), RECOGNISED_BYTES);
   if (recognise(beginning).kind === 'zip') {
     await whole.close();
-    for (const { label, content } of await openZip(handle, path, staging.limits)) {
-      await store(`${path}/${label}`, content(), archive, staging);
+    const zip = await openZip(handle, path, staging.limits);
+    if (zip.workbook === undefined) {
+      for (const { label, content } of zip.files) {
+        await store(`${path}/${label}`, content(), archive, staging);
+      }
+    } else {
+      const parts = countedParts(path, zip.parts, archive, staging);
+      await storeTable({ name: path, format: zip.workbook, content: nothing, parts }, archive, staging);
     }
   } else {
     await store(path, whole, archive, staging);
@@ -140,23 +152,94 @@ async function store(
   archive: Archive,
   staging: Staging,
 ): Promise<void> {
-  const { files, limits, options } = staging;
-  if (files.length >= limits.fileCount)
-    throw fileLimitError(SourceError, limits, 'fileCount', { file: name });
-  const text = await unpack(content, { noun: 'source', name });
-  async function* watched(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of text) {
-      options.signal?.throwIfAborted();
-      staging.bytes += chunk.length;
-      archive.unpacked += chunk.length;
-      const { bytes: packedBytes, unpacked: unpackedBytes } = archive;
-      refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: staging.bytes }, limits);
-      yield chunk;
-      options.onProgress?.({ file: name, bytes: staging.bytes });
+  refuseTooMany(name, staging);
+  const { format, content: unpacked } = await unpack(content, { noun: 'source', name });
+  if (format !== undefined) {
+    const read = () => watched(name, unpacked, archive, staging);
+    await storeTable({ name, format, content: read, parts: new Map() }, archive, staging);
+    return;
+  }
+  const { files, options } = staging;
+  const bytes = watched(name, unpacked, archive, staging);
+  files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), bytes));
+}
+
+function refuseTooMany(file: string, { files, limits }: Staging): void {
+  if (files.length >= limits.fileCount) throw fileLimitError(SourceError, limits, 'fileCount', { file });
+}
+
+/** The same bytes, counted until they are too many. */
+async function* watched(
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  archive: Archive,
+  staging: Staging,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    count(name, chunk.length, archive, staging);
+    yield chunk;
+  }
+}
+
+function count(name: string, bytes: number, archive: Archive, staging: Staging): void {
+  const { limits, options } = staging;
+  options.signal?.throwIfAborted();
+  staging.bytes += bytes;
+  archive.unpacked += bytes;
+  const { bytes: packedBytes, unpacked: unpackedBytes } = archive;
+  refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: staging.bytes }, limits);
+  options.onProgress?.({ file: name, bytes: staging.bytes });
+}
+
+/** Writes the rows of a table in another format than CSV into the folder. */
+async function storeTable(
+  file: Pick<TableFile, 'name' | 'format' | 'content' | 'parts'>,
+  archive: Archive,
+  staging: Staging,
+): Promise<void> {
+  const { files, limits, choice, options } = staging;
+  refuseTooMany(file.name, staging);
+  const table = await stageTable({ ...file, limits, choice });
+  // A few bytes may repeat a row a million times.
+  let unpackedBytes = 0;
+  async function* counted(): AsyncGenerator<string> {
+    for await (const text of table.content) {
+      unpackedBytes += text.length;
+      const totalBytes = staging.bytes + unpackedBytes;
+      refuseTooMuch(file.name, { packedBytes: archive.bytes, unpackedBytes, totalBytes }, limits);
+      yield text;
     }
   }
-  files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), watched()));
+  const number = files.length + 1;
+  const copy = await writeCopy(options.folder, number, unique(file.name, files), counted());
+  files.push({ ...copy, table: table.describe() });
 }
+
+/** The parts of a workbook, each counted once however often it is read. */
+function countedParts(
+  name: string,
+  parts: TableFile['parts'],
+  archive: Archive,
+  staging: Staging,
+): TableFile['parts'] {
+  const counted = [...parts].map(([path, content]) => {
+    let known = 0;
+    async function* read(): AsyncGenerator<Uint8Array> {
+      let bytes = 0;
+      for await (const chunk of content()) {
+        bytes += chunk.length;
+        const more = Math.max(0, bytes - known);
+        known += more;
+        count(name, more, archive, staging);
+        yield chunk;
+      }
+    }
+    return [path, read] as const;
+  });
+  return new Map(counted);
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** A label that occurs twice, as in archives, gets a number: labels identify the file of a row. */
 function unique(name: string, files: readonly SnapshotFile[]): string {

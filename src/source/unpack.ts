@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { SourceError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
+import type { TableFormat } from '../model/row.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
@@ -36,17 +37,21 @@ export interface Unpacked {
 }
 
 /**
- * The text of a file, unpacked if it is gzip; close it if it is not read. SourceError for an empty or damaged file, and for one
- * that is not text.
+ * The content of a file, unpacked where it is gzip, and its format where it is no CSV; close it when it is not read.
+ * SourceError where it is empty, damaged or no table.
  */
-export async function unpack(content: AsyncIterable<Uint8Array>, from: Unpacked): Promise<Closable> {
+export async function unpack(
+  content: AsyncIterable<Uint8Array>,
+  from: Unpacked,
+): Promise<{ readonly content: Closable; readonly format: TableFormat | undefined }> {
   let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
   let recognised = recognise(beginning);
   if (recognised.kind === 'gzip') {
     ({ beginning, whole } = await peek(gunzip(whole, from.name), RECOGNISED_BYTES));
     recognised = recognise(beginning);
   }
-  if (recognised.kind === 'text' && beginning.length > 0) return whole;
+  if (recognised.kind === 'table') return { content: whole, format: recognised.format };
+  if (recognised.kind === 'text' && beginning.length > 0) return { content: whole, format: undefined };
   await whole.close();
   throw notText(recognised, from);
 }
@@ -62,6 +67,7 @@ function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError 
       return refused('packed twice: it contains another zip file', 'Pack the CSV file itself.');
     case 'gzip':
       return refused('packed twice: it contains another gzip file', 'Pack the CSV file itself.');
+    case 'table':
     case 'text':
       return refused('empty: it has 0 bytes', 'Check whether the export failed.');
     default:

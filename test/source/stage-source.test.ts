@@ -315,20 +315,28 @@ describe('a zip', () => {
       /a\.png is a PNG image/,
     ],
     [
-      'a workbook',
+      'a Word document',
+      [
+        { name: '[Content_Types].xml', content: 'x' },
+        { name: 'word/document.xml', content: 'x' },
+      ],
+      /Word document \(\.docx\)/,
+    ],
+    [
+      'half a workbook',
       [
         { name: '[Content_Types].xml', content: 'x' },
         { name: 'xl/workbook.xml', content: 'x' },
       ],
-      /Excel workbook \(\.xlsx\)/,
+      /The workbook lacks its part _rels\/\.rels/,
     ],
     [
-      'a LibreOffice document',
+      'a broken LibreOffice workbook',
       [
         { name: 'mimetype', content: 'x' },
         { name: 'content.xml', content: 'x' },
       ],
-      /LibreOffice/,
+      /The XML is broken in line 1/,
     ],
   ])('is refused when in it is %s', async (_what, entries, message) => {
     expect((await refusal({ 'a.zip': makeZip(entries) }, 'a.zip')).message).toMatch(message);
@@ -352,9 +360,6 @@ describe('a file of another kind', () => {
     ['a PDF document', Buffer.from('%PDF-1.7\n')],
     ['an HTML page', Buffer.from('\ufeff\n<!DOCTYPE html>\n<html>')],
     ['an HTML page', Buffer.from('<table><tr><td>sku')],
-    ['an XML file', Buffer.from('<?xml version="1.0"?>')],
-    ['a JSON file', Buffer.from('{ "products": []')],
-    ['a JSON file', Buffer.from('[\n  {"sku"')],
     ['a tar archive', Buffer.concat([Buffer.alloc(257, 'a'), Buffer.from('ustar')])],
     ['a 7z archive', Buffer.from('377abcaf271c', 'hex')],
     ['an HTML page', Buffer.from('\ufeff<html>', 'utf16le')],

@@ -19,6 +19,24 @@ const sourceSchema = z
       .min(1)
       .exactOptional()
       .describe('How many files the glob must find; any other number stops the run.'),
+    sheet: z
+      .union([z.string().min(1), z.int().min(1)])
+      .exactOptional()
+      .describe(
+        'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible ones. Needed where several hold something.',
+      ),
+    headerRow: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('The row of a sheet that is the header. Left out: the first that holds anything.'),
+    records: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'Where the records of a JSON or XML file stand, as a path of names: `data.products`, `shop.offers.offer`. Left out: the outermost array; the items of an RSS or Atom feed.',
+      ),
     encoding: encodingSchema
       .exactOptional()
       .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),

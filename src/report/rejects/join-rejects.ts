@@ -208,11 +208,14 @@ function correctedLine(line: number): string {
   return `${line} of the corrected file`;
 }
 
+/** `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`: the place of another row. */
+const NAMES_A_ROW = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
+
 /** Whether one of the reasons of a row names the column, and no other line. */
 function isBlamed(reasons: string, column: string): boolean {
   if (!reasons.includes(column)) return false;
   return reasons.split(' / ').some((reason) => {
-    if (/\(line \d+[,)]/.test(reason)) return false;
+    if (NAMES_A_ROW.test(reason)) return false;
     const at = reason.indexOf(column);
     const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
     return at >= 0 && !/[\p{L}\d]/u.test(around);

@@ -1,5 +1,6 @@
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
+import { rowPlace, type TablePlaces } from '../../model/row.ts';
 
 /** Rows that were refused together: by the mapping, or by the store. */
 export interface Rejection {
@@ -8,6 +9,9 @@ export interface Rejection {
   /** Null when it cannot be read; left out when it says nothing about what may be retried. */
   readonly key?: string | null;
 }
+
+/** How the rows of a file of the snapshot are named, where it is no text with lines. */
+type PlacesOf = (file: number) => TablePlaces | undefined;
 
 const MOST_REASONS = 5;
 const LONGEST_REASON = 1000;
@@ -24,9 +28,14 @@ export class RejectedSpans {
   #count = 0;
   readonly #reasons: KeptReason[] = [];
   readonly #reasonIds = new Map<string, number>();
+  readonly #placesOf: PlacesOf;
+
+  constructor(placesOf: PlacesOf = () => undefined) {
+    this.#placesOf = placesOf;
+  }
 
   add({ spans, reason }: Rejection): void {
-    const id = this.#idOf(reason);
+    const id = this.#idOf(reason, this.#placesOf(spans[0]?.file ?? 0));
     for (const { file, from, to } of spans) {
       if (this.#count === this.#file.length) this.#double();
       this.#file[this.#count] = file;
@@ -75,13 +84,16 @@ export class RejectedSpans {
     return texts.join(' / ');
   }
 
-  #idOf(reason: Reason): number {
-    const text = reasonText(reason);
+  #idOf(reason: Reason, places: TablePlaces | undefined): number {
+    const text = reasonText(reason, places);
     const known = this.#reasonIds.get(text);
     if (known !== undefined) return known;
     this.#reasonIds.set(text, this.#reasons.length);
     const { line, ...placeless } = reason;
-    return this.#reasons.push({ text, line, atLine: line === undefined ? text : reasonText(placeless) }) - 1;
+    return (
+      this.#reasons.push({ text, line, atLine: line === undefined ? text : reasonText(placeless, places) }) -
+      1
+    );
   }
 
   #double(): void {
@@ -119,10 +131,11 @@ export interface RejectedLines {
 }
 
 /** A reason as one cell says it: with the place of its cause. */
-function reasonText({ message, line, column }: Reason): string {
+function reasonText({ message, line, column }: Reason, places: TablePlaces | undefined): string {
+  const row = line === undefined ? undefined : rowPlace(line, column, places);
   const place = [
-    line === undefined ? undefined : `line ${line}`,
-    column === undefined || message.includes(column) ? undefined : `column ${column}`,
+    row,
+    column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
   ].filter((part) => part !== undefined);
   return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);
 }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { StateError } from '../../model/errors.ts';
 import { inertCell } from '../../model/inert-cell.ts';
-import type { Dialect, Table } from '../../model/row.ts';
+import type { Dialect, Table, TablePlaces } from '../../model/row.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { RejectedSpans, type Rejection } from './rejected-spans.ts';
 
@@ -13,6 +13,8 @@ const WRITTEN_AT_ONCE = 256 * 1024;
 /** A file of the snapshot, to be read once more. */
 export interface RejectsSource {
   readonly name: string;
+  /** How its rows are named, where it is no text with lines. */
+  readonly places?: TablePlaces | undefined;
   open(): Promise<Table & { readonly dialect: Dialect }>;
 }
 
@@ -71,8 +73,9 @@ async function withRejectedRows(
   write: (gathered: Gathered) => Promise<void>,
 ): Promise<{ readonly rows: number }> {
   const { folder } = options;
-  const rejected = new RejectedSpans();
-  const keyless = new RejectedSpans();
+  const placesOf = (file: number) => options.sources[file]?.places;
+  const rejected = new RejectedSpans(placesOf);
+  const keyless = new RejectedSpans(placesOf);
   const keys = new Set<string>();
   for await (const batch of options.rejections) {
     for (const rejection of batch) {

@@ -1,6 +1,7 @@
 import type { DeletesWithheld, Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
+import { exampleWords } from '../place-words.ts';
 import { counted, formatDuration, grouped, listed, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
@@ -173,13 +174,13 @@ function emptied({ emptied: fields }: Plan): string[] {
   ];
 }
 
-function duplicates({ duplicates: found, resource }: Plan): string[] {
+function duplicates({ duplicates: found, resource, source }: Plan): string[] {
   if (found === null) return [];
   const { keys, copies, identical, policy, examples } = found;
   const field = resource === 'products' ? 'url' : 'id';
   const named = examples
     .slice(0, KEYS_NAMED)
-    .map(({ key, line }) => `${printable(key)}${line === null ? '' : ` (line ${line})`}`);
+    .map(({ key, ...place }) => `${printable(key)}${exampleWords(place, source)}`);
   const same = identical > 0 ? `, ${grouped(identical)} of them identical and skipped` : '';
   return [
     `${counted(keys, field)} ${keys === 1 ? 'occurs' : 'occur'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; the job says \`duplicates: ${policy}\`. They are: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,

@@ -1,4 +1,5 @@
-import type { KeyExample, Plan } from '../../model/plan.ts';
+import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
+import { exampleWords } from '../place-words.ts';
 import { counted, formatShare, grouped, listed, newWord, thing } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
@@ -101,7 +102,7 @@ function outcomesOf(facts: RunFacts): Outcome[] {
   return outcomes.filter((outcome) => outcome.records > 0 || outcome.rows > 0 || ALWAYS.has(outcome.kind));
 }
 
-function planned({ counts, resource, examples }: Plan): Outcome[] {
+function planned({ counts, resource, examples, source }: Plan): Outcome[] {
   const isProducts = resource === 'products';
   return [
     {
@@ -109,14 +110,14 @@ function planned({ counts, resource, examples }: Plan): Outcome[] {
       label: newWord(resource),
       ...counts.new,
       meaning: isProducts ? 'not sent before: would be created' : 'would be updated',
-      note: firstOf(examples.new),
+      note: firstOf(examples.new, source),
     },
     {
       kind: 'changed',
       label: 'changed',
       ...counts.changed,
       meaning: 'would be updated',
-      note: firstOf(examples.changed),
+      note: firstOf(examples.changed, source),
     },
     {
       kind: 'resent',
@@ -163,7 +164,7 @@ function inPlan({ counts, resource }: Plan): string {
 function deletesRow(facts: RunFacts): TableRow[] {
   const { plan, run, totals } = facts;
   if (plan === null || totals.removed === 0) return [];
-  const examples = firstOf(plan.examples.removed);
+  const examples = firstOf(plan.examples.removed, plan.source);
   const gone = 'sent by this job before, and no longer in the source';
   if (isOnlyPlanned(facts)) {
     const meaning = only('page', `${gone}: ${grouped(plan.counts.deletes)} would be deleted`);
@@ -185,13 +186,13 @@ function rowsNote(figure: number, rows: number): Words {
 }
 
 /** The first few of many, with their lines; false where there is none. */
-function firstOf(examples: readonly KeyExample[]): Words {
+function firstOf(examples: readonly KeyExample[], source: PlanSource): Words {
   if (examples.length === 0) return false;
   const named = examples.map(
-    ({ key, line }, index): Words => [
+    ({ key, ...place }, index): Words => [
       index > 0 && ', ',
       foreign(key, LONGEST_KEY),
-      line !== null && ` (line ${line})`,
+      exampleWords(place, source),
     ],
   );
   return { as: 'examples', words: ['first: ', named] };

@@ -1,4 +1,6 @@
+import type { PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
+import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { counted, listed, printable, sentence } from '../printable.ts';
 import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
@@ -83,7 +85,7 @@ const MORE_REASONS: Pick<Table, 'shown' | 'more'> = {
 };
 
 function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }: RunFacts): Table {
-  const files = plan?.source.files.map(({ name }) => name) ?? [];
+  const files = plan?.source.files ?? [];
   return {
     kind: 'table',
     caption,
@@ -109,7 +111,10 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
           { as: 'strong', words: reasonAmount(group) },
           [
             only('page', [
-              places !== '' && { as: 'places', words: foreign(sentence(places)) },
+              places !== '' && {
+                as: 'places',
+                words: foreign(places.startsWith('line') ? sentence(places) : places),
+              },
               subject !== '' && [' ', { as: 'subject', words: foreign(subject) }],
               places === '' && subject === '' && '–',
             ]),
@@ -135,14 +140,20 @@ function reasonSubject({ field, column }: ReasonGroup): string[] {
   return [field, column === null ? null : `column "${printable(column)}"`].filter((part) => part !== null);
 }
 
-/** `lines 3, 8 and 14`, with the names of files where there are several; empty where no line is known. */
-function reasonPlaces({ lines, rows }: ReasonGroup, files: readonly string[]): string {
+/** `lines 3, 8 and 14` or `Prices!C3`, with the names of files where there are several; empty where no line is known. */
+function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['files']): string {
   if (lines.length === 0) return '';
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
   const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);
   const places = inOrder.map(({ file, line }) =>
-    files.length > 1 ? `${printable(files[file] ?? `file ${file + 1}`)}:${line}` : String(line),
+    placeWords(
+      line,
+      column,
+      files[file],
+      files.length > 1 ? (files[file]?.name ?? `file ${file + 1}`) : undefined,
+    ),
   );
-  const word = files.length > 1 ? '' : lines.length === 1 ? 'line ' : 'lines ';
+  const isNumbered = files.length <= 1 && !hasOwnPlaces(files[0]);
+  const word = !isNumbered ? '' : lines.length === 1 ? 'line ' : 'lines ';
   return `${word}${more ? `${places.join(', ')} …` : listed(places)}`;
 }

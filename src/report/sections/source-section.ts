@@ -1,3 +1,4 @@
+import type { TablePlaces } from '../../model/row.ts';
 import { delimiterName } from '../../model/row.ts';
 import { counted, grouped } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
@@ -28,15 +29,22 @@ export function sourceSection(facts: RunFacts): Section | null {
           { header: 'Encoding', short: true },
           ...(withBlank ? [{ header: 'Blank lines, ignored', numeric: true }] : []),
         ],
-        rows: files.map(({ name, rows, delimiter, encoding, blankLines }) => ({
+        rows: files.map(({ name, rows, delimiter, encoding, blankLines, places }) => ({
           cells: [
             foreign(name, LONGEST_NAME),
             grouped(rows),
-            [
-              only('text', `${rows === 1 ? 'row' : 'rows'}, separated by `),
-              foreign(delimiterName(delimiter) ?? JSON.stringify(delimiter)),
-            ],
-            foreign(encoding),
+            ...(places === undefined
+              ? [
+                  [
+                    only('text', `${rows === 1 ? 'row' : 'rows'}, separated by `),
+                    foreign(delimiterName(delimiter) ?? JSON.stringify(delimiter)),
+                  ],
+                  foreign(encoding),
+                ]
+              : [
+                  [only('text', rows === 1 ? 'row' : 'rows'), only('page', '–')],
+                  foreign(tableWords(places), LONGEST_NAME),
+                ]),
             ...(withBlank
               ? [
                   [
@@ -53,6 +61,12 @@ export function sourceSection(facts: RunFacts): Section | null {
       ...unused,
     ],
   };
+}
+
+/** `xlsx, sheet Prices`; `json, records at data.products`. */
+function tableWords({ format, title }: TablePlaces): string {
+  if (title === '') return format;
+  return `${format}, ${format === 'xlsx' || format === 'ods' ? 'sheet' : 'records at'} ${title}`;
 }
 
 function unusedColumns(columns: readonly string[]): Block {

@@ -52,7 +52,8 @@ export async function finishStep(
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];
-  if (plan !== null && before.totals.rejected > 0 && rejects) await writeRunRejects(context, request, run);
+  if (plan !== null && before.totals.rejected > 0 && rejects)
+    await writeRunRejects(context, request, run, plan);
   const end = {
     status,
     error: errorOf(context, request, before, failure, status),
@@ -130,13 +131,19 @@ function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, 
 }
 
 /** Writes the rows that the mapping or the store refused into the run's rejects file, by reading the snapshot again. */
-async function writeRunRejects(context: RunContext, request: ImportRequest, run: Run): Promise<void> {
+async function writeRunRejects(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  { source }: Plan,
+): Promise<void> {
   const folder = context.artifacts.run(run.id);
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined) return;
   await keepCorrections(folder);
   const sources = snapshot.files.map((file, index) => ({
     name: file.name,
+    places: source.files[index]?.places,
     open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
   }));
   await writeRejects({

@@ -3,8 +3,10 @@ import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapp
 import { deferTables } from '../../mapping/map-tables.ts';
 import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
+import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { openTable } from '../../tables/open-table.ts';
 import type { MappingSource } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 
@@ -21,13 +23,22 @@ export interface SnapshotReading {
   readonly memoContext: string;
 }
 
+/** A file of a source, whatever its format. `places` is set where it is no text with lines. */
+type SourceTable = CsvTable & { readonly places?: TablePlaces };
+
 /** Opens one file of a snapshot as the job and its mapping say. */
 export async function openSnapshotFile(
   { snapshot, folder, request }: Pick<SnapshotReading, 'snapshot' | 'folder' | 'request'>,
   stored: SnapshotFile,
   file: number,
-): Promise<CsvTable> {
+): Promise<SourceTable> {
   const { source: written } = request.job;
+  if (stored.table !== undefined) {
+    const { headerRow } = written;
+    return await openTable(await readSnapshotFile(folder, stored), stored.table, {
+      ...{ name: stored.name, file, headerRow },
+    });
+  }
   const source = snapshot.readAs ?? written;
   const { csv } = request.mapping.spec;
   return await readCsv(await readSnapshotFile(folder, stored), {
@@ -47,7 +58,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   readonly describe: () => PlanSource;
 } {
   const { snapshot, request, lookups, stagedAt, memoContext } = reading;
-  let tables: CsvTable[] = [];
+  let tables: SourceTable[] = [];
   let columnsNotUsed = new Set<string>();
   let mapping: CompiledMapping | undefined;
   return {
@@ -72,19 +83,20 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       });
     },
     describe: () => {
-      const files = tables.map(({ dialect, counts }, index) => ({
+      const files = tables.map(({ dialect, counts, places }, index) => ({
         name: snapshot.files[index]?.name ?? '',
         rows: counts.rows,
         blankLines: counts.blankLines,
         delimiter: dialect.delimiter,
         encoding: dialect.encoding,
+        ...(places === undefined ? {} : { places }),
       }));
       return { files, columnsNotUsed: [...columnsNotUsed], dates: mapping?.mapper.clock.judged() ?? null };
     },
   };
 }
 
-async function* openTables(reading: SnapshotReading, opened: CsvTable[]) {
+async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {
   for (const [index, file] of reading.snapshot.files.entries()) {
     using table = await openSnapshotFile(reading, file, index);
     if (table.doubt !== null) throw table.doubt;

@@ -51,7 +51,15 @@ export async function readSideTable(
   async function* watched(): AsyncGenerator<Uint8Array> {
     const { size: packedBytes } = await stat(path);
     let unpackedBytes = 0;
-    for await (const chunk of await unpack(hashed(), { noun: 'file', name })) {
+    const { content, format } = await unpack(hashed(), { noun: 'file', name });
+    if (format !== undefined) {
+      await content.close();
+      throw refusal(name, {
+        refused: `is ${format.toUpperCase()}, not a CSV file`,
+        hint: 'Export it as CSV.',
+      });
+    }
+    for await (const chunk of content) {
       unpackedBytes += chunk.length;
       refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: unpackedBytes }, limits);
       yield chunk;

@@ -60,6 +60,7 @@ async function judgeSource(
       encoding: source.encoding ?? spec?.csv?.encoding,
       delimiter: source.delimiter ?? spec?.csv?.delimiter,
       sampleBytes: SAMPLE_BYTES,
+      ...{ sheet: source.sheet, records: source.records, headerRow: source.headerRow },
     });
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
     const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;

@@ -1,0 +1,204 @@
+/** How a sheet shows a number, as far as it matters here. */
+export type NumberFormat =
+  | { readonly kind: 'general' }
+  /** Between `least` and `most` decimals. */
+  | { readonly kind: 'fixed'; readonly least: number; readonly most: number }
+  | { readonly kind: 'percent'; readonly least: number; readonly most: number }
+  | { readonly kind: 'scientific'; readonly decimals: number }
+  | { readonly kind: 'date'; readonly date: boolean; readonly time: boolean }
+  | { readonly kind: 'duration' }
+  /** A code: a whole number with zeros before it, and perhaps words around it. */
+  | { readonly kind: 'code'; readonly before: string; readonly digits: number; readonly after: string };
+
+/** What stands for a formula whose result the file does not hold; the mapping refuses it like `#REF!`. */
+export const NO_RESULT = '#FORMULA!';
+
+const GENERAL: NumberFormat = { kind: 'general' };
+
+/** The formats that Excel knows by number alone; a file need not spell them out. */
+const BUILT_IN: Readonly<Record<number, string>> = {
+  ...{
+    1: '0',
+    2: '0.00',
+    3: '#,##0',
+    4: '#,##0.00',
+    9: '0%',
+    10: '0.00%',
+    11: '0.00E+00',
+    12: '# ?/?',
+    13: '# ??/??',
+  },
+  ...{
+    14: 'mm-dd-yy',
+    15: 'd-mmm-yy',
+    16: 'd-mmm',
+    17: 'mmm-yy',
+    18: 'h:mm AM/PM',
+    19: 'h:mm:ss AM/PM',
+    20: 'h:mm',
+  },
+  ...{
+    21: 'h:mm:ss',
+    22: 'm/d/yy h:mm',
+    37: '#,##0',
+    38: '#,##0',
+    39: '#,##0.00',
+    40: '#,##0.00',
+    41: '#,##0',
+  },
+  ...{
+    42: '#,##0',
+    43: '#,##0.00',
+    44: '#,##0.00',
+    45: 'mm:ss',
+    46: '[h]:mm:ss',
+    47: 'mm:ss.0',
+    48: '##0.0E+0',
+  },
+};
+
+/** The format of this number, spelled out in the file or built into Excel. */
+export function formatById(id: number, spelledOut: ReadonlyMap<number, string>): NumberFormat {
+  const code = spelledOut.get(id) ?? BUILT_IN[id];
+  // These are dates in East Asian languages.
+  if (code === undefined)
+    return (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? numberFormat('yyyy-mm-dd') : GENERAL;
+  return numberFormat(code);
+}
+
+/** Reads a format such as `#,##0.00 "kg"`, of several sections the first. */
+export function numberFormat(code: string): NumberFormat {
+  let before = '';
+  let after = '';
+  let pattern = '';
+  let isDuration = false;
+  // Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else.
+  for (const [token] of code.matchAll(/"[^"]*"|\\.|[_*].|\[[^\]]*\]|;|./gs)) {
+    if (token === ';') break;
+    if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
+    else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
+    else if (token.startsWith('"') || token.startsWith('\\')) {
+      const text = token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
+      if (pattern === '') before += text;
+      else after += text;
+    } else pattern += token;
+  }
+  if (isDuration) return { kind: 'duration' };
+  const shape = pattern.trim();
+  if (shape === '' || shape === '@' || /^general$/i.test(shape)) return GENERAL;
+  if (/e[+-]/i.test(shape)) {
+    return { kind: 'scientific', decimals: /\.([0#?]*)/.exec(shape)?.[1]?.length ?? 0 };
+  }
+  if (/[ydhs]|m/i.test(shape)) {
+    const time = /[hs]/i.test(shape);
+    return { kind: 'date', date: /[yd]/i.test(shape) || !time, time };
+  }
+  const [whole = '', decimals = ''] = (/[0#?][0#?, ]*(?:\.[0#?]*)?/.exec(shape)?.[0] ?? '').split('.');
+  // Fractions, and numbers shown in thousands, say less than the number itself.
+  if (shape.includes('/') || /,\s*$/.test(whole)) return GENERAL;
+  const least = decimals.match(/0/g)?.length ?? 0;
+  if (shape.includes('%')) return { kind: 'percent', least, most: decimals.length };
+  if (decimals === '' && /^0{2,}$/.test(whole)) return { kind: 'code', before, digits: whole.length, after };
+  return { kind: 'fixed', least, most: decimals.length };
+}
+
+/** From here on Excel has lost digits: it keeps fifteen. */
+const DIGITS_LOST = 1e15;
+
+/**
+ * A stored number as the sheet shows it, with a decimal point and without currency or thousands signs; a day as
+ * `2026-03-05`. A number whose digits are lost becomes `1.23E+15`, which the mapping refuses for codes.
+ */
+export function numberText(stored: string, format: NumberFormat, firstDay = FIRST_DAY_1900): string {
+  const value = Number(stored);
+  if (stored.trim() === '' || !Number.isFinite(value)) return stored;
+  switch (format.kind) {
+    case 'general':
+      return plain(value);
+    case 'fixed':
+      return decimal(value, format);
+    case 'percent':
+      return `${decimal(Number((value * 100).toPrecision(15)), format)}%`;
+    case 'scientific':
+      return exponential(value, format.decimals);
+    case 'date':
+      return momentText(value, format, firstDay);
+    case 'duration':
+      return clockText(Math.round(value * SECONDS_OF_DAY));
+    case 'code':
+      return value < 0 || !Number.isInteger(value) || value >= DIGITS_LOST
+        ? plain(value)
+        : `${format.before}${String(value).padStart(format.digits, '0')}${format.after}`;
+    default:
+      return format satisfies never;
+  }
+}
+
+function plain(value: number): string {
+  if (Math.abs(value) >= DIGITS_LOST) return exponential(value, 14);
+  const rounded = Number(value.toPrecision(15));
+  const text = String(rounded);
+  return text.includes('e') ? rounded.toFixed(20).replace(/\.?0+$/, '') : text;
+}
+
+function exponential(value: number, decimals: number): string {
+  return value
+    .toExponential(Math.min(decimals, 20))
+    .toUpperCase()
+    .replace(/E([+-])(\d)$/, 'E$10$2');
+}
+
+/** Rounded as the sheet rounds: half away from zero, by the decimal digits and not by the binary ones. */
+function decimal(value: number, { least, most }: { readonly least: number; readonly most: number }): string {
+  if (Math.abs(value) >= DIGITS_LOST) return plain(value);
+  const digits = plain(Math.abs(value));
+  const [whole = '0', fraction = ''] = digits.split('.');
+  const kept = BigInt(whole + fraction.slice(0, most).padEnd(most, '0'));
+  const rounded = String(kept + ((fraction[most] ?? '0') >= '5' ? 1n : 0n)).padStart(most + 1, '0');
+  const shown = `${rounded.slice(0, rounded.length - most)}.${rounded.slice(rounded.length - most)}`;
+  // With three decimals every number would look like one with a thousands sign.
+  const fixed = least === 3 ? 0 : least;
+  const [integers = '', decimals = ''] = shown.split('.');
+  const text = decimals.slice(fixed).replace(/0+$/, '');
+  const all = decimals.slice(0, fixed) + text;
+  const unsigned = all === '' ? integers : `${integers}.${all}`;
+  return value < 0 && /[1-9]/.test(unsigned) ? `-${unsigned}` : unsigned;
+}
+
+const SECONDS_OF_DAY = 86_400;
+/** Day 0 of the two ways that Excel counts days, in seconds of Unix time. */
+const FIRST_DAY_1900 = Date.UTC(1899, 11, 30) / 1000;
+/** Day 0 of workbooks that were begun on an old Mac. */
+export const FIRST_DAY_1904 = Date.UTC(1904, 0, 1) / 1000;
+
+function momentText(
+  value: number,
+  { date, time }: { readonly date: boolean; readonly time: boolean },
+  firstDay: number,
+): string {
+  const seconds = Math.round(value * SECONDS_OF_DAY);
+  if (!date || (value >= 0 && value < 1 && time))
+    return clockText(((seconds % SECONDS_OF_DAY) + SECONDS_OF_DAY) % SECONDS_OF_DAY);
+  // Excel counts a 29 February 1900 that never was.
+  const early = firstDay === FIRST_DAY_1900 && value < 60 ? SECONDS_OF_DAY : 0;
+  const at = new Date((firstDay + seconds + early) * 1000);
+  if (value < 0 || Number.isNaN(at.getTime())) return plain(value);
+  const iso = at.toISOString();
+  return time ? iso.slice(0, 19) : iso.slice(0, 10);
+}
+
+function clockText(seconds: number): string {
+  const two = (part: number) => String(part).padStart(2, '0');
+  const sign = seconds < 0 ? '-' : '';
+  const all = Math.abs(seconds);
+  return `${sign}${two(Math.floor(all / 3600))}:${two(Math.floor(all / 60) % 60)}:${two(all % 60)}`;
+}
+
+/** The letters of a column, from index 0: `A`, `Z`, `AA`. */
+export function columnLetters(index: number): string {
+  let letters = '';
+  for (let rest = index + 1; rest > 0; rest = Math.floor((rest - 1) / 26)) {
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  }
+  return letters;
+}

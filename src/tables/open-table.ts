@@ -1,0 +1,133 @@
+import type { Readable } from 'node:stream';
+import { headingRows, titleAbove } from '../csv/read-csv.ts';
+import { CsvError } from '../model/errors.ts';
+import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row.ts';
+import { columnLetters } from './number-text.ts';
+
+const BATCH_ROWS = 1000;
+
+/** Files that are made of a table are CSV of this dialect. */
+const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
+
+interface OpenOptions {
+  readonly name: string;
+  /** The file's index within the snapshot. */
+  readonly file: number;
+  /** The row of a sheet that is the header; the first that holds anything when left out. */
+  readonly headerRow?: number | undefined;
+}
+
+/** A staged table whose header is known, and whose rows may be read once. Dispose of it when they are not. */
+export interface OpenedTable extends Table, Disposable {
+  readonly dialect: Dialect;
+  readonly places: TablePlaces;
+  /** Why the header is likely none; a source is refused with it. */
+  readonly doubt: CsvError | null;
+  /** What `batches` has met so far. */
+  readonly counts: { readonly rows: number; readonly blankLines: number };
+}
+
+/** Opens the rows that `stageTable` has written. CsvError where a sheet has no header. */
+export async function openTable(
+  input: Readable,
+  staged: StagedTable,
+  { name, file, headerRow }: OpenOptions,
+): Promise<OpenedTable> {
+  const rows = rowsOf(input, file, Math.max(staged.width, staged.header?.length ?? 0))[
+    Symbol.asyncIterator
+  ]();
+  let first: readonly Row[] = [];
+  let header = staged.header;
+  let headerLine = 0;
+  if (header === null) {
+    do {
+      const { done, value } = await rows.next();
+      if (done === true) break;
+      first = value.filter(({ line }) => line >= (headerRow ?? 0));
+    } while (first.length === 0);
+    const [top, ...others] = first;
+    if (top === undefined || (headerRow !== undefined && top.line !== headerRow)) {
+      input.destroy();
+      const where = `row ${headerRow ?? 1} of the sheet ${staged.title}`;
+      throw new CsvError(`There is no header: ${where} is empty.`, {
+        place: { file: name, line: headerRow ?? 1 },
+        hint:
+          headerRow === undefined
+            ? 'Check whether the export failed.'
+            : 'Correct `headerRow` in the source of the job.',
+      });
+    }
+    header = top.cells;
+    headerLine = top.line;
+    first = others;
+  } else {
+    const { value } = await rows.next();
+    first = value ?? [];
+  }
+  const top: Row = { file, line: headerLine, cells: header };
+  const isSheet = staged.header === null;
+  const isHeading = isSheet ? headingRows(top, first) : () => false;
+  const marked = (row: Row): Row => (isHeading(row) ? { ...row, heading: true } : row);
+  const counts = { rows: 0, blankLines: 0 };
+  return {
+    header,
+    dialect: DIALECT,
+    places: {
+      format: staged.format,
+      title: staged.title,
+      letters: isSheet
+        ? Object.fromEntries(
+            header.map((text, index) => [text.trim(), columnLetters(index)] as const).reverse(),
+          )
+        : {},
+    },
+    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), first, name) : null,
+    counts,
+    async *batches() {
+      try {
+        for (let batch: readonly Row[] = first; ; ) {
+          counts.rows += batch.length;
+          if (batch.length > 0) yield batch.map(marked);
+          const { done, value } = await rows.next();
+          if (done === true) return;
+          batch = value;
+        }
+      } finally {
+        input.destroy();
+      }
+    },
+    [Symbol.dispose]() {
+      input.destroy();
+    },
+  };
+}
+
+/** Every row is as wide as the widest, so that none looks shifted: in these formats cells cannot be. */
+async function* rowsOf(input: Readable, file: number, width: number): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  for await (const text of linesOf(input)) {
+    const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
+    while (cells.length < width) cells.push('');
+    batch.push({ file, line, cells });
+    if (batch.length === BATCH_ROWS) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  let rest = '';
+  input.setEncoding('utf8');
+  for await (const chunk of input) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+function withoutBlanks(row: Row): Row {
+  const last = row.cells.findLastIndex((cell) => cell.trim() !== '');
+  return { ...row, cells: row.cells.slice(0, last + 1) };
+}

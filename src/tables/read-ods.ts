@@ -1,0 +1,219 @@
+import { NO_RESULT, numberText } from './number-text.ts';
+import { readXml, type XmlHandlers } from './read-xml.ts';
+import { chooseSheet, MOST_SHEET_ROWS, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import {
+  type TableFile,
+  type TableReader,
+  type TableRow,
+  tableError,
+  tableLimitError,
+} from './table-file.ts';
+
+/** A sheet, and which of the sheets it is. */
+interface OdsSheet extends SheetInfo {
+  readonly index: number;
+  readonly filled: boolean;
+}
+
+const CONTENT = 'content.xml';
+
+/** Reads one sheet of a LibreOffice workbook as a stream; cells become texts as those of an Excel workbook do. */
+export async function readOds(file: TableFile): Promise<TableReader> {
+  const sheet = await chooseSheet(file, await sheetsOf(file), async ({ filled }) => filled);
+  return { batches: rowsOf(file, sheet), title: () => sheet.name, header: () => null };
+}
+
+function openContent(file: TableFile): AsyncIterable<Uint8Array> {
+  const open = file.parts.get(CONTENT);
+  if (open !== undefined) return open();
+  throw tableError(file, `The document lacks its part ${CONTENT}.`, 'Open it and save it again as .ods.');
+}
+
+/** All sheets stand in one part, which is read through once to know them. */
+async function sheetsOf(file: TableFile): Promise<OdsSheet[]> {
+  const sheets: { name: string; hidden: boolean; index: number; filled: boolean }[] = [];
+  const hiddenStyles = new Set<string>();
+  let style = '';
+  const handlers: XmlHandlers = {
+    open(name, attributes) {
+      if (name === 'style:style') style = attributes['style:name'] ?? '';
+      if (name === 'style:table-properties' && attributes['table:display'] === 'false')
+        hiddenStyles.add(style);
+      if (name === 'table:table') {
+        const hidden = hiddenStyles.has(attributes['table:style-name'] ?? '');
+        sheets.push({ name: attributes['table:name'] ?? '', hidden, index: sheets.length, filled: false });
+      }
+      const sheet = sheets.at(-1);
+      if (sheet !== undefined && attributes['office:value-type'] !== undefined) sheet.filled = true;
+    },
+  };
+  for await (const _ of readXml(openContent(file), handlers, { file, localNames: false }));
+  return sheets;
+}
+
+async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonly TableRow[]> {
+  const rows = new SheetRows(file);
+  const { limits } = file;
+  let table = -1;
+  let line = 0;
+  let [rowRepeats, cellRepeats] = [1, 1];
+  let cells: string[] = [];
+  let column = 0;
+  let cell: Readonly<Record<string, string>> | undefined;
+  let text = '';
+  let paragraphs = 0;
+  // Notes and drawings hold texts that are none of the cell.
+  let aside = 0;
+
+  const put = (value: string) => {
+    if (value !== '') {
+      if (column + cellRepeats > limits.columns) {
+        throw tableLimitError(file, 'columns', line, { cells: column + cellRepeats });
+      }
+      for (let at = column; at < column + cellRepeats; at += 1) cells[at] = value;
+    }
+    column += cellRepeats;
+  };
+  const append = (part: string) => {
+    if (cell === undefined || aside > 0 || paragraphs === 0) return;
+    text += part;
+    if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', line, { cell: column + 1 });
+  };
+  const handlers: XmlHandlers = {
+    open(name, attributes) {
+      if (name === 'table:table') table += 1;
+      if (table !== sheet.index) return;
+      switch (name) {
+        case 'table:table-row':
+          rowRepeats = countOf(attributes['table:number-rows-repeated']);
+          line += 1;
+          cells = [];
+          column = 0;
+          break;
+        case 'table:table-cell':
+        case 'table:covered-table-cell':
+          cellRepeats = countOf(attributes['table:number-columns-repeated']);
+          cell = attributes;
+          text = '';
+          paragraphs = 0;
+          break;
+        case 'office:annotation':
+        case 'draw:frame':
+        case 'draw:custom-shape':
+          aside += 1;
+          break;
+        case 'text:p':
+          paragraphs += 1;
+          if (paragraphs > 1) append('\n');
+          break;
+        case 'text:s':
+          append(' '.repeat(Math.min(countOf(attributes['text:c']), limits.cellBytes)));
+          break;
+        case 'text:tab':
+          append('\t');
+          break;
+        case 'text:line-break':
+          append('\n');
+          break;
+        default:
+      }
+    },
+    text: append,
+    close(name) {
+      if (table !== sheet.index) return;
+      switch (name) {
+        case 'office:annotation':
+        case 'draw:frame':
+        case 'draw:custom-shape':
+          aside -= 1;
+          break;
+        case 'table:covered-table-cell':
+          column += cellRepeats;
+          cell = undefined;
+          break;
+        case 'table:table-cell': {
+          if (cell === undefined) break;
+          const value = cellText(cell, text);
+          const [columns, spanned] = [
+            countOf(cell['table:number-columns-spanned']),
+            countOf(cell['table:number-rows-spanned']),
+          ];
+          if (columns > 1 || spanned > 1) {
+            rows.span(
+              {
+                ...{ firstRow: line, lastRow: line + spanned - 1 },
+                ...{ firstColumn: column, lastColumn: column + columns - 1 },
+              },
+              value,
+            );
+          }
+          put(value);
+          cell = undefined;
+          break;
+        }
+        case 'table:table-row':
+          if (line + rowRepeats - 1 > MOST_SHEET_ROWS) {
+            // The empty rest of a sheet is written as one row.
+            if (cells.length > 0) throw tableLimitError(file, 'rows', line);
+            break;
+          }
+          rows.end(line, cells, rowRepeats);
+          line += rowRepeats - 1;
+          break;
+        default:
+      }
+    },
+  };
+  for await (const _ of readXml(openContent(file), handlers, { file, localNames: false })) {
+    yield* rows.take();
+    if (table > sheet.index) return;
+  }
+}
+
+function countOf(written: string | undefined): number {
+  const count = Number(written ?? 1);
+  return Number.isInteger(count) && count > 0 ? count : 1;
+}
+
+function cellText(cell: Readonly<Record<string, string>>, shown: string): string {
+  if (cell['calcext:value-type'] === 'error' || /^Err:\d{3}$/.test(shown)) {
+    return shown.startsWith('#') ? shown : '#VALUE!';
+  }
+  const value = cell['office:value'] ?? '';
+  switch (cell['office:value-type']) {
+    case undefined:
+      return cell['table:formula'] === undefined ? '' : NO_RESULT;
+    case 'float':
+    case 'currency':
+      return shownNumber(value, shown, 1);
+    case 'percentage':
+      return `${shownNumber(value, shown, 100)}%`;
+    case 'date':
+      return (cell['office:date-value'] ?? shown).replace(/T00:00:00(?:\.0+)?$/, '');
+    case 'time': {
+      const [, hours = '0', minutes = '0', seconds = '0'] =
+        /^PT(\d+)H(\d+)M(\d+)(?:[.,]\d+)?S$/.exec(cell['office:time-value'] ?? '') ?? [];
+      return [hours, minutes, seconds].map((part) => part.padStart(2, '0')).join(':');
+    }
+    case 'boolean':
+      return cell['office:boolean-value'] === 'true' ? 'TRUE' : 'FALSE';
+    default:
+      return shown === '' ? (cell['office:string-value'] ?? '') : shown;
+  }
+}
+
+const MOST_DECIMALS = 10;
+
+/** The number with as many decimals as are shown; by digits, since signs differ by country. Codes keep their zeros. */
+function shownNumber(stored: string, shown: string, times: number): string {
+  const value = Number((Number(stored) * times).toPrecision(15));
+  const digits = shown.replaceAll(/[^0-9]/g, '');
+  if (/^0\d+$/.test(shown) && Number(shown) === value) return shown;
+  if (/\d[eE][+-]?\d/.test(shown)) return shown.replace(',', '.');
+  for (let most = 0; most <= MOST_DECIMALS && digits !== ''; most += 1) {
+    const text = numberText(String(value), { kind: 'fixed', least: most, most });
+    if (text.replaceAll(/[^0-9]/g, '') === digits)
+      return numberText(String(value), { kind: 'fixed', least: most === 3 ? 0 : most, most });
+  }
+  return numberText(String(value), { kind: 'general' });
+}

@@ -1,0 +1,371 @@
+import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
+import { readXml, type XmlHandlers } from './read-xml.ts';
+import { chooseSheet, type MergedCells, MOST_SHEET_ROWS, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import {
+  type TableFile,
+  type TableReader,
+  type TableRow,
+  tableError,
+  tableLimitError,
+} from './table-file.ts';
+
+interface XlsxSheet extends SheetInfo {
+  readonly part: string;
+}
+
+/** What the parts beside the sheets say. */
+interface Workbook {
+  readonly sheets: readonly XlsxSheet[];
+  readonly counts1904: boolean;
+  readonly strings: string | undefined;
+  readonly styles: string | undefined;
+}
+
+/** The shared texts of a workbook are held in memory. */
+const MOST_STRING_BYTES = 512 * 1024 * 1024;
+const PAGE_BYTES = 1 << 20;
+const LOCAL = { localNames: true } as const;
+
+/**
+ * Reads one sheet of an Excel workbook as a stream: numbers and days as they are shown (`numberText`), of a formula
+ * the stored result. Memory holds the shared texts and the rows of one piece of input.
+ */
+export async function readXlsx(file: TableFile): Promise<TableReader> {
+  const workbook = await readWorkbook(file);
+  const sheet = await chooseSheet(file, workbook.sheets, (one) => holdsSomething(file, one));
+  return {
+    batches: rowsOf(file, workbook, sheet),
+    title: () => sheet.name,
+    header: () => null,
+  };
+}
+
+function openPart(file: TableFile, path: string): AsyncIterable<Uint8Array> {
+  const open = file.parts.get(path);
+  if (open !== undefined) return open();
+  throw tableError(
+    file,
+    `The workbook lacks its part ${path}.`,
+    'Open it in a spreadsheet and save it again as .xlsx.',
+  );
+}
+
+/** Reads a small part to its end. */
+async function readPart(file: TableFile, path: string, handlers: XmlHandlers): Promise<void> {
+  for await (const _ of readXml(openPart(file, path), handlers, { file, ...LOCAL }));
+}
+
+interface Relation {
+  readonly type: string;
+  readonly path: string;
+}
+
+/** What a part refers to, by id. */
+async function relationsOf(file: TableFile, part: string): Promise<ReadonlyMap<string, Relation>> {
+  const folder = part.slice(0, part.lastIndexOf('/') + 1);
+  const relations = new Map<string, Relation>();
+  await readPart(file, `${folder}_rels/${part.slice(folder.length)}.rels`, {
+    open(name, { Id = '', Type = '', Target = '' }) {
+      if (name !== 'Relationship') return;
+      const path = new URL(Target, `zip:///${folder}`).pathname.slice(1);
+      relations.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path: decodeURIComponent(path) });
+    },
+  });
+  return relations;
+}
+
+async function readWorkbook(file: TableFile): Promise<Workbook> {
+  const roots = [...(await relationsOf(file, '')).values()];
+  const path = roots.find(({ type }) => type === 'officeDocument')?.path ?? 'xl/workbook.xml';
+  if (path.endsWith('.bin')) {
+    throw tableError(file, 'The source is a binary Excel workbook (.xlsb).', 'Save it as .xlsx.');
+  }
+  const relations = await relationsOf(file, path);
+  const sheets: XlsxSheet[] = [];
+  let counts1904 = false;
+  await readPart(file, path, {
+    open(name, attributes) {
+      const { date1904 = '', name: called = '', state = 'visible' } = attributes;
+      if (name === 'workbookPr') counts1904 = /^(?:1|true)$/.test(date1904);
+      if (name !== 'sheet') return;
+      const id = Object.entries(attributes).find(([key]) => key === 'r:id' || key.endsWith(':id'))?.[1];
+      const relation = relations.get(id ?? '');
+      // A sheet may also be a chart.
+      if (relation?.type !== 'worksheet') return;
+      sheets.push({ name: called, hidden: state !== 'visible', part: relation.path });
+    },
+  });
+  const partOf = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.path;
+  return { sheets, counts1904, strings: partOf('sharedStrings'), styles: partOf('styles') };
+}
+
+async function holdsSomething(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
+  let found = false;
+  const handlers: XmlHandlers = {
+    open: (name) => {
+      found ||= name === 'v' || name === 'is' || name === 'f';
+    },
+  };
+  for await (const _ of readXml(openPart(file, sheet.part), handlers, { file, ...LOCAL }))
+    if (found) return true;
+  return found;
+}
+
+/** The format of each style of cells. */
+async function readStyles(file: TableFile, path: string | undefined): Promise<readonly NumberFormat[]> {
+  const formats: NumberFormat[] = [];
+  if (path === undefined) return formats;
+  const spelledOut = new Map<number, string>();
+  let inCells = false;
+  await readPart(file, path, {
+    open(name, { numFmtId = '0', formatCode = '' }) {
+      if (name === 'numFmt') spelledOut.set(Number(numFmtId), formatCode);
+      if (name === 'cellXfs') inCells = true;
+      if (name === 'xf' && inCells) formats.push(formatById(Number(numFmtId), spelledOut));
+    },
+    close(name) {
+      if (name === 'cellXfs') inCells = false;
+    },
+  });
+  return formats;
+}
+
+/** The texts that cells refer to by number. */
+async function readStrings(file: TableFile, path: string | undefined): Promise<StringPool> {
+  const strings = new StringPool();
+  if (path === undefined) return strings;
+  const text = new RichText();
+  await readPart(file, path, {
+    open: (name) => text.open(name),
+    text(part) {
+      if (text.add(part) > file.limits.cellBytes) throw tableLimitError(file, 'cellBytes');
+    },
+    close(name) {
+      text.close(name);
+      if (name !== 'si') return;
+      strings.add(text.take());
+      if (strings.bytes > MOST_STRING_BYTES) {
+        throw tableError(
+          file,
+          `The workbook has more than ${MOST_STRING_BYTES} bytes of texts, which are held in memory.`,
+          'Save the sheet as "CSV UTF-8".',
+        );
+      }
+    },
+  });
+  return strings;
+}
+
+/** A text of several runs, without the readings that stand above Chinese characters. */
+class RichText {
+  #text = '';
+  #isText = false;
+  #isReading = false;
+
+  open(name: string): void {
+    if (name === 't') this.#isText = !this.#isReading;
+    if (name === 'rPh') this.#isReading = true;
+  }
+
+  /** Gives how long the text is by now. */
+  add(part: string): number {
+    if (this.#isText) this.#text += part;
+    return this.#text.length;
+  }
+
+  close(name: string): void {
+    if (name === 't') this.#isText = false;
+    if (name === 'rPh') this.#isReading = false;
+  }
+
+  take(): string {
+    const text = unescaped(this.#text);
+    this.#text = '';
+    return text;
+  }
+}
+
+/** Characters that XML cannot hold are written as `_x000D_`. */
+function unescaped(text: string): string {
+  if (!text.includes('_x')) return text;
+  return text
+    .replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll(/\r\n?/g, '\n');
+}
+
+async function* rowsOf(
+  file: TableFile,
+  workbook: Workbook,
+  sheet: XlsxSheet,
+): AsyncGenerator<readonly TableRow[]> {
+  const formats = await readStyles(file, workbook.styles);
+  const strings = await readStrings(file, workbook.strings);
+  const rows = new SheetRows(file, await mergedCells(file, sheet));
+  const firstDay = workbook.counts1904 ? FIRST_DAY_1904 : undefined;
+  let line = 0;
+  let column = -1;
+  let cells: string[] = [];
+  let cell: Readonly<Record<string, string>> = {};
+  let value = '';
+  let [isValue, hasValue, hasFormula] = [false, false, false];
+  const text = new RichText();
+
+  const read = (): string => {
+    const { t: type = 'n', s: style = '' } = cell;
+    if (hasFormula && !hasValue && type !== 'str' && type !== 'inlineStr') return NO_RESULT;
+    switch (type) {
+      case 's': {
+        const found = strings.get(Number(value));
+        if (found !== undefined || value === '') return found ?? '';
+        throw tableError(
+          file,
+          `The workbook lacks the text of cell ${sheet.name}!${cell['r'] ?? `row ${line}`}.`,
+          'Open it in a spreadsheet and save it again as .xlsx.',
+        );
+      }
+      case 'inlineStr':
+        return text.take();
+      case 'b':
+        return value === '1' || value === 'true' ? 'TRUE' : value === '' ? '' : 'FALSE';
+      case 'd':
+        return value.replace(/T00:00:00(?:\.0+)?Z?$/, '');
+      case 'str':
+      case 'e':
+        return unescaped(value);
+      default:
+        return value === '' ? '' : numberText(value, formats[Number(style)] ?? { kind: 'general' }, firstDay);
+    }
+  };
+  const handlers: XmlHandlers = {
+    open(name, attributes) {
+      const { r: reference } = attributes;
+      switch (name) {
+        case 'row':
+          line = reference === undefined ? line + 1 : Number(reference);
+          if (!(line >= 1 && line <= MOST_SHEET_ROWS)) throw tableLimitError(file, 'rows', MOST_SHEET_ROWS);
+          cells = [];
+          column = -1;
+          break;
+        case 'c':
+          cell = attributes;
+          column = reference === undefined ? column + 1 : columnOf(reference);
+          if (column >= file.limits.columns)
+            throw tableLimitError(file, 'columns', line, { cells: column + 1 });
+          value = '';
+          [isValue, hasValue, hasFormula] = [false, false, false];
+          break;
+        case 'v':
+          isValue = true;
+          break;
+        case 'f':
+          hasFormula = true;
+          break;
+        default:
+          text.open(name);
+      }
+    },
+    text(part) {
+      if (isValue) value += part;
+      const length = isValue ? value.length : text.add(part);
+      if (length > file.limits.cellBytes)
+        throw tableLimitError(file, 'cellBytes', line, { cell: column + 1 });
+    },
+    close(name) {
+      switch (name) {
+        case 'v':
+          isValue = false;
+          hasValue ||= value !== '';
+          break;
+        case 'c':
+          cells[column] = read();
+          break;
+        case 'row':
+          rows.end(line, cells);
+          break;
+        default:
+          text.close(name);
+      }
+    },
+  };
+  for await (const _ of readXml(openPart(file, sheet.part), handlers, { file, ...LOCAL })) yield* rows.take();
+}
+
+const LETTER_A = 65;
+
+/** The index of the column in `C17`. */
+function columnOf(reference: string): number {
+  let column = 0;
+  for (let at = 0; at < reference.length; at += 1) {
+    const code = reference.charCodeAt(at);
+    if (code < LETTER_A) break;
+    column = column * 26 + (code & ~0x20) - LETTER_A + 1;
+  }
+  return column - 1;
+}
+
+/** Merged cells are named behind the rows: the part is unpacked once more, and searched without being parsed. */
+async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCells[]> {
+  let tail = '';
+  let found = false;
+  for await (const chunk of openPart(file, sheet.part)) {
+    tail += Buffer.from(chunk).toString('latin1');
+    const from: number = found ? 0 : tail.indexOf('mergeCells');
+    found ||= from >= 0;
+    tail = found ? tail.slice(Math.max(0, from)) : tail.slice(-'mergeCells'.length);
+    if (tail.length > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
+    if (/<\/(?:\w+:)?mergeCells/.test(tail)) break;
+  }
+  const merged: MergedCells[] = [];
+  for (const [, first = '', last = ''] of tail.matchAll(/mergeCell\s[^>]*?ref="([A-Z]+\d+):([A-Z]+\d+)"/g)) {
+    const rowOf = (reference: string) => Number(/\d+$/.exec(reference)?.[0]);
+    merged.push({
+      firstRow: rowOf(first),
+      lastRow: rowOf(last),
+      firstColumn: columnOf(first),
+      lastColumn: columnOf(last),
+    });
+  }
+  return merged.sort((a, b) => a.firstRow - b.firstRow);
+}
+
+/** Texts by their number, kept as bytes: a workbook may have millions of them, and as strings they take several times the memory. */
+class StringPool {
+  readonly #pages: Buffer[] = [];
+  /** How much of the last page is used. */
+  #used = PAGE_BYTES;
+  /** For each text its page, where it begins there, and how many bytes it has. */
+  #places = new Uint32Array(3 * 1024);
+  #size = 0;
+
+  /** The memory that the texts take. */
+  get bytes(): number {
+    return this.#pages.length * PAGE_BYTES;
+  }
+
+  add(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    let page = this.#pages.at(-1);
+    if (page === undefined || this.#used + bytes > page.length) {
+      page = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, bytes));
+      this.#pages.push(page);
+      this.#used = 0;
+    }
+    page.write(text, this.#used);
+    const at = this.#size * 3;
+    if (at === this.#places.length) {
+      const places = new Uint32Array(at * 2);
+      places.set(this.#places);
+      this.#places = places;
+    }
+    this.#places.set([this.#pages.length - 1, this.#used, bytes], at);
+    this.#used += bytes;
+    this.#size += 1;
+  }
+
+  /** Undefined where there is no text of this number. */
+  get(number: number): string | undefined {
+    if (!(number >= 0 && number < this.#size)) return undefined;
+    const [page = 0, from = 0, bytes = 0] = this.#places.subarray(number * 3, number * 3 + 3);
+    return this.#pages[page]?.toString('utf8', from, from + bytes);
+  }
+}

@@ -1,0 +1,75 @@
+import { readXml, type XmlHandlers } from './read-xml.ts';
+import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
+import { type TableFile, type TableReader, type TableRow, tableError } from './table-file.ts';
+
+/** Where feeds keep their records, when the job does not say. */
+const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
+
+/**
+ * Reads the records of an XML file as a stream: the elements at the path `records`, or those of an RSS or Atom feed. The
+ * columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
+ */
+export async function readXmlRecords(file: TableFile): Promise<TableReader> {
+  const rows = new RecordsAsRows(file);
+  const { records } = file.choice;
+  let title = records ?? '';
+  return {
+    batches: recordsOf(file, rows, (path) => {
+      const isRecord = records === undefined ? KNOWN_PATHS.has(path) : path === records;
+      if (isRecord) title = path;
+      return isRecord;
+    }),
+    title: () => title,
+    header: () => rows.header,
+  };
+}
+
+async function* recordsOf(
+  file: TableFile,
+  rows: RecordsAsRows,
+  isRecord: (path: string) => boolean,
+): AsyncGenerator<readonly TableRow[]> {
+  const repeated = new RepeatedPaths();
+  const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
+    [];
+  const handlers: XmlHandlers = {
+    open(name, attributes) {
+      const parent = open.at(-1);
+      if (parent !== undefined) parent.hasChildren = true;
+      const before = parent === undefined || parent.isRecord ? '' : `${parent.path}.`;
+      const path = before + name;
+      const begins = !rows.isOpen && isRecord(path);
+      if (!rows.isOpen) repeated.add(path);
+      if (begins) rows.begin();
+      open.push({ path, isRecord: begins, text: '', hasChildren: false });
+      for (const [attribute, value] of Object.entries(attributes)) {
+        if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
+          rows.put(`${begins ? '' : path}@${attribute}`, value.trim());
+        }
+      }
+    },
+    text(part) {
+      const element = open.at(-1);
+      if (element !== undefined && rows.isOpen) element.text += part;
+    },
+    close() {
+      const element = open.pop();
+      if (element === undefined || !rows.isOpen) return;
+      const text = element.text.trim();
+      if (element.isRecord) {
+        if (text !== '') rows.put('text', text);
+        rows.end();
+      } else if (text !== '' || !element.hasChildren) {
+        rows.put(element.path, text);
+      }
+    },
+  };
+  for await (const _ of readXml(file.content(), handlers, { file, localNames: false })) yield rows.take();
+  if (rows.count > 0) return;
+  const { records } = file.choice;
+  throw tableError(
+    file,
+    `The XML file has no records${records === undefined ? ': it is no RSS or Atom feed' : ` at \`${records}\``}.${repeated.words()}`,
+    'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',
+  );
+}

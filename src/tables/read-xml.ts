@@ -1,0 +1,125 @@
+import { TextDecoder } from 'node:util';
+import { SaxesParser } from 'saxes';
+import { type TableFile, tableError, tableLimitError } from './table-file.ts';
+
+/** What is called while XML is read. Names are without their prefix where `localNames` is set. */
+export interface XmlHandlers {
+  open?(name: string, attributes: Readonly<Record<string, string>>): void;
+  text?(text: string): void;
+  close?(name: string): void;
+}
+
+/** No feed nests elements so deep. */
+const DEEPEST = 200;
+
+interface XmlOptions {
+  readonly file: Pick<TableFile, 'name' | 'limits'>;
+  readonly localNames: boolean;
+}
+
+/**
+ * Reads XML as a stream, well-formed or refused with a SourceError. It knows no entities but the five of XML itself, and
+ * refuses a DOCTYPE, so that nothing can expand or be fetched. Yields after each piece of input, so that a caller
+ * takes what its handlers have gathered before more is read.
+ */
+export async function* readXml(
+  bytes: AsyncIterable<Uint8Array>,
+  handlers: XmlHandlers,
+  { file, localNames }: XmlOptions,
+): AsyncGenerator<void> {
+  const parser = new SaxesParser({ xmlns: false, position: true });
+  const nameOf = (name: string) => (localNames ? name.slice(name.indexOf(':') + 1) : name);
+  // The parser keeps a text or a tag until it ends: what never ends must not fill memory.
+  let sinceEvent = 0;
+  let depth = 0;
+  parser.on('error', (error) => {
+    throw broken(file, error.message);
+  });
+  parser.on('doctype', () => {
+    throw refusedDoctype(file);
+  });
+  parser.on('opentag', ({ name, attributes }) => {
+    sinceEvent = 0;
+    depth += 1;
+    if (depth > DEEPEST) {
+      throw broken(
+        file,
+        `${parser.line}:${parser.column}: elements stand within more than ${DEEPEST} others`,
+      );
+    }
+    handlers.open?.(nameOf(name), attributes);
+  });
+  parser.on('closetag', ({ name }) => {
+    sinceEvent = 0;
+    depth -= 1;
+    handlers.close?.(nameOf(name));
+  });
+  const text = (part: string) => {
+    sinceEvent = 0;
+    handlers.text?.(part);
+  };
+  parser.on('text', text);
+  parser.on('cdata', text);
+
+  let decoder: TextDecoder | undefined;
+  const decode = (chunk: Uint8Array | undefined): string => {
+    if (decoder === undefined) return '';
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+    } catch (cause) {
+      throw tableError(
+        file,
+        `The file is not written in the charset ${decoder.encoding} that it names.`,
+        'Export it again as UTF-8.',
+        cause,
+      );
+    }
+  };
+  for await (const chunk of bytes) {
+    decoder ??= decoderFor(chunk, file);
+    sinceEvent += chunk.length;
+    parser.write(decode(chunk));
+    if (sinceEvent > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', parser.line);
+    yield;
+  }
+  parser.write(decode(undefined)).close();
+  yield;
+}
+
+function refusedDoctype(file: Pick<TableFile, 'name'>) {
+  return tableError(
+    file,
+    'The XML file has a DOCTYPE, which may define entities: it is not read.',
+    'Export it without a DOCTYPE. Where it is an HTML page, it is the login or error page of the service that should have given the file.',
+  );
+}
+
+function broken(file: Pick<TableFile, 'name'>, message: string) {
+  // The parser begins its messages with the name that it was not given, and the place.
+  const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? [];
+  const where = line === undefined ? '' : ` in line ${line}, column ${column}`;
+  return tableError(
+    file,
+    `The XML is broken${where}: ${(what ?? message).replace(/\.$/, '')}.`,
+    'The file may have been cut off, or was put together by hand: export it again.',
+  );
+}
+
+/** By its byte order mark, else by the XML declaration, else UTF-8. */
+function decoderFor(chunk: Uint8Array, file: Pick<TableFile, 'name'>): TextDecoder {
+  const [first, second] = chunk;
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le', { fatal: true });
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be', { fatal: true });
+  const beginning = Buffer.from(chunk.subarray(0, 256)).toString('latin1');
+  const label = /^(?:ï»¿)?\s*<\?xml[^>]*\bencoding\s*=\s*["']([\w.:-]+)["']/.exec(beginning)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(label, { fatal: true });
+  } catch (cause) {
+    throw tableError(
+      file,
+      `The XML file names an unknown charset, ${label}.`,
+      'Export it again as UTF-8.',
+      cause,
+    );
+  }
+}

@@ -1,0 +1,137 @@
+import { type TableFile, type TableRow, tableError, tableLimitError } from './table-file.ts';
+
+/** Excel's own limit, which also bounds what a repeated row can come to. */
+export const MOST_SHEET_ROWS = 1_048_576;
+
+const MOST_CELLS_HELD = 100_000;
+
+/** Cells that are merged: what stands in the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
+export interface MergedCells {
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+}
+
+/** Gathers the rows of a sheet from its cells, which come in order; merged cells get the value that is shown over all of them. */
+export class SheetRows {
+  readonly #file: Pick<TableFile, 'name' | 'limits'>;
+  readonly #merged: readonly MergedCells[];
+  #nextMerged = 0;
+  #spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
+  #rows: (TableRow & { readonly copies: number })[] = [];
+
+  /** @param merged in the order of their first rows. */
+  constructor(file: Pick<TableFile, 'name' | 'limits'>, merged: readonly MergedCells[] = []) {
+    this.#file = file;
+    this.#merged = merged;
+  }
+
+  /** Merged cells that become known when the row begins in which they begin. */
+  span(cells: MergedCells, text: string): void {
+    if (text === '') return;
+    this.#spanning.push({ cells, text });
+    // Merged cells do not overlap, so that no row has more of them than cells.
+    if (this.#spanning.length > this.#file.limits.columns) {
+      throw tableLimitError(this.#file, 'columns', cells.firstRow, { cells: this.#spanning.length });
+    }
+  }
+
+  /** Ends the row of this number, from 1, which stands for so many equal ones. */
+  end(line: number, cells: string[], copies = 1): void {
+    const { limits } = this.#file;
+    for (
+      ;
+      (this.#merged[this.#nextMerged]?.firstRow ?? Number.POSITIVE_INFINITY) <= line;
+      this.#nextMerged += 1
+    ) {
+      const merged = this.#merged[this.#nextMerged];
+      if (merged?.firstRow === line) this.span(merged, cells[merged.firstColumn] ?? '');
+    }
+    if (this.#spanning.length > 0) {
+      this.#spanning = this.#spanning.filter((span) => span.cells.lastRow >= line);
+      for (const { cells: merged, text } of this.#spanning) {
+        const last = Math.min(merged.lastColumn, limits.columns - 1);
+        for (let column = merged.firstColumn; column <= last; column += 1) cells[column] = text;
+      }
+    }
+    if (cells.length > limits.columns) {
+      throw tableLimitError(this.#file, 'columns', line, { cells: cells.length });
+    }
+    // Cells may be set in any order, and not all of them.
+    const row = Array.from(cells, (cell) => cell ?? '');
+    const long = row.findIndex((cell) => cell.length > limits.cellBytes);
+    if (long >= 0) throw tableLimitError(this.#file, 'cellBytes', line, { cell: long + 1 });
+    while (row.length > 0 && row[row.length - 1] === '') row.pop();
+    if (row.length > 0) this.#rows.push({ line, cells: row, copies });
+  }
+
+  /** The rows so far that have not been taken, a few at a time: one may stand for a million. */
+  *take(): Generator<readonly TableRow[]> {
+    const rows = this.#rows;
+    this.#rows = [];
+    let batch: TableRow[] = [];
+    let held = 0;
+    for (const { line, cells, copies } of rows) {
+      for (let copy = 0; copy < copies; copy += 1) {
+        batch.push({ line: line + copy, cells });
+        held += cells.length;
+        if (held < MOST_CELLS_HELD) continue;
+        yield batch;
+        batch = [];
+        held = 0;
+      }
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+/** A sheet of a workbook, as far as it decides which one is meant. */
+export interface SheetInfo {
+  readonly name: string;
+  readonly hidden: boolean;
+}
+
+/**
+ * The sheet that the job names, or else the only visible one that holds anything: of several none is assumed. SourceError
+ * with the names of all.
+ */
+export async function chooseSheet<Sheet extends SheetInfo>(
+  file: TableFile,
+  sheets: readonly Sheet[],
+  holdsSomething: (sheet: Sheet) => Promise<boolean>,
+): Promise<Sheet> {
+  const { sheet: wanted } = file.choice;
+  const visible = sheets.filter(({ hidden }) => !hidden);
+  const listed = sheets.map(({ name, hidden }) => `'${name}'${hidden ? ' (hidden)' : ''}`).join(', ');
+  if (wanted !== undefined) {
+    const plain = (name: string) => name.trim().toLowerCase();
+    const chosen =
+      typeof wanted === 'number'
+        ? visible[wanted - 1]
+        : (sheets.find(({ name }) => name === wanted) ??
+          sheets.find(({ name }) => plain(name) === plain(wanted)));
+    if (chosen !== undefined) return chosen;
+    throw tableError(
+      file,
+      `The workbook has no sheet ${typeof wanted === 'number' ? `number ${wanted}` : `'${wanted}'`}; its sheets are ${listed}.`,
+      'Correct `sheet` in the source of the job: a name, or the number among the visible sheets, from 1.',
+    );
+  }
+  const filled: Sheet[] = [];
+  for (const sheet of visible) if (await holdsSomething(sheet)) filled.push(sheet);
+  const [only] = filled;
+  if (only !== undefined && filled.length === 1) return only;
+  if (filled.length === 0) {
+    throw tableError(
+      file,
+      `The workbook has no visible sheet with anything in it; its sheets are ${listed}.`,
+      'Check whether the export failed. A hidden sheet is read when `sheet` names it.',
+    );
+  }
+  throw tableError(
+    file,
+    `The workbook has ${filled.length} sheets: ${filled.map(({ name }) => `'${name}'`).join(', ')}.`,
+    `Name one in the source of the job: \`sheet: ${only?.name ?? ''}\`.`,
+  );
+}

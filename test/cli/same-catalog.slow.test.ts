@@ -1,0 +1,158 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startStore } from '../support/store.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+import { type CellToWrite, makeOds, makeXlsx } from '../tables/workbooks.ts';
+
+const HEADER = ['id', 'title', 'description', 'price', 'image_link', 'additional_image_link', 'product_type'];
+const ROWS: readonly (readonly CellToWrite[])[] = [
+  [
+    '0042',
+    'Lamp "Ida" & shade',
+    'Warm\nlight',
+    12.5,
+    'https://x.example/1.jpg',
+    'https://x.example/2.jpg, https://x.example/3,4.jpg',
+    'Home > Lamps',
+  ],
+  ['B-7', 'Café jug', '<b>Blue</b>', 1250, 'https://x.example/5.jpg', null, 'Home'],
+];
+const text = (cell: CellToWrite | undefined) => (cell === null || cell === undefined ? '' : String(cell));
+const escaped = (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+const records = ROWS.map((row) =>
+  Object.fromEntries(HEADER.map((name, index) => [name, row[index] ?? null])),
+);
+const SHEETS = [
+  { name: 'Terms', rows: [['nothing']], hidden: true },
+  { name: 'Price list', rows: [['Prices 2026'], [], HEADER, ...ROWS] },
+];
+
+/** One catalog as each kind of file, with what the job says of it. */
+const FILES: Readonly<Record<string, readonly [content: string | Uint8Array, source: string]>> = {
+  csv: [
+    [HEADER, ...ROWS]
+      .map((row) => row.map((cell) => `"${text(cell).replaceAll('"', '""')}"`).join(','))
+      .join('\n'),
+    '',
+  ],
+  xlsx: [makeXlsx(SHEETS), ', headerRow: 3'],
+  ods: [makeOds(SHEETS), ', sheet: price list, headerRow: 3'],
+  jsonl: [records.map((record) => JSON.stringify(record)).join('\n'), ''],
+  json: [JSON.stringify({ data: { products: records } }), ', records: data.products'],
+  xml: [
+    `<?xml version="1.0"?><rss xmlns:g="http://base.google.com/ns/1.0"><channel>${ROWS.map(
+      (row) =>
+        `<item>${HEADER.flatMap((name, index) =>
+          text(row[index])
+            .split(', https')
+            .map((part, at) => `<g:${name}>${escaped(at === 0 ? part : `https${part}`)}</g:${name}>`),
+        ).join('')}</item>`,
+    ).join('')}</channel></rss>`,
+    '',
+  ],
+};
+
+const job = (name: string, source: string) =>
+  `import: products\nstore: main\nsource: { path: catalog.${name}${source} }\nmapping: google-merchant-products\nsafety: { minRows: 0, maxRejects: off }\n`;
+
+async function scene(name: string, content: string | Uint8Array, source: string) {
+  const store = await startStore();
+  const workspace = await makeWorkspace(
+    {
+      'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", weightUnit: kg }\n`,
+      'jobs/nightly.yaml': job(name, source),
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  await writeFile(join(workspace.dir, `catalog.${name}`), content);
+  return {
+    store,
+    workspace,
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('the same catalog', () => {
+  it('gives the same requests, byte for byte, as CSV, as a sheet, as JSON and as XML', async () => {
+    const bodies: Record<string, readonly (string | undefined)[]> = {};
+    for (const [name, [content, source]] of Object.entries(FILES)) {
+      await using run = await scene(name, content, source);
+      const { code, stderr, stdout } = await run.workspace.storeferry('run', 'nightly');
+      expect([name, code, code === 0 ? '' : stdout + stderr]).toEqual([name, 0, '']);
+      bodies[name] = ['0042', 'B-7'].map((key) => run.store.lastBody(key));
+    }
+    expect(bodies['csv']?.[0]).toContain('https://x.example/3,4.jpg');
+    for (const name of Object.keys(FILES)) expect([name, bodies[name]]).toEqual([name, bodies['csv']]);
+  });
+});
+
+describe('a cell that cannot be used', () => {
+  const bad = (cell: CellToWrite) => [
+    HEADER,
+    ['a', 'Cup', 'x', 9, '', '', ''],
+    ['b', 'Jug', 'x', cell, '', '', ''],
+  ];
+  it.each<[string, string, Uint8Array | string, string, string]>([
+    ['xlsx', '', makeXlsx([{ name: 'Prices', rows: bad({ error: '#REF!' }) }]), 'Prices!D3', '#REF!'],
+    [
+      'xlsx',
+      '',
+      makeXlsx([{ name: 'New prices', rows: bad({ formula: 'A1*2' }) }]),
+      "'New prices'!D3",
+      '#FORMULA!',
+    ],
+    ['ods', '', makeOds([{ name: 'Prices', rows: bad({ error: '#N/A' }) }]), 'Prices!D3', '#N/A'],
+    [
+      'json',
+      ', records: items',
+      JSON.stringify({
+        items: [
+          { id: 'a', title: 'Cup', price: 9 },
+          { id: 'b', title: 'Jug', price: 'tbc' },
+        ],
+      }),
+      'items[1].price',
+      'tbc',
+    ],
+    [
+      'jsonl',
+      '',
+      '{"id": "a", "title": "Cup", "price": 9}\n{"id": "b", "title": "Jug", "price": "tbc"}\n',
+      'line 2',
+      'tbc',
+    ],
+    [
+      'xml',
+      '',
+      '<rss><channel><item><id>a</id><title>Cup</title><price>9</price></item><item><id>b</id><title>Jug</title><price>tbc</price></item></channel></rss>',
+      '/rss/channel/item[2]/price',
+      'tbc',
+    ],
+  ])(
+    'is named by its place in .%s (%s): plan, report and rejects',
+    async (name, source, content, place, value) => {
+      await using run = await scene(name, content, source);
+      const planned = await run.workspace.storeferry('plan', 'nightly');
+      expect(planned.stdout).toContain(place);
+      expect(planned.stdout).toContain(value);
+      const { code, json } = await run.workspace.storeferry('run', 'nightly', '--json');
+      expect([code, json()]).toMatchObject([3, { applied: 1, rejected: 1 }]);
+      const rejects = await readFile(join(run.workspace.dir, String(json()['rejectsFile'])), 'utf8');
+      expect(rejects).toContain(value);
+      const report = await readFile(
+        join(run.workspace.dir, String(json()['rejectsFile']).replace('rejects.csv', 'report.html')),
+        'utf8',
+      );
+      expect(report.replaceAll('&apos;', "'").includes(place.replace('line', 'Line'))).toBe(true);
+      // Corrected, it is sent.
+      const corrected = rejects.replace(/(#REF!|#FORMULA!|#N\/A|tbc)(?=,)/, '21.00');
+      await writeFile(join(run.workspace.dir, String(json()['rejectsFile'])), corrected);
+      const retried = await run.workspace.storeferry('retry', String(json()['run']), '--json');
+      expect(retried.json()).toMatchObject({ status: 'done', applied: 1 });
+    },
+  );
+});

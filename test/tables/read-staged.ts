@@ -1,0 +1,27 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { type SourcePlace, type StageOptions, stageSource } from '../../src/source/stage-source.ts';
+import { openTable } from '../../src/tables/open-table.ts';
+import { workspaceWith } from '../source/folder-on-disk.ts';
+
+/** What a file gives when it is staged and opened as a table that is no CSV. */
+export async function readStaged(
+  name: string,
+  content: string | Uint8Array,
+  source: Omit<SourcePlace, 'path' | 'remote'> & { readonly headerRow?: number } = {},
+  limits: StageOptions['limits'] = {},
+) {
+  await using workspace = await workspaceWith({ [name]: content });
+  const { headerRow, ...choice } = source;
+  const { files, sha256 } = await stageSource({ path: name, ...choice }, { ...workspace, limits });
+  const [file] = files;
+  if (file?.table === undefined) throw new Error(`${name} was not read as a table`);
+  const bytes = createReadStream(join(workspace.folder.location, file.stored));
+  using table = await openTable(bytes, file.table, { name, file: 0, headerRow });
+  const rows: { line: number; cells: readonly string[]; heading?: true }[] = [];
+  for await (const batch of table.batches()) {
+    for (const { file: _, ...row } of batch) rows.push(row);
+  }
+  const { header, places, doubt, counts } = table;
+  return { header, rows, places, doubt, counts, sha256, cells: rows.map(({ cells }) => cells) };
+}

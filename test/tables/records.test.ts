@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { SourceError } from '../../src/model/errors.ts';
+import { rowPlace } from '../../src/model/row.ts';
+import { readStaged } from './read-staged.ts';
+
+async function refusal(read: Promise<unknown>): Promise<string> {
+  const error: unknown = await read.catch((reason: unknown) => reason);
+  if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
+  expect(error.hint).toBeTruthy();
+  return `${error.message} ${error.hint}`;
+}
+
+const products = [
+  { sku: '007', price: 12.5, stock: null, active: true, dimensions: { weight: { value: 1.5 } } },
+  {
+    sku: 'B',
+    price: 9,
+    tags: ['a', 'b'],
+    images: [{ url: 'https://x/1' }, { url: 'https://x/2', alt: 'two' }],
+  },
+];
+
+describe('JSON', () => {
+  const header = [
+    'sku',
+    'price',
+    'stock',
+    'active',
+    'dimensions.weight.value',
+    'tags',
+    'images[].url',
+    'images[].alt',
+  ];
+  const cells = [
+    ['007', '12.5', '', 'true', '1.5', '', '', ''],
+    ['B', '9', '', '', '', 'a\nb', 'https://x/1\nhttps://x/2', 'two'],
+  ];
+
+  it('gives the objects of the outermost array, a column for each path', async () => {
+    const read = await readStaged('a.json', JSON.stringify(products, null, 2));
+    expect(read.header).toEqual(header);
+    expect(read.rows.map(({ line }) => line)).toEqual([1, 2]);
+    expect(read.cells).toEqual(cells);
+    expect(rowPlace(2, 'price', read.places)).toBe('[1].price');
+  });
+
+  it.each([
+    ['data.products', { data: { more: [{ sku: 'x' }], products }, next: null }],
+    ['shops.products', { shops: [{ products: products.slice(0, 1) }, { products: products.slice(1) }] }],
+    ['shops[].products[]', { shops: [{ products }] }],
+  ])('gives the objects at the path %s', async (records, document) => {
+    const read = await readStaged('a.json', JSON.stringify(document), { records });
+    expect(read.cells).toEqual(cells);
+    expect(rowPlace(17, 'price', read.places)).toBe(`${records}[16].price`);
+  });
+
+  it('keeps the digits of numbers as they are written', async () => {
+    const read = await readStaged('a.json', '[{"a": 12345678901234567890, "b": 1.50, "c": 1e3}]');
+    expect(read.cells).toEqual([['12345678901234567890', '1.50', '1e3']]);
+  });
+
+  it('gives a line of JSON Lines as a record', async () => {
+    const text = `${JSON.stringify(products[0])}\n\n${JSON.stringify(products[1])}\n`;
+    const read = await readStaged('a.jsonl', text);
+    expect(read.cells).toEqual(cells);
+    expect(read.rows.map(({ line }) => line)).toEqual([1, 3]);
+    expect(rowPlace(3, 'price', read.places)).toBe('line 3');
+  });
+
+  it.each([
+    ['is cut off', '[{"a": 1}, {"a": ', {}, 'The JSON is broken'],
+    ['goes on behind its end', '[{"a": 1}] x', {}, 'The JSON is broken'],
+    ['is no UTF-8', Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), {}, 'is not UTF-8'],
+    [
+      'keeps its records elsewhere',
+      '{"data": {"products": [{"a": 1}, {"a": 2}]}}',
+      {},
+      'What repeats: `data.products` (2 times). Set `records`',
+    ],
+    ['has none at the path', '{"data": [{"a": 1}]}', { records: 'items' }, 'no records at `items`'],
+    ['is broken in a line', '{"a": 1}\n{"a": \n', {}, 'The JSON is broken in line 2'],
+    ['is nested without end', '['.repeat(1000), {}, 'more than 200 levels'],
+    [
+      'has more columns than allowed',
+      JSON.stringify([Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, n]))]),
+      {},
+      'beyond the limit columns',
+    ],
+    ['has a text without end', `[{"a": "${'x'.repeat(5000)}"}]`, {}, 'beyond the limit cellBytes'],
+  ])('is refused where it %s', async (_, text, source, message) => {
+    expect(await refusal(readStaged('a.json', text, source, { columns: 10, cellBytes: 2000 }))).toContain(
+      message,
+    );
+  });
+});
+
+describe('XML', () => {
+  const rss = `<?xml version="1.0"?>
+<rss xmlns:g="http://base.google.com/ns/1.0" version="2.0"><channel><title>Shop</title>
+  <item><g:id>007</g:id><title>Lamp &amp; shade</title><g:price>12.50 EUR</g:price><g:shipping><g:price>3 EUR</g:price></g:shipping></item>
+  <item><g:id>B</g:id><title><![CDATA[Jug <b>big</b>]]></title><g:additional_image_link>https://x/1,2</g:additional_image_link>
+    <g:additional_image_link>https://x/3</g:additional_image_link><g:price/></item>
+</channel></rss>`;
+
+  it('gives the items of an RSS feed, a column for each path', async () => {
+    const read = await readStaged('a.xml', rss);
+    expect(read.header).toEqual([
+      'g:id',
+      'title',
+      'g:price',
+      'g:shipping.g:price',
+      'g:additional_image_link',
+    ]);
+    expect(read.cells).toEqual([
+      ['007', 'Lamp & shade', '12.50 EUR', '3 EUR', ''],
+      ['B', 'Jug <b>big</b>', '', '', 'https://x/1,2\nhttps://x/3'],
+    ]);
+    expect(rowPlace(2, 'g:price', read.places)).toBe('/rss/channel/item[2]/g:price');
+  });
+
+  it('gives the entries of an Atom feed, and attributes', async () => {
+    const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><entry id="7"><title>A</title><link href="https://x/a" rel="alternate"/></entry></feed>`;
+    const read = await readStaged('a.xml', atom);
+    expect(read.header).toEqual(['@id', 'title', 'link@href', 'link@rel', 'link']);
+    expect(rowPlace(1, 'link@href', read.places)).toBe('/feed/entry[1]/link/@href');
+    expect(read.cells).toEqual([['7', 'A', 'https://x/a', 'alternate', '']]);
+  });
+
+  it('gives the elements at a path, in the charset that the file names', async () => {
+    const shop = Buffer.from(
+      '<?xml version="1.0" encoding="windows-1252"?><shop><offers><offer id="1"><name>Caf\xe9</name></offer></offers></shop>',
+      'latin1',
+    );
+    const read = await readStaged('a.xml', shop, { records: 'shop.offers.offer' });
+    expect(read.header).toEqual(['@id', 'name']);
+    expect(read.cells).toEqual([['1', 'Café']]);
+  });
+
+  it.each([
+    [
+      'has a DOCTYPE',
+      '<!DOCTYPE rss [<!ENTITY a "b">]><rss><channel><item><a>&a;</a></item></channel></rss>',
+      {},
+      'has a DOCTYPE',
+    ],
+    [
+      'has an entity of its own',
+      '<rss><channel><item><a>&a;</a></item></channel></rss>',
+      {},
+      'The XML is broken in line 1',
+    ],
+    ['is cut off', '<rss><channel><item><a>1</a></item>', {}, 'The XML is broken'],
+    [
+      'is no feed',
+      '<?xml version="1.0"?><shop><offer><a>1</a></offer><offer><a>2</a></offer></shop>',
+      {},
+      'it is no RSS or Atom feed. What repeats: `shop.offer` (2 times)',
+    ],
+    [
+      'has none at the path',
+      '<rss><channel><item><a>1</a></item></channel></rss>',
+      { records: 'rss.item' },
+      'no records at `rss.item`',
+    ],
+    [
+      'names an unknown charset',
+      '<?xml version="1.0" encoding="klingon"?><rss/>',
+      {},
+      'unknown charset, klingon',
+    ],
+    [
+      'is in another charset than it names',
+      Buffer.from('<?xml version="1.0"?><rss><channel><item><a>caf\xe9</a></item></channel></rss>', 'latin1'),
+      {},
+      'not written in the charset utf-8',
+    ],
+    [
+      'has a text without end',
+      `<rss><channel><item><a>${'x'.repeat(5000)}</a></item></channel></rss>`,
+      {},
+      'beyond the limit cellBytes',
+    ],
+  ])('is refused where it %s', async (_, text, source, message) => {
+    expect(await refusal(readStaged('a.xml', text, source, { cellBytes: 2000 }))).toContain(message);
+  });
+});
+
+describe('the digest of a snapshot', () => {
+  it('is another one when a column is called otherwise', async () => {
+    const one = await readStaged('a.json', '[{"a": 1}]');
+    const other = await readStaged('a.json', '[{"b": 1}]');
+    expect(one.cells).toEqual(other.cells);
+    expect(one.sha256).not.toBe(other.sha256);
+  });
+});

@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { SourceError } from '../../src/model/errors.ts';
+import { rowPlace } from '../../src/model/row.ts';
+import { makeZip } from '../source/make-zip.ts';
+import { readStaged } from './read-staged.ts';
+import { type CellToWrite, makeOds, makeXlsx } from './workbooks.ts';
+
+const rows = [
+  ['sku', 'title', 'price'],
+  ['007', 'Lamp "A"', 12.5],
+  ['008', 'Jug\nof clay', 9],
+] as const;
+
+/** How one cell arrives. */
+async function cellOf(cell: CellToWrite, format: 'xlsx' | 'ods' = 'xlsx'): Promise<string | undefined> {
+  const make = format === 'xlsx' ? makeXlsx : makeOds;
+  const { cells } = await readStaged(
+    `a.${format}`,
+    make([
+      {
+        name: 'S',
+        rows: [
+          ['a', 'b'],
+          ['x', cell],
+        ],
+      },
+    ]),
+  );
+  return cells[0]?.[1];
+}
+
+async function refusal(read: Promise<unknown>): Promise<string> {
+  const error: unknown = await read.catch((reason: unknown) => reason);
+  if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
+  expect(error.hint).toBeTruthy();
+  return `${error.message} ${error.hint}`;
+}
+
+describe.each([
+  ['xlsx', makeXlsx([{ name: 'Prices', rows }])],
+  ['xlsx', makeXlsx([{ name: 'Prices', rows }], { inline: true })],
+  ['ods', makeOds([{ name: 'Prices', rows }])],
+] as const)('a sheet of .%s', (format, bytes) => {
+  it('gives its texts and numbers, the number of each row and the place of each cell', async () => {
+    const { header, rows: read, places } = await readStaged(`a.${format}`, bytes);
+    expect(header).toEqual(['sku', 'title', 'price']);
+    expect(read).toEqual([
+      { line: 2, cells: ['007', 'Lamp "A"', '12.5'] },
+      { line: 3, cells: ['008', 'Jug\nof clay', '9'] },
+    ]);
+    expect(places).toEqual({ format, title: 'Prices', letters: { sku: 'A', title: 'B', price: 'C' } });
+    expect(rowPlace(17, 'price', places)).toBe('Prices!C17');
+    expect(rowPlace(17, null, places)).toBe('Prices row 17');
+  });
+});
+
+describe('a cell of an Excel sheet', () => {
+  it.each<[string, CellToWrite, string]>([
+    ['a text code with zeros', '00042', '00042'],
+    ['a number of the kind General', { number: '4006381333931' }, '4006381333931'],
+    ['binary noise', { number: '0.30000000000000004' }, '0.3'],
+    ['a very small number', { number: '1E-7' }, '0.0000001'],
+    ['two decimals', { number: '12.5', format: '#,##0.00\\ "€"' }, '12.50'],
+    ['rounding as shown', { number: '23.785', format: '0.00' }, '23.79'],
+    ['a negative number in brackets', { number: '-3', format: '0.00;(0.00)' }, '-3.00'],
+    ['optional decimals', { number: '3.1', format: '0.##' }, '3.1'],
+    ['three decimals', { number: '1.25', format: '0.000' }, '1.25'],
+    ['a percentage', { number: '0.19', format: '0%' }, '19%'],
+    ['a percentage with decimals', { number: '0.075', format: '0.0%' }, '7.5%'],
+    ['a code with zeros by format', { number: '42', format: '00000' }, '00042'],
+    ['a code with words by format', { number: '42', format: '"ART-"0000' }, 'ART-0042'],
+    ['a day', { number: '46086', format: 'dd/mm/yyyy' }, '2026-03-05'],
+    ['a day with words', { number: '46086', format: '[$-407]d. mmmm yyyy' }, '2026-03-05'],
+    ['a moment', { number: '46086.75', format: 'yyyy-mm-dd hh:mm' }, '2026-03-05T18:00:00'],
+    ['a time of day', { number: '0.75', format: 'h:mm AM/PM' }, '18:00:00'],
+    ['a duration', { number: '1.5', format: '[h]:mm' }, '36:00:00'],
+    ['a day before the leap day that never was', { number: '59', format: 'yyyy-mm-dd' }, '1900-02-28'],
+    ['yes', true, 'TRUE'],
+    ['sixteen digits', { number: '1.234567890123456E+15' }, '1.23456789012346E+15'],
+    ['a number shown with an exponent', { number: '1230000000000', format: '0.00E+00' }, '1.23E+12'],
+    ['a text that a spreadsheet shortened', '1.23E+12', '1.23E+12'],
+    ['a reference that is gone', { error: '#REF!' }, '#REF!'],
+    ['a value that was not found', { error: '#N/A' }, '#N/A'],
+    ['a formula with its result', { formula: 'B1*2', result: '24.5' }, '24.5'],
+    ['a formula with a text', { formula: 'A1&"x"', result: 'lamp x' }, 'lamp x'],
+    ['a formula without its result', { formula: 'B1*2' }, '#FORMULA!'],
+    ['a character that XML cannot hold', 'a_x000D_\nb', 'a\nb'],
+  ])('%s', async (_, cell, text) => {
+    expect(await cellOf(cell)).toBe(text);
+  });
+
+  it('counts days from 1904 where the workbook does', async () => {
+    const bytes = makeXlsx(
+      [
+        {
+          name: 'S',
+          rows: [
+            ['day', 'x'],
+            [{ number: '44624', format: 'yyyy-mm-dd' }, 'a'],
+          ],
+        },
+      ],
+      { date1904: true },
+    );
+    expect((await readStaged('a.xlsx', bytes)).cells).toEqual([['2026-03-05', 'a']]);
+  });
+});
+
+describe('a cell of a LibreOffice sheet', () => {
+  it.each<[string, CellToWrite, string]>([
+    ['a text code with zeros', '00042', '00042'],
+    ['a code with zeros by format', { number: 42, shown: '00042' }, '00042'],
+    ['two decimals', { number: 1234.5, shown: '1.234,50 €' }, '1234.50'],
+    ['rounding as shown', { number: '23.785', shown: '23,79' }, '23.79'],
+    ['a percentage', { number: 0.19, format: '%', shown: '19 %' }, '19%'],
+    ['a day', { number: '2026-03-05', format: 'date', shown: '05.03.26' }, '2026-03-05'],
+    [
+      'a moment',
+      { number: '2026-03-05T18:00:00', format: 'date', shown: '05.03.26 18:00' },
+      '2026-03-05T18:00:00',
+    ],
+    ['yes', true, 'TRUE'],
+    ['sixteen digits', { number: '1234567890123456', shown: '1,23E+15' }, '1.23E+15'],
+    ['a reference that is gone', { error: '#REF!' }, '#REF!'],
+    ['an error by its number', { error: 'Err:502' }, '#VALUE!'],
+    ['a formula with its result', { formula: 'B1*2', result: '24.5' }, '24.5'],
+    ['a formula without its result', { formula: 'B1*2' }, '#FORMULA!'],
+  ])('%s', async (_, cell, text) => {
+    expect(await cellOf(cell, 'ods')).toBe(text);
+  });
+});
+
+describe('which sheet is read', () => {
+  const of = (name: string, more: object = {}) => ({
+    name,
+    rows: [
+      ['a', 'b'],
+      [name, 'x'],
+    ],
+    ...more,
+  });
+  it('is the only visible one that holds anything', async () => {
+    const bytes = makeXlsx([of('Old', { hidden: true }), of('Prices'), { name: 'Sheet2', rows: [] }]);
+    expect((await readStaged('a.xlsx', bytes)).places.title).toBe('Prices');
+    const ods = makeOds([of('Old', { hidden: true }), of('Prices'), { name: 'Sheet2', rows: [] }]);
+    expect((await readStaged('a.ods', ods)).places.title).toBe('Prices');
+  });
+  it('must be said where several hold something, by name or by number', async () => {
+    const bytes = makeXlsx([of('Shoes'), of('Old', { hidden: true }), of('Shirts')]);
+    expect(await refusal(readStaged('a.xlsx', bytes))).toBe(
+      "The workbook has 2 sheets: 'Shoes', 'Shirts'. Name one in the source of the job: `sheet: Shoes`.",
+    );
+    expect((await readStaged('a.xlsx', bytes, { sheet: 2 })).cells).toEqual([['Shirts', 'x']]);
+    expect((await readStaged('a.xlsx', bytes, { sheet: 'shirts' })).cells).toEqual([['Shirts', 'x']]);
+    expect((await readStaged('a.xlsx', bytes, { sheet: 'Old' })).cells).toEqual([['Old', 'x']]);
+    expect(await refusal(readStaged('a.xlsx', bytes, { sheet: 'Hats' }))).toContain(
+      "The workbook has no sheet 'Hats'; its sheets are 'Shoes', 'Old' (hidden), 'Shirts'.",
+    );
+  });
+});
+
+describe('the header of a sheet', () => {
+  const titled = [['Price list 2026'], [], ['sku', 'price'], ['a', 1], ['b', 2]];
+  it('is the row that the job names', async () => {
+    const {
+      header,
+      rows: read,
+      doubt,
+    } = await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows: titled }]), { headerRow: 3 });
+    expect({ header, read, doubt }).toEqual({
+      header: ['sku', 'price'],
+      read: [
+        { line: 4, cells: ['a', '1'] },
+        { line: 5, cells: ['b', '2'] },
+      ],
+      doubt: null,
+    });
+  });
+  it('is doubted where a title stands in its place', async () => {
+    const { doubt } = await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows: titled }]));
+    expect(doubt?.message).toContain('looks like a title');
+    expect(doubt?.hint).toContain('headerRow: 3');
+  });
+  it('must be there', async () => {
+    const bytes = makeXlsx([{ name: 'S', rows: titled }]);
+    await expect(readStaged('a.xlsx', bytes, { headerRow: 2 })).rejects.toThrow(
+      'row 2 of the sheet S is empty',
+    );
+  });
+});
+
+describe('merged cells', () => {
+  const rows = [
+    ['group', 'sku', 'note'],
+    ['Lamps', 'a', null],
+    [null, 'b', null],
+    ['Sale', null, null],
+  ];
+  it('all hold what is shown over them', async () => {
+    const { cells } = await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows, merged: ['A4:C4', 'A2:A3'] }]));
+    expect(cells).toEqual([
+      ['Lamps', 'a', ''],
+      ['Lamps', 'b', ''],
+      ['Sale', 'Sale', 'Sale'],
+    ]);
+  });
+});
+
+describe('a workbook that is broken or hostile', () => {
+  const sheet = (xml: string) =>
+    makeXlsx([{ name: 'S', rows: [['a']] }], { more: { 'xl/worksheets/sheet1.xml': xml } });
+  it.each([
+    [
+      'entities',
+      '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><worksheet><sheetData><row><c t="inlineStr"><is><t>&b;</t></is></c></row></sheetData></worksheet>',
+      'has a DOCTYPE',
+    ],
+    [
+      'an entity that is not defined',
+      '<worksheet><sheetData><row><c t="inlineStr"><is><t>&b;</t></is></c></row></sheetData></worksheet>',
+      'The XML is broken in line 1',
+    ],
+    ['a cut-off part', '<worksheet><sheetData><row><c><v>1</v>', 'The XML is broken'],
+    [
+      'a column beyond all',
+      '<worksheet><sheetData><row r="1"><c r="XFE1"><v>1</v></c></row></sheetData></worksheet>',
+      'beyond the limit columns',
+    ],
+    [
+      'a row beyond all',
+      '<worksheet><sheetData><row r="99999999"><c r="A1"><v>1</v></c></row></sheetData></worksheet>',
+      'beyond the limit rows',
+    ],
+    ['elements without end', `<worksheet>${'<a>'.repeat(300)}`, 'more than 200 others'],
+  ])('is refused: %s', async (_, xml, message) => {
+    expect(await refusal(readStaged('a.xlsx', sheet(xml)))).toContain(message);
+  });
+  it('is refused where it unpacks to too much', async () => {
+    const bomb = sheet(`<worksheet>${'<row></row>'.repeat(7 * 1024 ** 2)}</worksheet>`);
+    expect(await refusal(readStaged('a.xlsx', bomb))).toContain('beyond the limit ratio');
+    expect(await refusal(readStaged('a.ods', bombOds()))).toContain('beyond the limit ratio');
+  });
+  it('is refused as what it is, where it holds no sheet', async () => {
+    const empty = makeXlsx([{ name: 'S', rows: [] }]);
+    expect(await refusal(readStaged('a.xlsx', empty))).toContain('no visible sheet with anything in it');
+  });
+});
+
+/** One cell that is repeated over a million rows of ten thousand columns. */
+function bombOds(): Buffer {
+  const cell =
+    '<table:table-cell table:number-columns-repeated="10000" office:value-type="string"><text:p>aaaa</text:p></table:table-cell>';
+  return makeZip([
+    { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
+    {
+      name: 'content.xml',
+      content: `<office:document-content><table:table table:name="S"><table:table-row table:number-rows-repeated="1000000">${cell}</table:table-row></table:table></office:document-content>`,
+    },
+  ]);
+}
