@@ -33,25 +33,31 @@ export interface RecordMapper {
  * record keeps the memo where it is valid: nothing was noted, and no date was judged.
  */
 export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
-  const { head, fault, spans, counted, torn } = rows;
+  return mapWithKey(mapper, rows, beginRecord(mapper, rows), memo);
+}
+
+/** Forgets the notes of the record before, and reads the key; undefined where it is blank, or no row can be read. */
+function beginRecord(mapper: RecordMapper, rows: RecordRows): Cell | Unreadable {
   mapper.notes.length = 0;
   mapper.clock.asked = false;
-  const read = head === undefined ? undefined : keyOf(mapper, rows);
+  return rows.head === undefined ? undefined : keyOf(mapper, rows);
+}
+
+function mapWithKey(
+  mapper: RecordMapper,
+  rows: RecordRows,
+  read: Cell | Unreadable,
+  memo: string | undefined,
+): Mapped {
+  const { head, fault, spans, counted, torn } = rows;
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
   if (fault !== undefined) return reject(fault);
-  if (head !== undefined) {
-    for (const { test, reason } of mapper.skips) {
-      if (test(head, 0)) {
-        return {
-          kind: 'skipped',
-          key,
-          reason: { code: slugify(reason), message: reason, line: head.line },
-          ...from,
-        };
-      }
-    }
+  const skip = head && mapper.skips.find(({ test }) => test(head, 0));
+  if (skip !== undefined) {
+    const reason = { code: slugify(skip.reason), message: skip.reason, line: head?.line ?? 0 };
+    return { kind: 'skipped', key, reason, ...from };
   }
   const sound = mapper.damage.check(rows);
   if ('refused' in sound) {
@@ -100,14 +106,16 @@ export function deferRecord(
   context: string,
 ): Mapped | DeferredRecord {
   const { head, fault, spans, counted, torn } = rows;
-  const key = head === undefined || fault !== undefined || torn ? undefined : keyOf(mapper, rows);
+  const key = beginRecord(mapper, rows);
   if (
     head === undefined ||
+    fault !== undefined ||
+    torn ||
     typeof key !== 'string' ||
     mapper.skips.some(({ test }) => test(head, 0)) ||
     mapper.damage.keyIsDamaged(head)
   ) {
-    return mapRecord(mapper, rows);
+    return mapWithKey(mapper, rows, key, undefined);
   }
   const memo = memoOf(context, rows);
   return {
