@@ -89,41 +89,41 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
         const stray =
           values === undefined ? undefined : variants.find((row) => isPresent(values, row, number));
         if (stray !== undefined) {
-          return refuse(
+          return refuseAt(
+            stray,
+            slot,
             'option-name-missing',
             `the variant has a value for option ${number}, which has no name`,
-            stray.line,
-            stray.table.headers[slot],
           );
         }
         if (list.length > 0) {
-          return refuse(
+          return refuseAt(
+            head,
+            slot,
             'option-name-missing',
             `the product lists values for option ${number}, which has no name`,
-            head?.line,
-            head?.table.headers[slot],
           );
         }
         continue;
       }
       const differing = variants.find((row) => (cleanCell(row.cells[slot]) ?? name) !== name);
       if (differing !== undefined) {
-        return refuse(
+        return refuseAt(
+          differing,
+          slot,
           'option-names-differ',
           `option ${number} is called ${name} in one row of the product and otherwise in another`,
-          differing.line,
-          differing.table.headers[slot],
         );
       }
       if (names.includes(name)) {
         return refuse('option-repeated', `the product has two options called ${name}`, head?.line);
       }
       if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
-        return refuse(
+        return refuseAt(
+          head,
+          slot,
           'option-without-values',
           `option ${number} has a name and no values: does the name stand under its header?`,
-          head?.line,
-          head?.table.headers[slot],
         );
       }
       numbers.push(number);
@@ -133,6 +133,10 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
     const choices = variants.map((row) => numbers.map((number) => textOf(values?.(row, number))));
     return { names, choices, listed: lists, rows: variants };
   };
+}
+
+function refuseAt(row: SourceRow | undefined, slot: number, code: string, message: string): never {
+  return refuse(code, message, row?.line, row?.table.headers[slot]);
 }
 
 function isChosen(values: Read | undefined, variants: readonly SourceRow[], number: number): boolean {
@@ -180,11 +184,11 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
         const name = cleanCell(row.cells[slot]);
         const value = values?.(row, number);
         if (name === undefined && value !== undefined) {
-          return refuse(
+          return refuseAt(
+            row,
+            slot,
             'option-name-missing',
             `the variant has a value for attribute ${number}, which has no name`,
-            row.line,
-            row.table.headers[slot],
           );
         }
         if (name !== undefined) {
@@ -193,11 +197,11 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
           }
           if (lists.size > 0 && !lists.has(name)) {
             if (textOf(value) === undefined) continue;
-            return refuse(
+            return refuseAt(
+              row,
+              slot,
               'option-unknown',
               `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
-              row.line,
-              row.table.headers[slot],
             );
           }
           own.set(name, textOf(value));

@@ -6,36 +6,6 @@ import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../valu
 import { compileCondition } from '../values/compile-condition.ts';
 import { compileAs } from '../values/compile-value.ts';
 
-/** The moment at which a source was staged. It remembers what was judged by it. */
-export class Clock {
-  /** Whether a date was judged since this was last set to false. */
-  asked = false;
-  readonly #now: number;
-  #since = Number.NEGATIVE_INFINITY;
-  #until = Number.POSITIVE_INFINITY;
-
-  /** In milliseconds since the epoch. */
-  constructor(now: number) {
-    this.#now = now;
-  }
-
-  /** Whether that moment has come, in milliseconds since the epoch. */
-  hasCome(moment: number): boolean {
-    this.asked = true;
-    const has = moment <= this.#now;
-    if (has) this.#since = Math.max(this.#since, moment);
-    else this.#until = Math.min(this.#until, moment);
-    return has;
-  }
-
-  /** Between which moments every date would be judged as it was; null while none was. */
-  judged(): JudgedDates | null {
-    const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
-    if (since == null && until == null) return null;
-    return { since: since ?? null, until: until ?? null };
-  }
-}
-
 /** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */
 interface Prices {
   readonly price: number;
@@ -167,6 +137,36 @@ function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
   const slot = typeof name === 'string' ? scope.columns.declared.get(name)?.slot : undefined;
   const header = slot === undefined ? undefined : row.table.headers[slot];
   return refuse('price-missing', 'the price is blank', row.line, header);
+}
+
+/** The moment at which a source was staged. It remembers what was judged by it. */
+export class Clock {
+  /** Whether a date was judged since this was last set to false. */
+  asked = false;
+  readonly #now: number;
+  #since = Number.NEGATIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
+
+  /** In milliseconds since the epoch. */
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** Whether that moment has come, in milliseconds since the epoch. */
+  hasCome(moment: number): boolean {
+    this.asked = true;
+    const has = moment <= this.#now;
+    if (has) this.#since = Math.max(this.#since, moment);
+    else this.#until = Math.min(this.#until, moment);
+    return has;
+  }
+
+  /** Between which moments every date would be judged as it was; null while none was. */
+  judged(): JudgedDates | null {
+    const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
+    if (since == null && until == null) return null;
+    return { since: since ?? null, until: until ?? null };
+  }
 }
 
 /** Rounds half up to so many digits, as the decimal number reads (1.005 is 1.01, though its binary form is less). */
