@@ -22,6 +22,8 @@ import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 const RECORDS_PER_QUERY = 200;
 
 const CHARS_PER_QUERY = 4 * 1024 * 1024;
+/** How many memos the ledger is given at once: each time is a commit. */
+const FACTS_AT_ONCE = 2_000;
 
 /** What a draft needs to know about the import. */
 export interface DraftOptions {
@@ -44,20 +46,15 @@ interface Prepared extends TalliedRecord {
   readonly memo: string | undefined;
 }
 
-interface Rejected {
-  readonly kind: 'rejected';
-  readonly rejection: MappedRejection;
-  readonly records: 0 | 1;
-}
-
-interface Skipped {
-  readonly kind: 'skipped';
-  readonly skip: MappedSkip;
+/** Rows that are not sent. `records` is 0 for a further copy of a key that was counted already. */
+interface LeftOut {
+  readonly kind: 'left-out';
+  readonly item: MappedRejection | MappedSkip;
   readonly records: 0 | 1;
 }
 
 /** What was taken, in the order of the source: rejections wait too, so that theirs is kept. */
-type Taken = Prepared | DeferredRecord | Rejected | Skipped;
+type Taken = Prepared | DeferredRecord | LeftOut;
 
 type Answer = LedgerMark | 'same' | undefined;
 
@@ -71,8 +68,7 @@ interface Query {
 type Settled =
   | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
   | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
-  | Rejected
-  | Skipped;
+  | LeftOut;
 
 /**
  * A plan in the making: compares records with the ledger in batches, and writes operations and rejections to their
@@ -84,7 +80,11 @@ export class PlanDraft {
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
   readonly #rejections: RejectionWriter;
-  readonly #facts: MemoFacts;
+  /**
+   * Memos that the ledger lacks: of records that were mapped and found to be what the store acknowledged. Without them a
+   * catalog that was sent before the mapping was edited would be mapped in every run.
+   */
+  readonly #facts: MemoFact[] = [];
   #batch: Taken[] = [];
   #chars = 0;
   #asked: Query | undefined;
@@ -94,7 +94,6 @@ export class PlanDraft {
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
     this.#rejections = new RejectionWriter(options.folder);
-    this.#facts = new MemoFacts(options.ledger);
   }
 
   /** Takes a record whose key is no other record's. */
@@ -110,13 +109,9 @@ export class PlanDraft {
     this.#chars += record.chars;
   }
 
-  /** `records` is 0 for a further copy of a key that was counted already. */
-  reject(rejection: MappedRejection, records: 0 | 1): void {
-    this.#batch.push({ kind: 'rejected', rejection, records });
-  }
-
-  skip(skip: MappedSkip, records: 0 | 1): void {
-    this.#batch.push({ kind: 'skipped', skip, records });
+  /** Takes rows that are not sent. */
+  leaveOut(item: MappedRejection | MappedSkip, records: 0 | 1): void {
+    this.#batch.push({ kind: 'left-out', item, records });
   }
 
   /** Whether `drain` should be awaited before taking more. */
@@ -129,7 +124,7 @@ export class PlanDraft {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
     await this.#rejections.room();
-    await this.#facts.room();
+    await this.#remember(FACTS_AT_ONCE);
   }
 
   /** Everything taken is compared and on disk; gives the shards of upserts, and the checksum of the rejections. */
@@ -139,7 +134,7 @@ export class PlanDraft {
       await this.#workOff(this.#asked);
       const upserts = await this.#shards.finish();
       const rejectionsSha256 = await this.#rejections.finish();
-      await this.#facts.finish();
+      await this.#remember(1);
       return { upserts, rejectionsSha256 };
     } catch (error) {
       await this.abandon();
@@ -151,6 +146,11 @@ export class PlanDraft {
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
     await this.#shards.abandon();
+  }
+
+  /** Gives the ledger the memos that were found, once there are so many. */
+  async #remember(least: number): Promise<void> {
+    if (this.#facts.length >= least) await this.#options.ledger.remember(this.#facts.splice(0));
   }
 
   async #ask(): Promise<void> {
@@ -186,8 +186,7 @@ export class PlanDraft {
           return compared(taken, answers[next++]);
         case 'deferred':
           return this.#settle(taken, answers[next++]);
-        case 'rejected':
-        case 'skipped':
+        case 'left-out':
           return taken;
         default:
           return taken satisfies never;
@@ -208,9 +207,8 @@ export class PlanDraft {
       case 'record':
         return compared(prepare(mapped), mark);
       case 'rejected':
-        return { kind: 'rejected', rejection: mapped, records: 1 };
       case 'skipped':
-        return { kind: 'skipped', skip: mapped, records: 1 };
+        return { kind: 'left-out', item: mapped, records: 1 };
       default:
         return mapped satisfies never;
     }
@@ -270,19 +268,22 @@ export class PlanDraft {
       case 'compared':
         this.#placeCompared(one.record, one.mark, bodies);
         break;
-      case 'rejected': {
-        const { records, rejection } = one;
-        const { key, rows, spans, reason } = rejection;
-        this.tally.rejected(rejection, records);
-        this.#rejections.add({ key, records, rows, spans, reason });
-        break;
-      }
-      case 'skipped':
-        this.tally.skipped(one.skip, one.records);
+      case 'left-out':
+        this.#placeLeftOut(one);
         break;
       default:
         one satisfies never;
     }
+  }
+
+  #placeLeftOut({ item, records }: LeftOut): void {
+    if (item.kind === 'skipped') {
+      this.tally.skipped(item, records);
+      return;
+    }
+    const { key, rows, spans, reason } = item;
+    this.tally.rejected(item, records);
+    this.#rejections.add({ key, records, rows, spans, reason });
   }
 
   #placeCompared(
@@ -298,7 +299,7 @@ export class PlanDraft {
     }
     const { key, fingerprint, memo } = prepared;
     if (memo !== undefined && mark?.fingerprint === fingerprint && mark.memo !== memo) {
-      this.#facts.add({ key, fingerprint, memo });
+      this.#facts.push({ key, fingerprint, memo });
     }
   }
 
@@ -331,36 +332,4 @@ function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRe
 
 function compared(record: Prepared, answer: Answer): Settled {
   return { kind: 'compared', record, mark: answer === 'same' ? undefined : answer };
-}
-
-/** How many go to the ledger at once: each time is a commit. */
-const FACTS_AT_ONCE = 2000;
-
-/**
- * Memos that the ledger lacks: of records that were mapped and found to be what the store acknowledged. Without them a
- * catalog that was sent before there were memos, or before the mapping was edited, would be mapped in every run.
- */
-class MemoFacts {
-  readonly #ledger: Ledger;
-  #facts: MemoFact[] = [];
-
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-  }
-
-  add(fact: MemoFact): void {
-    this.#facts.push(fact);
-  }
-
-  /** Writes them down when they have become many. */
-  async room(): Promise<void> {
-    if (this.#facts.length >= FACTS_AT_ONCE) await this.finish();
-  }
-
-  /** Writes down what is left. */
-  async finish(): Promise<void> {
-    const facts = this.#facts;
-    this.#facts = [];
-    if (facts.length > 0) await this.#ledger.remember(facts);
-  }
 }

@@ -144,12 +144,12 @@ export class SourcePass implements Disposable {
         break;
       case 'rejected':
         if (item.key === null ? this.repeated.size === 0 : this.#claim(item.key, item)) {
-          this.#draft.reject(item, 1);
+          this.#draft.leaveOut(item, 1);
         }
         break;
       case 'skipped': {
         const known = item.key !== null && this.seen.add(item.key, false) !== 'absent';
-        this.#draft.skip(item, known ? 0 : 1);
+        this.#draft.leaveOut(item, known ? 0 : 1);
         break;
       }
       default:
@@ -167,19 +167,8 @@ export class SourcePass implements Disposable {
   }
 
   resolve({ item, records }: ResolvedCopy): void {
-    switch (item.kind) {
-      case 'record':
-        this.#draft.record(item);
-        break;
-      case 'rejected':
-        this.#draft.reject(item, records);
-        break;
-      case 'skipped':
-        this.#draft.skip(item, records);
-        break;
-      default:
-        item satisfies never;
-    }
+    if (item.kind === 'record') this.#draft.record(item);
+    else this.#draft.leaveOut(item, records);
   }
 
   /** Keys that occurred more than once; null when there were none. */

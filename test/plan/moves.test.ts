@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Mapped, Variant } from '../../src/model/mapped-record.ts';
-import { isPriceMove } from '../../src/model/move.ts';
+import { isPriceMove } from '../../src/model/safety-limits.ts';
 import { readPlan } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { NO_LIMITS, planOf, product, record } from './plan-of.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alteredFields } from '../../src/run/verify/resend-sample.ts';
+import { alteredFields } from '../../src/run/verify/verify-run.ts';
 
 const altered = (sent: object, answer: unknown) => alteredFields(JSON.stringify(sent), answer);
 

@@ -1,5 +1,5 @@
 import { type JsonObject, member } from '../../model/json-object.ts';
-import { isPriceMove, type Move, type Moves } from '../../model/move.ts';
+import { isPriceMove, type Move, type Moves } from '../../model/safety-limits.ts';
 import { type VariantPairs, variantName } from './field-changes.ts';
 
 const MOVES_KEPT = 20;

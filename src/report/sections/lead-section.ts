@@ -1,4 +1,4 @@
-import { isPriceMove, type Move } from '../../model/move.ts';
+import { isPriceMove, type Move } from '../../model/safety-limits.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';

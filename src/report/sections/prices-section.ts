@@ -1,4 +1,4 @@
-import { isPriceMove, type Move, priceText } from '../../model/move.ts';
+import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
 import { printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';

@@ -4,6 +4,7 @@ import { openDestination } from '../../export/destination/open-destination.ts';
 import { readItems } from '../../export/reading/read-items.ts';
 import {
   EXPORTED_FILE,
+  hasWholeReading,
   READING_FILES,
   readReading,
   readReadingNotes,
@@ -12,26 +13,19 @@ import {
 } from '../../export/reading/save-reading.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
 import { InterruptedError, lockLost } from '../../model/errors.ts';
-import type { Run, RunStatus } from '../../model/run.ts';
+import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
+import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
 import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
-import { newRun, runPipeline } from '../run-pipeline.ts';
+import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { pathFrom } from '../shown-file.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
-import {
-  continueOrBeginExport,
-  exportDigest,
-  hasKeptReading,
-  keepsReading,
-  MOST_KEPT_READINGS,
-  unfinishedBefore,
-} from './continue-or-begin-export.ts';
 import { exportHistory } from './export-history.ts';
 
 /**
@@ -186,4 +180,63 @@ async function historyOf(context: RunContext, { job }: ExportRequest): Promise<L
   if (job.export !== 'subscriber-lists' || mode !== 'append' || remote !== undefined) return null;
   const read = await exportHistory(context, job, context.signal).catch(() => null);
   return read?.history ?? null;
+}
+
+/** So many runs may wait to be written: eight days of readings, one an hour. */
+const MOST_KEPT_READINGS = 200;
+/** A reading this fresh is what a run that begins now would read: the run that took it is continued. */
+const FRESH_MS = 15 * 60 * 1_000;
+
+/** Of what decides where readings go: an unfinished run of the same digest wrote to the same place. */
+export function exportDigest({ job, store }: ExportRequest): string {
+  const { remote, ...rest } = job.destination;
+  // A new password leads to the same place: what could not be written with the old one must not be lost for that.
+  const place = remote === undefined ? null : [remote.location, remote.endpoint ?? null];
+  return digestOf([job.export, store.baseUrl, { ...rest, place }]);
+}
+
+/** Whether what a run has read is kept when it could not be written: only a history cannot be read again. */
+function keepsReading({ job }: ExportRequest): boolean {
+  return job.export === 'subscriber-lists' && job.destination.mode === 'append';
+}
+
+/** Whether the run has not ended well and has a whole reading that is yet to be written to where the job writes. */
+async function hasKeptReading(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  request: ExportRequest,
+  run: Run,
+): Promise<boolean> {
+  if (run.kind !== 'export' || !UNFINISHED.includes(run.status) || run.stagedAt === null) return false;
+  if (!keepsReading(request) || run.digest !== exportDigest(request)) return false;
+  return await hasWholeReading(artifacts.run(run.id));
+}
+
+/** Runs of the job that have not ended well, oldest first. */
+async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
+  const runs = await state.runs.list({ job, kinds: ['export'], statuses: UNFINISHED });
+  return runs.filter((run) => run.id !== id).reverse();
+}
+
+/**
+ * The run that goes on: one that has a fresh reading which it could not write, or died writing, is continued
+ * instead of reading again; else the one just begun. Runs whose process died and that have nothing to continue are
+ * superseded.
+ */
+async function continueOrBeginExport(context: RunContext, request: ExportRequest, begun: Run): Promise<Run> {
+  for (const run of await unfinishedBefore(context, begun)) {
+    if (!(await hasKeptReading(context, request, run))) {
+      if (run.status === 'running') await supersedeEmptied(context, run);
+      continue;
+    }
+    const ageMs = context.clock() - (run.stagedAt ?? 0);
+    // Below 0 the clock was set back: the age is unknown.
+    if (ageMs < 0 || ageMs >= FRESH_MS) continue;
+    return await continueInstead(context, begun, run);
+  }
+  return begun;
+}
+
+async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+  await supersede(context, run);
+  await context.artifacts.remove(run.id);
 }

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
-import { localDestination } from '../../export/destination/local-destination.ts';
+import { openDestination } from '../../export/destination/open-destination.ts';
 import { probeRemote } from '../../source/find-files.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { nearestFolder } from './disk-check.ts';
@@ -21,16 +21,17 @@ export const destinationCheck: OnlineCheck = (workspace) =>
   );
 
 async function tryDestination(
-  { destination }: ExportJob,
+  job: ExportJob,
   files: FileAccess,
   signal: AbortSignal,
 ): Promise<Facts> {
+  const { destination } = job;
   if (destination.path === undefined) {
     await probeRemote(destination.remote, signal);
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
     return { verdict: 'ok', message };
   }
-  const { location } = await localDestination(destination.path, files);
+  const { location } = await openDestination(files, job);
   const folder = await nearestFolder(dirname(location));
   const writable = await access(folder, constants.W_OK).then(
     () => true,
