@@ -1,7 +1,7 @@
 import type { Resource } from './mapped-record.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
 import type { RowSpan, TablePlaces } from './row.ts';
-import type { SafetyRuleName, Moves } from './safety-limits.ts';
+import type { Moves, SafetyRuleName } from './safety-limits.ts';
 
 /** What a job does with the same key again in one source; identical copies are always skipped but one. */
 export type DuplicatesPolicy = 'reject' | 'first' | 'last' | 'merge';

@@ -1,6 +1,6 @@
-import { isPriceMove, type Move } from '../../model/safety-limits.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
+import { isPriceMove, type Move } from '../../model/safety-limits.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';

@@ -20,11 +20,7 @@ export const destinationCheck: OnlineCheck = (workspace) =>
       : [],
   );
 
-async function tryDestination(
-  job: ExportJob,
-  files: FileAccess,
-  signal: AbortSignal,
-): Promise<Facts> {
+async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
   const { destination } = job;
   if (destination.path === undefined) {
     await probeRemote(destination.remote, signal);
