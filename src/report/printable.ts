@@ -85,7 +85,7 @@ const ROUNDS_UP = 999.95;
 
 /** `812 bytes`, `3.4 kB`, `12.0 MB`, `5.0 GB`: how large something is, in the unit that people read. */
 export function formatBytes(bytes: number): string {
-  return bytes < STEP
+  return Math.round(bytes) < STEP
     ? counted(Math.round(bytes), 'byte')
     : `${figureOf(bytes, unitOf(bytes))} ${unitOf(bytes)}`;
 }
@@ -117,7 +117,7 @@ const DAY = 24 * HOUR;
 
 /** `350 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`: two units at most. */
 export function formatDuration(ms: number): string {
-  if (ms < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
+  if (Math.round(ms) < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 99.95 * SECOND) return `${Number((ms / SECOND).toFixed(1))} s`;
   if (ms < HOUR - SECOND / 2) return twoUnits(ms, MINUTE, 'min', SECOND, 's');
   if (ms < DAY - MINUTE / 2) return twoUnits(ms, HOUR, 'h', MINUTE, 'min');
