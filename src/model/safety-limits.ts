@@ -187,7 +187,9 @@ export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAM
 const KEY_RULE: SafetyRule = {
   title: 'Another key',
   found: ({ figure, base }, resource) =>
-    `what identifies a record has changed: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} are missing`,
+    figure === 0
+      ? `what identifies a record has changed, and most known ${resource} change with it`
+      : `what identifies a record has changed: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} are missing`,
   detail: ({ figure, base }, resource) =>
     `what makes the ${resource === 'products' ? 'url' : 'id'} was changed since the last completed run, ${number(figure)} ${resource} are new and ${number(base ?? 0)} known ones are missing`,
 };

@@ -85,15 +85,20 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
   return { ...verdict, ...kept, message };
 }
 
-function judgeKey({ resource, keyChange }: SafetyFigures, run: string): SafetyVerdict | null {
+/** Keys that are new where others are missing, and known keys that get other contents: records have changed places. */
+function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
+  const { resource, keyChange, changed, known } = figures;
   if (keyChange === null) return null;
-  const exceeded = keyChange.new > 0 && keyChange.missing > 0;
+  const isRenamed = keyChange.new > 0 && keyChange.missing > 0;
+  const isExchanged = changed > 0 && changed * 2 >= known;
+  const exceeded = isRenamed || isExchanged;
   const measured = { figure: keyChange.new, base: keyChange.missing };
   const danger =
-    resource === 'products'
+    resource === 'products' && !isExchanged
       ? 'they would be created a second time under other addresses'
-      : 'the fields of one contact may be about to be written into another';
-  const found = `key: ${safetyRule('key').detail(measured, resource)}`;
+      : `the fields of one ${resource.slice(0, -1)} may be about to be written into another`;
+  const others = isExchanged ? `, and ${changed} of ${known} known ones change` : '';
+  const found = `key: ${safetyRule('key').detail(measured, resource)}${others}`;
   return {
     limit: 'key',
     exceeded,

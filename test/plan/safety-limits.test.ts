@@ -146,6 +146,14 @@ describe('safety limits', () => {
     expect(exceeded({ keyChange: { new: 0, missing: 90 } })).toEqual([]);
   });
 
+  it('stop when what makes the key changed and most known records get other contents', () => {
+    const keyChange = { new: 0, missing: 0 };
+    expect(exceeded({ keyChange, known: 100, changed: 50 })).toEqual(['key']);
+    expect(exceeded({ keyChange, known: 100, changed: 49 })).toEqual([]);
+    const [key] = judgeSafety(DEFAULTS, { ...USUAL, keyChange, known: 90, changed: 90 }, 'r7');
+    expect(key?.message).toMatch(/90 of 90 known ones change: the fields of one .* approve run r7$/);
+  });
+
   it('say limit, figure, base and what to do', () => {
     const [over] = judgeSafety(DEFAULTS, { ...USUAL, deletes: 1800, keysOfJob: 30_000 }, 'r7');
     expect(over?.message).toBe(
