@@ -61,7 +61,7 @@ export interface AtWork {
 /** Carries actions out; made at the edge, since only that starts processes. */
 export interface DashboardActions {
   /**
-   * Begins an action and gives its run as soon as there is one, or what there is to say after a moment. `once` is the
+   * Begins an action and gives its run as soon as there is one, or its state after a moment. `once` is the
    * name of one confirmation: the same one again begins nothing, and gives its result. At most one action of a
    * job goes on at a time. `before` is done once nothing else of the job goes on, and where it fails nothing is begun.
    */
@@ -70,13 +70,13 @@ export interface DashboardActions {
   readonly hasWorkers: () => Promise<boolean>;
   /** What is started here or handed over to the workers, and has not ended: by job. */
   readonly atWork: () => Promise<ReadonlyMap<string, AtWork>>;
-  /** How far the action of a confirmation is; undefined when it is no longer remembered. */
+  /** The state of the action of a confirmation; undefined when it is no longer remembered. */
   readonly look: (
     once: string,
   ) => Promise<{ readonly action: Action; readonly result: ActionResult } | undefined>;
 }
 
-/** Where the dashboard logs what people do and what goes wrong; secrets are taken out behind it. */
+/** Logs what people do and what fails; secrets are removed from what it gets. */
 export interface DashboardLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

@@ -20,7 +20,7 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
     return { run, content: await folder.read(name) };
   };
 
-  // Rows as the source has them, people's addresses included: for those who are to correct them.
+  // Rows of the source, with personal data: only for those who may correct them.
   const forActors = { config: { who: 'actors' } } as const;
   app.get<{ Params: { run: string } }>('/runs/:run/rejects.csv', forActors, async (request, reply) => {
     const { run, content } = await fileOf(request.params.run, REJECTS_FILE);
@@ -57,7 +57,7 @@ const CSS = 'text/css; charset=utf-8';
 const JS = 'text/javascript; charset=utf-8';
 const own = (name: string) => new URL(`public/${name}`, import.meta.url);
 
-/** All there is: no other name leads to a file. */
+/** All files that are served: no other name leads to a file. */
 const ASSETS = [
   { name: 'report.css', type: CSS, url: STYLESHEET_URL },
   { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
@@ -66,7 +66,7 @@ const ASSETS = [
   { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
 ] as const;
 
-/** Serves stylesheets, script and icon, which the page for signing in needs too. Browsers ask whether they have changed. */
+/** Serves stylesheets, script and icon, also before the sign-in. Browsers ask whether they have changed. */
 export async function serveAssets(app: FastifyInstance): Promise<void> {
   for (const { name, type, url } of ASSETS) {
     const content = await readFile(url);

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 
-/** More is no form of ours. */
+/** Our forms are smaller. */
 const FORM_LIMIT_BYTES = 64 * 1_024;
 
-/** The fields of a form that was sent; the first of each name. Empty for anything else. */
+/** The fields of a form; the first of each name. Empty for any other body. */
 export type FormFields = Readonly<Record<string, string | undefined>>;
 
-/** Reads bodies of forms, and no others: JSON and text are refused with 415. */
+/** Reads only bodies of forms: JSON and text are refused with 415. */
 export function readForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

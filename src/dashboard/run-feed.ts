@@ -14,7 +14,7 @@ import type { Session, Sessions } from './access/sessions.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound, PageError } from './guard/page-error.ts';
 
-/** How far a run is, as `live.js` shows it. */
+/** The progress of a run, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
   readonly status: RunStatus;
   /** Between 0 and 1; null where the total is unknown. */
@@ -25,14 +25,14 @@ export interface LiveProgress extends Omit<RunProgress, 'at'> {
 /** Called once a second with the progress of a run, and once at its end. */
 export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
-/** Follows the runs that are watched. */
+/** Follows watched runs. */
 export interface RunFeed extends Disposable {
-  /** Begins to watch a run; gives what ends it. */
+  /** Begins to watch a run; gives the function that ends it. */
   watch(id: string, listener: RunListener): () => void;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Whether its process has died is asked of the locks, less often. */
+/** The locks are asked less often whether its process has died. */
 const STANDING_EVERY = 5;
 
 /** For tests: how often to look, and milliseconds that only go forward. */
@@ -47,8 +47,8 @@ interface Watched {
 }
 
 /**
- * Looks at the state, since any process may be at work on a run; once for all who watch it. A state that cannot be
- * read for a while is asked again.
+ * Reads the state, since any process may execute a run; once for all its watchers. A state that cannot be read is
+ * read again.
  */
 export function runFeed(
   { state }: Pick<RunContext, 'state'>,
@@ -125,12 +125,12 @@ type Measure = (
   total: number | null,
 ) => Pick<Progress, 'ratePerSecond' | 'etaMs'>;
 
-/** A run that is gone was continued under the id of an earlier one: it is over. */
+/** A run that no longer exists was continued under the id of an earlier one: it is over. */
 function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
   const { step = 'finish', status = 'superseded', progress } = run ?? {};
   const known = progress?.step === step ? progress : null;
   const { done, total, unit, applied, rejected } = known ?? NOTHING_YET;
-  // A step that goes on where another process stopped begins with what that has done.
+  // A step continued by another process begins with what was done before.
   const speed = known === null ? { ratePerSecond: null, etaMs: null } : measure(step, done, total);
   const words = progressWords({ step, done, total, unit, ...speed });
   return { step, status, done, total, unit, applied, rejected, share: shareOf({ done, total }), words };
@@ -141,9 +141,9 @@ const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 
 /** Counted by token, so that the read-only one leaves streams for those with full access. */
 const MOST_OF_A_TOKEN = 50;
 const MOST_OF_A_SESSION = 20;
-/** Proxies close what is silent for longer than a minute. */
+/** Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** How soon a browser comes back after the connection broke. */
+/** How soon a browser connects again. */
 const COME_BACK_MS = 2_000;
 
 interface OpenStream {
@@ -151,7 +151,7 @@ interface OpenStream {
   readonly stream: PassThrough;
 }
 
-/** Sends how a run goes as server-sent events (`progress`, then `ended`), until it is over or the viewer is. */
+/** Sends the progress of a run as server-sent events (`progress`, then `ended`), until the run or the session ends. */
 export function eventRoutes(
   app: FastifyInstance,
   { context }: Pick<DashboardContext, 'context'>,
@@ -164,7 +164,7 @@ export function eventRoutes(
     for (const { stream } of open) stream.end();
   });
 
-  // An answer to HEAD would have no content that could end: the stream would stay.
+  // The stream of an answer to HEAD would never end.
   const getOnly = { exposeHeadRoute: false };
   app.get<{ Params: { run: string } }>('/runs/:run/events', getOnly, async (request, reply) => {
     const { run: id } = request.params;
@@ -183,7 +183,7 @@ export function eventRoutes(
     const entry = { session, stream };
     const send = (event: string, progress: LiveProgress) => {
       if (sessions.find(session.id, false) === undefined) stream.end();
-      // A slow reader misses progress that is out of date by then, never the end.
+      // A slow reader misses outdated progress, never the end.
       else if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
       if (event === 'ended') stream.end();
     };

@@ -8,7 +8,7 @@ export interface Progress {
   /** Null while it is unknown. */
   readonly total: number | null;
   readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
-  /** Null while it cannot be said. */
+  /** Null while it is unknown. */
   readonly ratePerSecond: number | null;
   readonly etaMs: number | null;
 }
@@ -107,10 +107,10 @@ function leftOf({ etaMs }: Progress): string[] {
 }
 
 const WINDOW_MS = 10_000;
-/** Before this much has been seen, a rate would be a guess. */
+/** A rate over a shorter time would be a guess. */
 const SETTLED_MS = 1_000;
 
-/** Samples closer together add nothing but memory. */
+/** Samples closer together only use memory. */
 const SAMPLE_MS = 200;
 
 interface Sample {
@@ -118,7 +118,7 @@ interface Sample {
   readonly done: number;
 }
 
-/** How fast something goes, over the last ten seconds: what was done before a pause says little about after it. */
+/** The rate over the last ten seconds: work before a pause says little about the time after it. */
 export class ProgressMeter {
   #samples: Sample[] = [];
   #latest: Sample | undefined;
@@ -145,7 +145,7 @@ export class ProgressMeter {
     this.#samples = [];
   }
 
-  /** Null while nothing can be said yet. */
+  /** Null while it is unknown. */
   get ratePerSecond(): number | null {
     const first = this.#samples[0];
     const latest = this.#latest;
@@ -153,7 +153,7 @@ export class ProgressMeter {
     return ((latest.done - first.done) * 1000) / (latest.atMs - first.atMs);
   }
 
-  /** Time left until `total` at the present rate; null when it cannot be said. */
+  /** Time left until `total` at the present rate; null when it is unknown. */
   etaMs(total: number | null): number | null {
     const rate = this.ratePerSecond;
     const done = this.#latest?.done;

@@ -15,7 +15,7 @@ import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
-import { totalsWords } from './status-words.ts';
+import { figuresWords } from './status-words.ts';
 
 /** What a document is about, for its title. */
 export interface DocumentHead {
@@ -72,15 +72,10 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
       ...{ what: whatOf(kind), job, store, run: id, kind, status, version: view.version },
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),
-      totals: figuresOf(run),
+      totals: figuresWords(run),
     },
     sections: SECTIONS.map((section) => section(facts, view)).filter((section) => section !== null),
   };
-}
-
-/** Without the error, which the document names by itself. */
-function figuresOf(run: RunFacts['run']): string {
-  return run.error !== null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
 }
 
 function whatOf(kind: DocumentHead['kind']): string {

@@ -1,7 +1,118 @@
-import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
+import type { ListHistory } from '../model/subscriber-list.ts';
 import { Page, type PageOptions } from './document-text.ts';
 import { counted, listed, printable } from './printable.ts';
-import { changeOf, changeTone, MEASURES, shownFigure, shownListName } from './sections/lists-section.ts';
+import {
+  changeOf,
+  changeTone,
+  type ListTrend,
+  listTrends,
+  MEASURES,
+  shownFigure,
+  shownListName,
+} from './sections/lists-section.ts';
+
+/** What the statistics of a job are made of. */
+export interface StatsFacts {
+  readonly job: string;
+  /** Where the history is. */
+  readonly location: string;
+  readonly history: ListHistory;
+}
+
+/** Where the text is shown. `program` begins the commands to type next. */
+export type StatsTextOptions = PageOptions & { readonly program: string };
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Of a line, what is no plot: name, figure, both changes, and what is between them. */
+const BESIDE_PLOT = 66;
+const PLOT = { narrowest: 8, widest: 50 };
+
+/** The history of subscriber lists, drawn: how each has changed since the last reading and since the first. */
+export function statsText({ job, location, history }: StatsFacts, options: StatsTextOptions): string {
+  const page = new Page(options);
+  const again = `${options.program} run ${job}`;
+  const { lists, moments } = listTrends(history);
+  const [first, last] = [moments[0], moments.at(-1)];
+  if (first === undefined || last === undefined) {
+    page.say(`${job}: no readings in ${location} yet.`, { tone: 'strong' });
+    sayUnreadable(page, history);
+    page.say('Take the first one:', { indent: 2 });
+    page.command(again);
+    return page.toString();
+  }
+  const precise = last - first < 2 * DAY_MS;
+  const period =
+    moments.length === 1 ? `on ${day(last, true)}` : `from ${day(first, precise)} to ${day(last, precise)}`;
+  page.say(`${job}: ${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${period} UTC`, {
+    tone: 'strong',
+  });
+  page.say(location, { indent: 2, tone: 'quiet' });
+  for (const list of lists) sayList(page, list, { moments, precise, width: options.width });
+  sayUnreadable(page, history);
+  if (moments.length === 1) {
+    page.heading('Next');
+    page.say('One reading shows no change yet. Take another, or give the job a schedule:', { indent: 2 });
+    page.command(again);
+  }
+  return page.toString();
+}
+
+interface Period {
+  /** When the lists were read, rising. */
+  readonly moments: readonly number[];
+  /** Whether dates need the time of day. */
+  readonly precise: boolean;
+  readonly width: number;
+}
+
+function sayList(page: Page, list: ListTrend, { moments, precise, width }: Period): void {
+  const { id, points, first, latest, before, formerNames } = list;
+  page.heading(`${shownListName(latest)} (id ${printable(id)})`);
+  if (formerNames.length > 0) page.say(`formerly ${listed(formerNames)}`, { indent: 2, tone: 'quiet' });
+  const gone = moments.find((moment) => moment > latest.readAt);
+  if (gone !== undefined)
+    page.say(`gone since ${day(gone, precise)}: the store no longer has this list`, {
+      indent: 2,
+      tone: 'warning',
+    });
+  const plotWidth = Math.min(PLOT.widest, Math.max(PLOT.narrowest, width - BESIDE_PLOT));
+  const since = before === undefined ? '' : `since ${day(before.readAt, precise)}`;
+  const whole = points.length < 3 ? '' : `since ${day(first.readAt, precise)}`;
+  page.table(
+    ['', points.length < 2 ? '' : 'over time', gone === undefined ? 'now' : 'last', since, whole],
+    MEASURES.map((measure) => ({
+      cells: [
+        `  ${measure.name}`,
+        points.length < 2
+          ? ''
+          : sparkline(
+              points.map((point) => ({ at: point.readAt, value: measure.of(point) })),
+              plotWidth,
+            ),
+        shownFigure(measure, latest),
+        changeOf(measure, before, latest),
+        points.length < 3 ? '' : changeOf(measure, first, latest),
+      ],
+      tone: changeTone(measure, before, latest),
+    })),
+  );
+}
+
+function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
+  if (unreadable === 0) return;
+  page.say(
+    `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.`,
+    {
+      tone: 'warning',
+    },
+  );
+}
+
+/** A date in UTC, with the time of day where a date says too little. */
+function day(moment: number, precise: boolean): string {
+  const [date = '', time = ''] = new Date(moment).toISOString().split('T');
+  return precise ? `${date} ${time.slice(0, 5)}` : date;
+}
 
 const LEVELS = '▁▂▃▄▅▆▇█';
 const FLAT = '▄';
@@ -46,115 +157,4 @@ function stretches(samples: readonly Sample[], count: number): (number | null)[]
     if (!sampled.has(stretch)) values[stretch] = values[stretch - 1] ?? null;
   }
   return values;
-}
-
-/** What the statistics of a job are made of. */
-export interface StatsFacts {
-  readonly job: string;
-  /** Where the history is. */
-  readonly location: string;
-  readonly history: ListHistory;
-}
-
-/** Where the text is shown. `program` begins the commands to type next. */
-export type StatsTextOptions = PageOptions & { readonly program: string };
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Of a line, what is no plot: name, figure, both changes, and what is between them. */
-const BESIDE_PLOT = 66;
-const PLOT = { narrowest: 8, widest: 50 };
-
-/** The history of subscriber lists, drawn: how each has changed since the last reading and since the first. */
-export function statsText({ job, location, history }: StatsFacts, options: StatsTextOptions): string {
-  const page = new Page(options);
-  const again = `${options.program} run ${job}`;
-  const points = history.points.toSorted((a, b) => a.readAt - b.readAt);
-  const moments = [...new Set(points.map(({ readAt }) => readAt))];
-  const [first, last] = [moments[0], moments.at(-1)];
-  if (first === undefined || last === undefined) {
-    page.say(`${job}: no readings in ${location} yet.`, { tone: 'strong' });
-    sayUnreadable(page, history);
-    page.say('Take the first one:', { indent: 2 });
-    page.command(again);
-    return page.toString();
-  }
-  const precise = last - first < 2 * DAY_MS;
-  const lists = [...Map.groupBy(points, ({ id }) => id).values()];
-  const period =
-    moments.length === 1 ? `on ${day(last, true)}` : `from ${day(first, precise)} to ${day(last, precise)}`;
-  page.say(`${job}: ${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${period} UTC`, {
-    tone: 'strong',
-  });
-  page.say(location, { indent: 2, tone: 'quiet' });
-  const isHere = (list: readonly HistoryPoint[]) => list.at(-1)?.readAt === last;
-  for (const list of [...lists.filter(isHere), ...lists.filter((list) => !isHere(list))]) {
-    sayList(page, list, { moments, precise, width: options.width });
-  }
-  sayUnreadable(page, history);
-  if (moments.length === 1) {
-    page.heading('Next');
-    page.say('One reading shows no change yet. Take another, or give the job a schedule:', { indent: 2 });
-    page.command(again);
-  }
-  return page.toString();
-}
-
-interface Period {
-  /** When the lists were read, rising. */
-  readonly moments: readonly number[];
-  /** Whether dates need the time of day. */
-  readonly precise: boolean;
-  readonly width: number;
-}
-
-function sayList(page: Page, list: readonly HistoryPoint[], { moments, precise, width }: Period): void {
-  const [first, latest] = [list[0], list.at(-1)];
-  if (first === undefined || latest === undefined) return;
-  page.heading(`${shownListName(latest)} (id ${printable(latest.id)})`);
-  const former = [...new Set(list.map(shownListName))].filter((name) => name !== shownListName(latest));
-  if (former.length > 0) page.say(`formerly ${listed(former)}`, { indent: 2, tone: 'quiet' });
-  const gone = moments.find((moment) => moment > latest.readAt);
-  if (gone !== undefined)
-    page.say(`gone since ${day(gone, precise)}: the store no longer has this list`, {
-      indent: 2,
-      tone: 'warning',
-    });
-  const before = list.at(-2);
-  const plotWidth = Math.min(PLOT.widest, Math.max(PLOT.narrowest, width - BESIDE_PLOT));
-  const since = before === undefined ? '' : `since ${day(before.readAt, precise)}`;
-  const whole = list.length < 3 ? '' : `since ${day(first.readAt, precise)}`;
-  page.table(
-    ['', list.length < 2 ? '' : 'over time', gone === undefined ? 'now' : 'last', since, whole],
-    MEASURES.map((measure) => ({
-      cells: [
-        `  ${measure.name}`,
-        list.length < 2
-          ? ''
-          : sparkline(
-              list.map((point) => ({ at: point.readAt, value: measure.of(point) })),
-              plotWidth,
-            ),
-        shownFigure(measure, latest),
-        changeOf(measure, before, latest),
-        list.length < 3 ? '' : changeOf(measure, first, latest),
-      ],
-      tone: changeTone(measure, before, latest),
-    })),
-  );
-}
-
-function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
-  if (unreadable === 0) return;
-  page.say(
-    `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.`,
-    {
-      tone: 'warning',
-    },
-  );
-}
-
-/** A date in UTC, with the time of day where a date says too little. */
-function day(moment: number, precise: boolean): string {
-  const [date = '', time = ''] = new Date(moment).toISOString().split('T');
-  return precise ? `${date} ${time.slice(0, 5)}` : date;
 }

@@ -45,7 +45,9 @@ export function schedulesNote(keeper: ClockKeeper, program: string): Words {
       const steps = [' Set ', code('REDIS_URL'), ', then start ', code(`${program} worker`)];
       const cron = ['. Without Redis, start ', code(`${program} run JOB`), ' from cron.'];
       return [
-        'Schedules are inactive: they need Redis (REDIS_URL) and a worker.',
+        'Schedules are inactive: they need Redis',
+        only('text', ' (REDIS_URL)'),
+        ' and a worker.',
         only('page', [...steps, ...cron]),
       ];
     }
@@ -101,6 +103,11 @@ export function totalsWords(run: Ended): string {
   if (shown.length > 0) return shown.join(', ');
   const records = counted(totals.records, 'record');
   return kind === 'export' && status !== 'done' && totals.records > 0 ? `${records} read` : records;
+}
+
+/** The same without the error, where that is shown beside the figures. */
+export function figuresWords(run: Ended): string {
+  return run.error != null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
 }
 
 /** Of a run that has not ended, or whose process died: what it was known to have done a second before. */

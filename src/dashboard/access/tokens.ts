@@ -51,7 +51,7 @@ function unusable(file: string, cause: unknown): UsageError {
   });
 }
 
-/** Begins with what it is for, so that the wrong one is not handed out. */
+/** Begins with its purpose, so that nobody hands out the wrong one. */
 function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }

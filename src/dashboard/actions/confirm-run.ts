@@ -15,13 +15,13 @@ import { limitWords } from '../pages/job-page.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
 
-/** What a run or plan of a job starts from. */
+/** What the confirmation of a run or plan needs. */
 export interface Beginning {
   readonly job: Job;
   readonly store: Pick<StoreConfig, 'name' | 'baseUrl'>;
   /** The latest runs of the job, newest first, in their present state. */
   readonly runs: readonly Run[];
-  /** A run of another job that it would wait for. */
+  /** A run of another job that it will wait for. */
   readonly waitsFor: Run | undefined;
   /** Whether workers take it; else the dashboard starts a process for it. */
   readonly byWorkers: boolean;
@@ -184,7 +184,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   };
 }
 
-/** The worst of what was found, and how much more there is. */
+/** The worst examples, and how many more there are. */
 function examplesOf({ examples = [], figure }: SafetyVerdict): Slot {
   const more = examples.length === 0 ? 0 : figure - examples.length;
   const rest = more > 0 ? [html`and ${grouped(more)} more`] : [];

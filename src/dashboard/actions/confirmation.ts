@@ -8,17 +8,17 @@ import { activityWords, jobHref } from '../pages/job-card.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { csrfInput, type Frame, page } from '../pages/page.ts';
 
-/** Names one confirmation: sent twice, it does what it says once. */
+/** Names one confirmation: sent twice, it has its effect once. */
 const ONCE_FIELD = 'once';
 
-/** What is asked before something is done. */
+/** A question before an action. */
 export interface Confirmation {
   /** As a question. */
   readonly title: string;
   readonly lead: Slot;
   /** What it will do, in figures where they are known. */
   readonly does: readonly Slot[];
-  /** What to think about first. */
+  /** Warnings, shown first. */
   readonly warnings?: readonly Slot[];
   /** On the button: what it does. */
   readonly label: string;
@@ -30,7 +30,7 @@ export interface Confirmation {
   readonly back: string;
 }
 
-/** The page that says what will be done, with the button that does it. */
+/** The page that says what an action will do, with the button that starts it. */
 export function confirmationPage(confirmation: Confirmation, frame: Frame): string {
   const { title, lead, does, warnings = [] } = confirmation;
   return page({
@@ -44,7 +44,7 @@ ${confirmationForm(confirmation, frame)}`,
   });
 }
 
-/** The page in the place of a confirmation while the job is under way: what is running, and what can be done about that. */
+/** The page instead of a confirmation while the job is under way: what is running, and how to interrupt it. */
 export function underWayPage(job: string, activity: Activity, reading: Reading, frame: Frame): string {
   const { run } = activity;
   return page({
@@ -56,7 +56,7 @@ export function underWayPage(job: string, activity: Activity, reading: Reading, 
   });
 }
 
-/** The form alone, for pages that have more to show. */
+/** Only the form, for pages with more content. */
 export function confirmationForm(
   { action, fields = {}, label, weight, back }: Omit<Confirmation, 'title' | 'lead' | 'does'>,
   { viewer }: Frame,
@@ -76,7 +76,7 @@ export function onceOf(fields: Readonly<Record<string, string | undefined>>): st
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }
 
-/** What interrupting a run will do. PageError when it is not running. */
+/** The confirmation to interrupt a run. PageError when it is not running. */
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
   const { id, job, kind, progress, startedAt } = run;
   if (run.status !== 'running') {

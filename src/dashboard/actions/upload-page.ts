@@ -33,7 +33,7 @@ export function uploadPage(
   const rejected =
     totals === null
       ? ''
-      : `${counted(totals.rejected, 'record')} of it ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
+      : `${counted(totals.rejected, 'record')} ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
   return page({
     ...frame,
     title: `Retry run ${id}`,

@@ -8,21 +8,21 @@ import { pipeline } from 'node:stream/promises';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
-/** Files that were looked at and never sent; the oldest make room. */
+/** Uploads that were never sent; the oldest make room. */
 const MOST = 10;
 
 /** A file that was uploaded for a run, until it is confirmed. */
 export interface Upload {
   readonly id: string;
   readonly run: string;
-  /** As its owner calls it. */
+  /** Its name on the visitor's machine. */
   readonly name: string;
   read(): Promise<Readable>;
 }
 
 /** Uploaded files on the disk of the dashboard, for its owner only. */
 export interface Uploads extends AsyncDisposable {
-  /** Writes a stream whole, or leaves nothing. */
+  /** Writes the whole stream, or leaves nothing. */
   keep(run: string, name: string, content: Readable): Promise<Upload>;
   find(id: string | undefined, run: string): Upload | undefined;
   drop(upload: Upload): Promise<void>;
@@ -71,8 +71,8 @@ export function openUploads(): Uploads {
 type Folder = ReturnType<RunContext['artifacts']['run']>;
 
 /**
- * Puts an uploaded file where `retry` reads the rejects of a run. What lay there and was edited is kept beside it as
- * `rejects-before-N.csv`; what was not is there anyway, as the untouched copy.
+ * Puts an uploaded file where `retry` reads the rejects of a run. An edited file there is kept beside it as
+ * `rejects-before-N.csv`; an unedited one equals the untouched copy.
  */
 export async function replaceRejects(
   { artifacts }: Pick<RunContext, 'artifacts'>,

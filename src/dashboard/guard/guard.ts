@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * Who may ask. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for all else.
+     * Who may use the route. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for all else.
      * `anyone` is a public route.
      */
     who?: 'anyone' | 'viewers' | 'actors';
@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the guard goes by. */
+/** What the guard needs. */
 export interface GuardOptions {
   readonly addresses: OwnAddresses;
   readonly sessions: Sessions;
@@ -32,8 +32,8 @@ export interface GuardOptions {
 }
 
 /**
- * Stands before every address, also those where nothing is: the request must be for this dashboard, from its own pages
- * where it does something, and from somebody who has signed in and may do it. Nothing of the body is read before.
+ * Checks every request, also for unknown addresses, before its body is read: the host must be this dashboard, a change must
+ * come from its own pages, and the visitor must be signed in and allowed to do it.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
   const { addresses, sessions, cookieName, refuse } = options;
@@ -95,11 +95,11 @@ export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given
   throw new PageError(
     403,
     'The form is out of date',
-    'It belongs to a session that has ended, so nothing was done. Go back, load the page again and repeat the step.',
+    'It belongs to a session that has ended: nothing was done. Go back, load the page again and repeat the step.',
   );
 }
 
-/** Whether a path goes up, in any spelling: nothing here is to be found that way, and what serves files may stumble. */
+/** Whether a path leaves its folder, in any spelling. No address of the dashboard does. */
 function leavesItsFolder(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   let decoded = path;
@@ -160,11 +160,11 @@ function refuseStrangeNames({ params }: FastifyRequest): void {
   }
 }
 
-/** Pages load their own stylesheets, script and pictures, talk to their own server, and nothing else. */
+/** Pages load and connect to nothing but their own server. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** On every answer. What may be kept by browsers says so itself, as the stylesheets do. */
+/** On every answer. What browsers may cache overrides `cache-control`, as stylesheets do. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': PAGE_POLICY,
   'cache-control': 'no-store',
@@ -177,5 +177,5 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 };
 
-/** Where browsers reach the dashboard by https, they are to do so ever after. */
+/** Once reached by https, browsers use https only. */
 const HTTPS_ONLY = 'max-age=31536000';

@@ -5,7 +5,7 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { page, problemList } from '../pages/page.ts';
 
-/** What was wrong with a request, to be shown as a page: what happened, and what to do. */
+/** An error of a request, shown as a page: what happened, and what to do. */
 export class PageError extends Error {
   readonly statusCode: number;
   readonly title: string;
@@ -23,14 +23,14 @@ export function notFound(message = 'There is no page at this address.'): PageErr
   return new PageError(404, 'Not found', message);
 }
 
-/** What is shown of an error: never its stack, which is in the log. */
+/** What a page shows of an error: never its stack, which is in the log. */
 interface ShownError {
   readonly status: number;
   readonly title: string;
   readonly body: Markup;
 }
 
-/** Below every error, for those who have signed in. */
+/** Below every error, for signed-in visitors. */
 const WAYS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
 
 /** Shows an error as a page. */
@@ -42,14 +42,14 @@ const NO_QUEUES =
 /** Shows every error as a page that says what to do; bugs are logged under the reference that the page shows. */
 export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
   const show: ShowError = (error, request, reply) => {
-    // Without a sign-in, no message names the folder of the workspace, as commands would.
+    // Before the sign-in no message names the folder of the workspace, as commands do.
     const shownContext =
       request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
     const { status, title, body } = shown(error, shownContext, (reference) =>
       log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
     );
     reply.code(status).type('text/html; charset=utf-8');
-    // What has not been read of the body is not waited for.
+    // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
     const { session } = request;
     return reply.send(

@@ -6,7 +6,7 @@ import { lastedMs, type Run } from '../../model/run.ts';
 import { html, type Markup, type Slot, statusBadge } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
-import { totalsWords } from '../../report/status-words.ts';
+import { figuresWords } from '../../report/status-words.ts';
 import type { Activity, Need } from './activity.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 
@@ -170,7 +170,7 @@ function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading
 }
 
 function lastWords(last: Run, reading: Reading): Markup {
-  const words = totalsWords(last);
+  const words = figuresWords(last);
   const link = html`<a href="/runs/${last.id}">${words === '' ? `run ${last.id}` : words}</a>`;
   const lasted = formatDuration(lastedMs(last, reading.now));
   return html`${link} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`;

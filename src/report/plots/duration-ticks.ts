@@ -16,7 +16,7 @@ const DURATION_UNITS = [
   { name: 'd', ms: DAY, steps: [1, 2, 5, 10, 20, 50] },
   { name: 'h', ms: HOUR, steps: [1, 2, 3, 6, 12] },
   { name: 'min', ms: MINUTE, steps: [1, 2, 5, 10, 15, 30] },
-  { name: 's', ms: SECOND, steps: [1, 2, 5, 10, 15, 30] },
+  { name: 's', ms: SECOND, steps: [0.2, 0.5, 1, 2, 5, 10, 15, 30] },
   { name: 'ms', ms: 1, steps: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
 ] as const;
 

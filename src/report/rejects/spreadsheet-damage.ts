@@ -32,7 +32,7 @@ interface Effect {
   readonly elsewhere?: 'refused';
 }
 
-/** In this order: what loses most comes first. */
+/** In this order: the greatest loss first. */
 const EFFECTS: readonly Effect[] = [
   { damage: 'letters', makes: lostCharacters, whereBlamed: 'restored' },
   { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
@@ -70,7 +70,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
   const before = withPlainBreaks(old);
   const after = withPlainBreaks(now);
   if (before === after) return { kind: 'same' };
-  // What was damaged in the source already is what the user corrects.
+  // Damage in the source itself is what the user corrects.
   const sound = before.trim() !== '' && !SHORTENED.test(before) && !isErrorValue(before.trim());
   const effect = sound ? EFFECTS.find(({ makes }) => makes(before, after)) : undefined;
   if (effect !== undefined) {

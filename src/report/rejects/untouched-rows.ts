@@ -85,10 +85,10 @@ function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
   return { line: cells[columns - 1] ?? '', reason: cells[columns - 2] ?? '', cells };
 }
 
-/** Of the rows that have a cell in common with a row, so many are looked at. */
+/** The most rows with a common cell that are compared. */
 const MOST_CANDIDATES = 1000;
 const LEAST_LIKENESS = 0.5;
-/** What a cell loses of its weight that all rows have. */
+/** By how much the weight of a cell is reduced that all rows have. */
 const COMMONPLACE = 0.8;
 
 /**
@@ -115,7 +115,7 @@ export async function untouchedByLikeness(
   const ofLine = new Map([...left].map((row) => [row.line, row]));
   ofLine.delete('');
   const others = left.size - 1;
-  // What all rows have says little, as `true` and `active` do: an export of another shop has it, too.
+  // Cells that all rows have say little, such as `true` and `active`: an export of another shop has them, too.
   const weightOf = (place: number, cell: string) => {
     const holding = holders.get(keyOf(place, cell))?.length ?? 1;
     return others === 0 ? 1 : 1 - COMMONPLACE * ((holding - 1) / others);
@@ -157,7 +157,7 @@ export async function untouchedByLikeness(
   };
 }
 
-/** Rows whose line in the corrected file cannot be taken as it stands. */
+/** Rows whose line in the corrected file is not reliable. */
 export interface DoubtfulLines {
   /** Of the copy: rows whose line no row has, and those whose row has become another one. */
   readonly unclaimed: readonly UntouchedRow[];

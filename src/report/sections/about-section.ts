@@ -3,7 +3,7 @@ import { formatDuration, formatMoment, grouped } from '../printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
 
-/** When, where and by what. */
+/** Times, store, version. */
 export function aboutSection(facts: RunFacts, view: View): Section {
   const terms = termsOf(facts, view).flatMap(([name, value]) =>
     value === null ? [] : ([[name, value]] as const),

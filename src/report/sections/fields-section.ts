@@ -7,7 +7,7 @@ import { fieldWords } from './prices-section.ts';
 const LONGEST_NAME = 60;
 const LONGEST_VALUE = 80;
 
-/** Which fields of the changed records differ, most frequent first, with old and new values of a few. */
+/** The fields that differ in changed records, most frequent first, with samples of old and new values. */
 export function fieldsSection(facts: RunFacts): Section | null {
   const { plan } = facts;
   if (plan === null || plan.fieldsChanged.length === 0) return null;

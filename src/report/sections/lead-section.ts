@@ -8,12 +8,12 @@ import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts'
 import { safetyFound, safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
 
-/** So many unusual prices are named; where they stop the run, so many. */
+/** How many unusual prices are named; more where they stop the run. */
 const MOVES_SHOWN = 3;
 const MOVES_SHOWN_OF_STOP = 10;
 const LONGEST_NAME = 60;
 
-/** What happened in one sentence, why, and what must be looked at before anything is done. */
+/** What happened in one sentence, why, and what to check first. */
 export function leadSection(facts: RunFacts, view: View): Section | null {
   const { run, plan, reportFile } = facts;
   if (view.progress === true && run.status === 'running' && run.error === null) return null;
@@ -46,7 +46,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
     {
       kind: 'list',
       style: 'alert',
-      // Of what is done already, a page has the prices to look up.
+      // Once they are sent, only the page lists the prices.
       ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
       title: [{ as: 'strong', words: `${what}:` }, ' prices that change more than usual'],
       items: items.map((words) => ({ words, tone: 'warning' })),
@@ -66,7 +66,7 @@ function moveWords(move: Move): Words {
   ];
 }
 
-/** What happened, or would happen, for a reader who knows nothing of the run yet. */
+/** What happened or would happen, for a reader who knows nothing of the run yet. */
 interface Headline {
   readonly sentence: string;
   /** Sentences that explain it; empty when it says all. */
@@ -76,7 +76,7 @@ interface Headline {
 const NOTHING_SENT = 'Nothing was sent to the store.';
 const STAYS_SENT = 'What was sent before stays sent.';
 
-/** What became of a run, or what a plan would do, in one sentence. */
+/** The result of a run or plan in one sentence. */
 function headline(facts: RunFacts): Headline {
   const { kind, resource, status, verification } = facts.run;
   if (verification !== undefined) return verificationHeadline(verification, { resource, status });

@@ -45,7 +45,7 @@ export function notesSection(facts: RunFacts): Section | null {
   };
 }
 
-/** What a person should know about a plan besides its figures, a sentence each. */
+/** What a person should know about a plan besides its figures, one sentence each. */
 export function planWarnings(plan: Plan): string[] {
   return [
     ...appliedSince(plan),
@@ -69,7 +69,7 @@ export function stateLossText({ kind, keys }: StateLoss): string {
   return `${why} ${what} will be sent again, updating what the store has; nothing is taken for unchanged.`;
 }
 
-/** Why nothing moves for a while: `operations` are held back for `ms` milliseconds. */
+/** Why a run waits: `operations` are held back for `ms` milliseconds. */
 export function requestsWaitText(operations: number, ms: number): string {
   const one = operations === 1;
   return `Waiting ${formatDuration(ms)} before ${counted(operations, 'record')} ${one ? 'is' : 'are'} sent: it is not known what became of ${one ? 'an earlier request for it' : 'earlier requests for them'}, and the store may still be working on ${one ? 'it' : 'these'}.`;

@@ -5,10 +5,10 @@ import { type Block, paragraph, type Section } from '../section.ts';
 
 /** Fewer requests have no rate. */
 const REQUESTS_OF_A_RATE = 10;
-/** With fewer requests the limiter has hardly begun to find out what a store can take. */
+/** With fewer requests the limits of the store are not known yet. */
 const REQUESTS_OF_LIMITS = 100;
 
-/** The requests, how the store answered, and how fast sending was at the end; null where nothing was sent. */
+/** The requests, the latency of the store and the final sending rate; null where nothing was sent. */
 export function trafficSection(facts: RunFacts): Section | null {
   const samples = facts.traffic?.samples ?? [];
   const limits = limitsWords(facts);
@@ -58,7 +58,7 @@ function latencyWords(samples: readonly TrafficSample[]): string[] {
   return [`Latency: median ${formatDuration(middle)}, highest p95 ${formatDuration(slowest)}.`];
 }
 
-/** How fast sending was in the end, and why no faster; null where too little was sent. */
+/** The final sending rate, and what limited it; null where too little was sent. */
 function limitsWords({ run, totals }: RunFacts): string | null {
   if (run.limits === undefined || totals.requests < REQUESTS_OF_LIMITS) return null;
   const { concurrency, because, rate } = run.limits;

@@ -75,7 +75,7 @@ function shareSentence(found: Verification, resource: Run['resource']): string {
   return `${at} between ${bound(share.low)} and ${bound(share.high)} of all ${all} are gone.`;
 }
 
-/** What else must be known to read the figures right, a sentence each. */
+/** What else a reader of the figures must know, one sentence each. */
 export function verificationNotes(found: Verification, resource: Run['resource']): string[] {
   const { altered, alteredFields, missing, rejected, notComparable } = found;
   const things = `${thing(resource)}s`;

@@ -55,7 +55,7 @@ describe('the page of a run', () => {
       link.getAttribute('href'),
     );
 
-  it('offers what fits: nothing after a good night, the rejects, the approval of a plan', async () => {
+  it('offers what fits: nothing after a run without problems, the rejects, the approval of a plan', async () => {
     expect(await actions(ids.first)).toEqual([]);
     expect(whileLatest).toEqual([`/runs/${ids.rejected}/rejects.csv`, `/runs/${ids.rejected}/retry`]);
     // To override a safety limit is not the first thing to think of.
