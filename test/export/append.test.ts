@@ -66,7 +66,7 @@ describe.each(ways)('adding to %s', (_name, append, there) => {
     }
   });
 
-  it('lets go of what it reads when somebody else has written meanwhile', async () => {
+  it('closes what it reads when another process has written meanwhile', async () => {
     const opened: Readable[] = [];
     const changing: Destination = {
       location: 'lists',

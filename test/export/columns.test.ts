@@ -16,7 +16,7 @@ describe('the columns of orders', () => {
     ).toEqual(['id', 'customer.name', 'customer.address.city', 'tags', 'items']);
   });
 
-  it('stand where later orders have them', () => {
+  it('are where later orders have them', () => {
     expect(columnsOf({ id: 1, total: 2 }, { id: 2, coupon: { code: 'X' }, total: 3, note: '' })).toEqual([
       'id',
       'coupon.code',

@@ -100,7 +100,7 @@ describe('fieldChanges', () => {
     expect(namesOf(before, after)).toEqual(['variants.sku']);
   });
 
-  it('says when variants only stand in another order', () => {
+  it('says when variants are only in another order', () => {
     const before = product('p', { variants: [variant(['S']), variant(['L'])] });
     const after = product('p', { variants: [variant(['L']), variant(['S'])] });
     expect(changesOf(before, after)).toEqual([{ field: 'variants', old: 'S, L', new: 'L, S' }]);

@@ -13,7 +13,7 @@ describe('a mirror', () => {
     expect(plan.examples.removed.map(({ key }) => key)).toEqual(['p3', 'p4']);
   });
 
-  it('keeps what stands in the source only as a rejected or a skipped row', async () => {
+  it('keeps what is in the source only as a rejected or a skipped row', async () => {
     const mapped = [...products(0, 3), rejected('p3', 'bad', { line: 9 }), skipped('p4', { line: 10 })];
     const { plan } = await planOf({ mapped, ledger: ledgerOf(0, 5), mode: 'mirror' });
     expect(plan.counts).toMatchObject({ removed: 0, deletes: 0 });

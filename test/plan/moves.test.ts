@@ -82,7 +82,7 @@ describe('the largest moves of a plan', () => {
     expect(prices.map(({ key }) => key)).toEqual(['free', 'dear']);
   });
 
-  it('name the variant, found by its options or sku wherever it stands, and each product once', async () => {
+  it('name the variant, found by its options or sku at any position, and each product once', async () => {
     const red = variant({ options: ['Red', 'L'], sku: 'r' });
     const blue = variant({ options: ['Blue', 'L'], sku: 'b' });
     const { prices } = await movesOf([

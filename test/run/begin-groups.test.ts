@@ -87,7 +87,7 @@ describe('groups of operations', () => {
     expect(sizes.slice(-3, -1)).toEqual([4, 4]);
   });
 
-  it('leave no more than the group under way and the next one in doubt when nobody asks any more', async () => {
+  it('leave no more than the group under way and the next one in doubt when the consumer stops', async () => {
     const { groups, begun, withdrawn } = setup({ operations: upserts(1_000), concurrency: 16 });
     const handed: string[] = [];
     for await (const { key } of groups) {

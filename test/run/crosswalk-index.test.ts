@@ -50,7 +50,7 @@ describe('a crosswalk in memory', () => {
     expect(index.get(`${long}a`)).toBeUndefined();
   });
 
-  it('does not take half a surrogate pair for the mark that stands in for one', () => {
+  it('does not take half a surrogate pair for its replacement character', () => {
     const index = new CrosswalkIndex();
     index.add('\ufffd@mail.example', 1);
     expect(index.get('\ud83d@mail.example')).toBeUndefined();

@@ -162,20 +162,20 @@ describe('a run that keeps history', () => {
     expect(moments).toEqual(['2030-02-11', '2030-02-11', '2030-01-02', '2030-01-02']);
   });
 
-  it('loses none of its readings, however many nights they could not be written', async () => {
+  it('loses none of its readings, however many runs could not write them', async () => {
     const { context, request, time, path, lines } = await setup();
-    const nights = 24;
+    const unwritten = 24;
     await writeFile(path, 'id,read_at\n1,20');
-    for (let night = 0; night < nights; night++) {
+    for (let night = 0; night < unwritten; night++) {
       expect((await exportRun(context, request)).run.status).toBe('failed');
       time.now += 24 * 60 * MINUTE;
     }
     await writeFile(path, 'id,read_at\n');
     expect((await exportRun(context, request)).run.status).toBe('done');
     const moments = (await lines()).map((line) => line.split(',')[1]);
-    expect(new Set(moments).size).toBe(nights + 1);
+    expect(new Set(moments).size).toBe(unwritten + 1);
     expect(moments).toEqual(moments.toSorted());
-    expect(moments).toHaveLength(2 * (nights + 1));
+    expect(moments).toHaveLength(2 * (unwritten + 1));
     expect(await context.state.runs.list({ job: 'stats', limit: 100 })).toHaveLength(RUNS_KEPT);
   });
 

@@ -3,7 +3,7 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
-it('keeps with a run what the limiter found, for whoever looks at it later', async () => {
+it('keeps with a run the limits that were found, to be shown later', async () => {
   await using store = await startStore({ capacity: { perSecond: 60 } });
   await using workspace = await makeWorkspace(
     catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(100))),

@@ -43,7 +43,7 @@ describe('a run that another process asks to end', () => {
     expect(store.figures()).toMatchObject({ requests: PRODUCTS, duplicates: 0 });
   });
 
-  it('ends when somebody types cancel beside it, and says what is left', async () => {
+  it('ends when `cancel` is typed in another terminal, and says what is left', async () => {
     await using setup = await setupNightly(PRODUCTS, {}, { latencyMs: { min: 10, max: 20 } });
     const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');

@@ -57,7 +57,7 @@ async function refuse(run: Run, shard: number, count: number): Promise<void> {
 }
 
 describe('the report of a run that has ended', () => {
-  it('is collected once: a hundred thousand refusals are not read again each time somebody looks', async () => {
+  it('is collected once: a hundred thousand refusals are not read again for each page', async () => {
     for (let shard = 1; shard <= REFUSED / A_SHARD; shard++) await refuse(ENDED, shard, A_SHARD);
     const collected = await readRunReport(context, ENDED, null);
     expect(collected.refusals[0]?.records).toBe(REFUSED);
@@ -77,7 +77,7 @@ describe('the report of a run that has ended', () => {
     expect(asked).not.toEqual([]);
   });
 
-  it('is collected anew when it was continued since, when it is under way, and when what was kept is damaged', async () => {
+  it('is collected again when it was continued since, when it is under way, and when what was kept is damaged', async () => {
     await refuse(ENDED, 1, 3);
     const folder = context.artifacts.run(ENDED.id);
     const collected = await readRunReport(context, ENDED, null);

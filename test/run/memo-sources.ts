@@ -130,7 +130,7 @@ export interface FileOfNight {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What happens to a source between two nights. */
+/** What happens to a source between two runs. */
 type Edit =
   | { readonly kind: 'cell'; readonly row: number; readonly column: number; readonly pick: number }
   | { readonly kind: 'remove'; readonly row: number }

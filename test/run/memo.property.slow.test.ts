@@ -91,7 +91,7 @@ function acknowledge(ledger: MemoryLedger, operations: readonly Operation[], job
   }
 }
 
-describe.each(SOURCE_KINDS.map(opened))('nights of $mapping', (kind) => {
+describe.each(SOURCE_KINDS.map(opened))('daily runs of $mapping', (kind) => {
   const header = Object.keys(kind.columns);
 
   it('are planned with memos as they are without', async () => {
@@ -122,7 +122,7 @@ describe.each(SOURCE_KINDS.map(opened))('nights of $mapping', (kind) => {
   });
 });
 
-describe('a night after an unchanged one', () => {
+describe('a run after an unchanged one', () => {
   const shirts = (price: string) =>
     Array.from({ length: 300 }, (_, n) => [`p${n}`, `The ${n}`, n === 7 ? price : '10.00', 'Acme']);
   const header = ['Handle', 'Title', 'Variant Price', 'Vendor'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
 
-it('says that the state was lost until a run has sent everything again, whoever has noticed it first', async () => {
+it('says that the state was lost until a run has sent everything again, whichever run noticed it first', async () => {
   await using setup = await setupNightly(5);
   const { workspace } = setup;
   const says = async (...args: string[]) => {

@@ -96,7 +96,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-describe('the run that makes another needless', () => {
+describe('the run that makes another one unnecessary', () => {
   it('is the last of its job, done, with a source that has a version', async () => {
     expect(await known()).toBe('last');
   });
