@@ -91,13 +91,14 @@ function beginning(sample: Uint8Array, encoding: string): string {
   return /[\p{L}\p{N}]+/u.exec(text)?.[0] ?? '';
 }
 
-/** The number of non-ASCII characters if the bytes are UTF-8, else 0. */
+/** The number of non-ASCII characters if the bytes are UTF-8, perhaps cut within a character; else 0. */
 function utf8Characters(sample: Uint8Array): number {
-  const whole = sample.subarray(0, wholeUtf8Length(sample));
-  if (invalidUtf8At(whole) >= 0) return 0;
-  let count = 0;
-  for (const byte of whole) if (byte >= 0xc2) count += 1;
-  return count;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(sample, { stream: true });
+    return text.match(/[\u0080-\u{10ffff}]/gu)?.length ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 /** The error for bytes that are not UTF-8, with the place and the likely encodings. They start on `line`. */
@@ -125,42 +126,21 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
   );
 }
 
-/** The length of the UTF-8 character at `at`, or 0 if it is not valid and complete. */
-function characterLength(bytes: Uint8Array, at: number): number {
-  const lead = bytes[at] ?? 0xff;
-  const length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  return length > 0 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length ? length : 0;
-}
+const REPLACEMENT = '\ufffd';
+const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
 /** The offset of the first byte that is not part of a valid UTF-8 character, or -1. */
 function invalidUtf8At(bytes: Uint8Array): number {
   if (isUtf8(bytes)) return -1;
-  let from = 0;
-  let to = bytes.length;
-  // Bisects by valid prefixes until the rest is short enough to scan.
-  while (to - from > 1024) {
-    let middle = (from + to) >>> 1;
-    while (middle > from && ((bytes[middle] ?? 0) & 0xc0) === 0x80) middle -= 1;
-    if (middle === from) break;
-    if (isUtf8(bytes.subarray(from, middle))) from = middle;
-    else to = middle;
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  for (let from = 0; ; ) {
+    const at = text.indexOf(REPLACEMENT, from);
+    offset += Buffer.byteLength(text.slice(from, at));
+    // The character may also stand in the file itself.
+    const end = offset + REPLACEMENT_BYTES.length;
+    if (!REPLACEMENT_BYTES.equals(bytes.subarray(offset, end))) return offset;
+    offset = end;
+    from = at + 1;
   }
-  for (let at = from; at < bytes.length; ) {
-    const length = characterLength(bytes, at);
-    if (length === 0) return at;
-    at += length;
-  }
-  return -1;
-}
-
-/** The length without a truncated UTF-8 character at the end. */
-function wholeUtf8Length(bytes: Uint8Array): number {
-  for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
-    const at = bytes.length - back;
-    const byte = bytes[at] ?? 0;
-    if ((byte & 0xc0) === 0x80) continue;
-    const needed = byte < 0xc2 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 1;
-    return needed > back ? at : bytes.length;
-  }
-  return bytes.length;
 }

@@ -1,7 +1,13 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import {
+  type _Object,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { isPassingStatus } from '../model/retry-after-ms.ts';
@@ -46,27 +52,14 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     const { folder, name } = splitPath(key);
     const Prefix = folder + name.slice(0, name.indexOf('*'));
     const listed: Listed[] = [];
-    let ContinuationToken: string | undefined;
-    do {
-      const from = ContinuationToken;
-      const page = await send(signal, () =>
-        client.send(
-          new ListObjectsV2Command({
-            Bucket,
-            Prefix,
-            Delimiter: '/',
-            ...(from === undefined ? {} : { ContinuationToken: from }),
-          }),
-          { abortSignal: signal },
-        ),
-      );
-      for (const { Key: path = '', LastModified } of page.Contents ?? []) {
-        if (matchesPattern(path.slice(folder.length), name)) {
+    await send(signal, async () => {
+      for await (const page of listPages(client, { Bucket, Prefix, Delimiter: '/' }, signal)) {
+        for (const { Key: path = '', LastModified } of page) {
+          if (!matchesPattern(path.slice(folder.length), name)) continue;
           listed.push({ path, writtenAt: LastModified?.getTime() ?? 0 });
         }
       }
-      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-    } while (ContinuationToken !== undefined);
+    });
     return listed;
   }
 
@@ -175,6 +168,24 @@ function statusOf(error: unknown): number | undefined {
 }
 
 const KEYS_HINT = 'Check the access key, its secret, and the permissions of the key in this bucket.';
+
+/** The listed objects, page by page. */
+export async function* listPages(
+  client: S3Client,
+  which: Omit<ListObjectsV2CommandInput, 'ContinuationToken'>,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly _Object[]> {
+  let next: string | undefined;
+  do {
+    const from = next === undefined ? {} : { ContinuationToken: next };
+    const page = await client.send(
+      new ListObjectsV2Command({ ...which, ...from }),
+      signal === undefined ? {} : { abortSignal: signal },
+    );
+    yield page.Contents ?? [];
+    next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (next !== undefined);
+}
 
 /** The failure of a request to S3. Only codes are kept: messages of S3 quote keys and signatures. */
 export function s3Failure(error: unknown): RemoteFailure {

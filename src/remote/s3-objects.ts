@@ -1,14 +1,9 @@
 import { Readable } from 'node:stream';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { S3Place } from '../model/remote-address.ts';
 import { RemoteFailure } from './remote-client.ts';
-import { connectS3, PART_BYTES, s3Failure } from './s3-client.ts';
+import { connectS3, listPages, PART_BYTES, s3Failure } from './s3-client.ts';
 
 /** The objects of a bucket, by key. Calls reject with RemoteFailure after all retries. */
 export interface S3Objects {
@@ -117,13 +112,13 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
     },
     async list(Prefix) {
       const keys: string[] = [];
-      let from: string | undefined;
-      do {
-        const next = from === undefined ? {} : { ContinuationToken: from };
-        const page = await asS3Failure(client.send(new ListObjectsV2Command({ Bucket, Prefix, ...next })));
-        for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
-        from = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-      } while (from !== undefined);
+      try {
+        for await (const page of listPages(client, { Bucket, Prefix })) {
+          for (const { Key } of page) if (Key !== undefined) keys.push(Key);
+        }
+      } catch (error) {
+        throw s3Failure(error);
+      }
       return keys;
     },
     async remove(keys) {
