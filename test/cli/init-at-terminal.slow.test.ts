@@ -149,7 +149,7 @@ describe.skipIf(!hasPseudoTerminal)(
         join(folder.dir, 'crm.csv'),
         'Contact ID,First Name,Last Name,Email,Lifecycle Stage,Lead Status\n7,Ada,Byron,ada@example.com,Lead,New\n',
       );
-      await writeFile(join(folder.dir, 'ids.csv'), 'Contact no,Age,Email\n4711,36,ada@example.com\n');
+      await writeFile(join(folder.dir, 'ids.csv'), 'Contact no,Client no,Email\n4711,36,ada@example.com\n');
       await using session = folder.start('crm', '--sandbox', '--source', 'crm.csv', '--job', 'move');
       await session.sees('Where does the job read the file?');
       session.type(KEYS.enter);

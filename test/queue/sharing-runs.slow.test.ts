@@ -119,7 +119,7 @@ describeWithRedis('workers that share a run', () => {
     watching.process.kill('SIGINT');
     const watched = await watching.ended;
     expect(watched.code).toBe(130);
-    expect(watched.stderr).toContain('the workers go on');
+    expect(watched.stderr).toContain('the workers continue');
     store.behave();
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 600, requests: 600 });
