@@ -47,6 +47,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   // The clock alone, for code that connects to no store: storefront.ts loads undici.
   storefront: ['storefront.ts', 'clock.ts'],
+  config: [
+    ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
+    // For `init` and `schema`.
+    ...['new-workspace/new-workspace.ts', 'json-schema.ts'],
+  ],
   source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts', 'unpack.ts'],
   remote: [
     ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
@@ -70,6 +75,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // BullMQ uses the same Redis; `check --online` looks at it.
     'redis/redis-connection.ts',
   ],
+  sandbox: ['start-sandbox.ts'],
+  cli: [],
   queue: [
     ...['queues.ts', 'start-worker.ts', 'worker-log.ts'],
     // Loaded on first use.
