@@ -65,7 +65,26 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For `init` and the checks; and the tables that a run reads for a mapping.
     ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
   ],
+  plan: [
+    // Makes a plan, reads what it has written, judges it while it is applied.
+    ...['plan-import.ts', 'plan-file.ts', 'judge-safety.ts'],
+    // The hash of the crosswalk's keys too.
+    'key-set.ts',
+  ],
   apply: ['apply-operations.ts'],
+  export: [
+    ...['reading/read-items.ts', 'reading/save-reading.ts', 'writing/write-items.ts'],
+    ...['destination/open-destination.ts', 'read-history.ts'],
+  ],
+  run: [
+    // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
+    ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
+    ...['report/read-stored-report.ts', 'shown-file.ts', 'export/export-history.ts', 'store-clients.ts'],
+    // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
+    ...['read-corrections.ts', 'look-at-source.ts'],
+    ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
+    ...['online/online-checks.ts', 'online/online-check.ts'],
+  ],
   state: [
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],
     // Which files of this machine jobs may use, also for sources and destinations.
