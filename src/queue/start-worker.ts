@@ -5,14 +5,13 @@ import type { RunContext, RunRequest } from '../run/run-context.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { checkArtifacts } from './check-artifacts.ts';
+import { deliverByWorkers } from './deliver-by-workers.ts';
+import { keepSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader } from './metrics.ts';
 import { queueWorkers } from './queue-workers.ts';
 import { connectQueues, openQueues, type Queues, type RunJobData } from './queues.ts';
 import { runProcessor } from './run-processor.ts';
-import { keepSchedules, type ScheduleKeeper } from './schedules/keep-schedules.ts';
-import { tickProcessor } from './schedules/tick-processor.ts';
-import { deliverByWorkers } from './shards/deliver-by-workers.ts';
-import { type RunConfiguration, shardProcessor } from './shards/shard-processor.ts';
+import { type RunConfiguration, shardProcessor } from './shard-processor.ts';
 import { watchProgress, workerHealth } from './worker-health.ts';
 import { errorLogger, type WorkerLog } from './worker-log.ts';
 

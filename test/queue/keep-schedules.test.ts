@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type JobSchedules, nextTick } from '../../src/config/job/read-schedules.ts';
-import { type KeptSchedule, planScheduleChanges } from '../../src/queue/schedules/keep-schedules.ts';
+import { type KeptSchedule, planScheduleChanges } from '../../src/queue/keep-schedules.ts';
 
 const NOW = 1_000_000;
 const NONE: JobSchedules = { scheduled: [], unscheduled: [], broken: [] };

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
+import { keepSchedules } from '../../src/queue/keep-schedules.ts';
 import { openQueues } from '../../src/queue/queues.ts';
-import { keepSchedules } from '../../src/queue/schedules/keep-schedules.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 

@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
-import { InterruptedOnRequestError, StateError } from '../../model/errors.ts';
-import type { PlannedShard } from '../../model/plan.ts';
-import type { Run } from '../../model/run.ts';
-import {
-  type DeliverShards,
-  type Delivery,
-  judgeRejected,
-  operationsIn,
-} from '../../run/import/apply-step.ts';
-import type { RunContext } from '../../run/run-context.ts';
-import type { Queues, ShardJobData, ShardJobResult } from '../queues.ts';
-import { errorOf } from './shard-failure.ts';
+import { InterruptedOnRequestError, StateError } from '../model/errors.ts';
+import type { PlannedShard } from '../model/plan.ts';
+import type { Run } from '../model/run.ts';
+import { type DeliverShards, type Delivery, judgeRejected, operationsIn } from '../run/import/apply-step.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { errorOf, type Queues, type ShardJobData, type ShardJobResult } from './queues.ts';
 
 const POLL_MS = 100;
 /** Workers see that a run ends within this time, and give requests under way five seconds to end. */

@@ -1,11 +1,11 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { ImportJob } from '../../config/job/job.ts';
-import type { StoreConfig } from '../../config/store-config.ts';
-import { InterruptedError, LockedError, StateError } from '../../model/errors.ts';
-import type { Run } from '../../model/run.ts';
-import { storeIdentity } from '../../model/store-identity.ts';
-import { shardDeliverer } from '../../run/import/apply-step.ts';
-import { type RunContext, type RunEvent, runErrorOf } from '../../run/run-context.ts';
+import type { ImportJob } from '../config/job/job.ts';
+import type { StoreConfig } from '../config/store-config.ts';
+import { InterruptedError, LockedError, StateError } from '../model/errors.ts';
+import type { Run } from '../model/run.ts';
+import { storeIdentity } from '../model/store-identity.ts';
+import { shardDeliverer } from '../run/import/apply-step.ts';
+import { type RunContext, type RunEvent, runErrorOf } from '../run/run-context.ts';
 import {
   importTarget,
   type LedgerTarget,
@@ -14,11 +14,16 @@ import {
   type Runs,
   shardLockName,
   targetLockName,
-} from '../../state/state.ts';
-import { jobSignal } from '../queue-workers.ts';
-import { isShardJobData, type ShardJobData, type ShardJobResult, UNREADABLE_JOB } from '../queues.ts';
-import { WAITS_FOR_REQUESTS, type WorkerLog } from '../worker-log.ts';
-import { shardFailure } from './shard-failure.ts';
+} from '../state/state.ts';
+import { jobSignal } from './queue-workers.ts';
+import {
+  isShardJobData,
+  type ShardJobData,
+  type ShardJobResult,
+  shardFailure,
+  UNREADABLE_JOB,
+} from './queues.ts';
+import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
 
 /** When to look again at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;
