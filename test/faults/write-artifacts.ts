@@ -3,8 +3,8 @@ import { StoreferryError } from '../../src/model/errors.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
 /**
- * Writes artifacts over and over, each ending with the digest of what stands before it, so that a part of one can be
- * told. Prints a line for each: written, or refused, or `bug` for an error that is none of ours.
+ * Writes artifacts repeatedly, each ending with the digest of what is before it, so that a part of one can be
+ * recognised. Prints a line for each: written, or refused, or `bug` for an error that is not ours.
  */
 const [, , root = '', rounds = '0'] = process.argv;
 const folder = folderArtifacts(root).run('run-1');

@@ -124,7 +124,7 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       expect(await ledger.count('nightly')).toBe(2);
     });
 
-    it('puts marks in doubt, without memo, until they are acknowledged anew', async () => {
+    it('puts marks in doubt, without memo, until they are acknowledged again', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);
       const shirt = applied(upsert(0, 'shirt', { memo: 'm1' }), 7);

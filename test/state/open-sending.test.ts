@@ -131,7 +131,7 @@ describe('sending', () => {
     await expect(sending.permit()).rejects.toThrow('somebody else has it');
   });
 
-  it('compares anew once a server was reached anew: it may be restarted without the last groups of others', async () => {
+  it('compares again after each new connection: the server may have been restarted without the last groups of others', async () => {
     const { store } = noting();
     const folder = new MemoryRunFolder();
     const other = new WitnessFile(folder, 'tag', 'other');

@@ -90,7 +90,7 @@ describe('the embedded state', () => {
     database.close();
   });
 
-  it('packs the bodies anew that outlive their neighbours', async () => {
+  it('packs bodies again that outlive the others of their block', async () => {
     const folder = freshFolder();
     const run = sampleRun();
     const record = async (state: State, keys: readonly number[], fingerprint: string) => {
@@ -187,7 +187,7 @@ describe('the embedded state', () => {
     await expect(state.runs.list({ limit: 1 })).rejects.toThrow(StateError);
   });
 
-  it('does not keep a process from ending that forgot to close it', async () => {
+  it('does not keep a process from ending that did not close it', async () => {
     const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite', 'open-sqlite-state.ts');
     const source = `const { openSqliteState } = await import(${JSON.stringify(module)});
       const state = await openSqliteState(${JSON.stringify(freshFolder())});

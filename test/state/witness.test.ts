@@ -127,7 +127,7 @@ describe('the witnesses of a state', () => {
     expect(lossOf(await next.all(), serial(5))).toBeNull();
   });
 
-  it('are read by their last whole line, and written anew when another process has removed them', async () => {
+  it('are read by their last whole line, and written again when another process has removed them', async () => {
     await using folder = await openFolder();
     const witness = folder.process();
     for (let value = 1; value <= 4; value++) await witness.serial(serial(value));

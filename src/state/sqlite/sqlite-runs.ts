@@ -36,24 +36,11 @@ export interface SqliteRuns {
 
 const NO_LIMIT = -1;
 
-/** Statements of their own with and without the job, so that its index serves. */
-function listing(ofJob: string): string {
-  return `
-    SELECT number, id, document FROM runs
-    WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
-      AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
-    ORDER BY number DESC LIMIT :limit`;
-}
-
-function asJson(names: readonly string[] | undefined): string | null {
-  return names === undefined ? null : JSON.stringify(names);
-}
-
 /** The runs of an open database. */
 export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare('SELECT number, id, document FROM runs WHERE id = ?');
-  // AUTOINCREMENT: the number of the newest run that there ever was, also when it is gone.
+  // AUTOINCREMENT: the number of the newest run, also when it is gone.
   const newest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'runs'");
   const replace = database.prepare('UPDATE runs SET document = ? WHERE id = ?');
   const listAll = database.prepare(listing(''));
@@ -104,6 +91,19 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
         for (const step of removeSteps) step.run(id);
       }),
   };
+}
+
+/** Two statements, with and without the job, so that its index is used. */
+function listing(ofJob: string): string {
+  return `
+    SELECT number, id, document FROM runs
+    WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
+      AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
+    ORDER BY number DESC LIMIT :limit`;
+}
+
+function asJson(names: readonly string[] | undefined): string | null {
+  return names === undefined ? null : JSON.stringify(names);
 }
 
 /** A Refusal whose key, spans and reason are still to be checked. */
