@@ -89,8 +89,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],
     // Which files of this machine jobs may use, also for sources and destinations.
     'file-access.ts',
-    // Reports keep stored records as well.
-    'stored-record.ts',
     // BullMQ uses the same Redis; `check --online` looks at it.
     'redis/redis-connection.ts',
   ],

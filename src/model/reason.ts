@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { RowSpan } from './row.ts';
 
 /** Why a record was refused, by the mapping or by the store: one code per cause, a sentence for people. */
@@ -12,6 +13,15 @@ export interface Reason {
   readonly line?: number;
   readonly column?: string;
 }
+
+/** A reason that was stored. */
+export const reasonSchema: z.ZodType<Reason> = z.object({
+  code: z.string(),
+  message: z.string(),
+  field: z.string().exactOptional(),
+  line: z.number().exactOptional(),
+  column: z.string().exactOptional(),
+} satisfies Record<keyof Reason, z.ZodType>);
 
 /** Codes of reasons for contacts that the crosswalk does not know, or cannot look for: they may be new to the store. */
 const UNMATCHED_CODES = ['crosswalk-no-match', 'crosswalk-nothing-to-match'] as const;

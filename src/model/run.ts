@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Resource } from './mapped-record.ts';
 
 /** `running` is also the state of a run whose process died; the next run of the job continues it. */
@@ -186,6 +187,33 @@ export interface RunTotals {
     readonly unsent: number;
   };
 }
+
+const count = z.int().nonnegative();
+
+/** The figures of a run that were stored. */
+export const runTotalsSchema = z.looseObject({
+  rows: count,
+  records: count,
+  new: count,
+  changed: count,
+  unchanged: count,
+  removed: count,
+  operations: count,
+  applied: count,
+  deleted: count,
+  rejected: count,
+  skipped: count,
+  unsent: count,
+  requests: count,
+  fieldsChanged: z.record(z.string(), count),
+  inRows: z.looseObject({
+    applied: count,
+    unchanged: count,
+    rejected: count,
+    skipped: count,
+    unsent: count,
+  } satisfies Record<keyof RunTotals['inRows'], z.ZodType>),
+} satisfies Record<keyof RunTotals, z.ZodType>);
 
 /** A share in [0, 1], with the bounds of its confidence interval. */
 export interface ShareEstimate {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import type { PlannedRejection } from '../model/plan.ts';
+import { reasonSchema } from '../model/reason.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { storedReason } from '../state/stored-record.ts';
 
 /** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
@@ -60,7 +60,7 @@ const rejectionSchema: z.ZodType<PlannedRejection> = z.object({
   records: z.union([z.literal(0), z.literal(1)]),
   rows: z.int(),
   spans: z.array(spanSchema),
-  reason: storedReason.schema,
+  reason: reasonSchema,
 });
 
 /** A rejection as a line of JSON. */

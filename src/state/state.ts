@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
@@ -186,6 +187,13 @@ export interface ChangedId {
   readonly knownId: number;
   readonly answeredId: number;
 }
+
+/** A changed id that was stored. */
+export const changedIdSchema: z.ZodType<ChangedId> = z.object({
+  key: z.string(),
+  knownId: z.int(),
+  answeredId: z.int(),
+} satisfies Record<keyof ChangedId, z.ZodType>);
 
 /** Set when the store answered another id for a url than it did before. */
 export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StateError } from '../model/errors.ts';
-import type { Reason } from '../model/reason.ts';
+import { reasonSchema } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import {
   type FoundGone,
@@ -8,12 +8,12 @@ import {
   RUN_STATUSES,
   type Run,
   type RunProgress,
-  type RunTotals,
   type RunWaiting,
+  runTotalsSchema,
   type StateLoss,
   type Verification,
 } from '../model/run.ts';
-import type { ChangedId, Refusal } from './state.ts';
+import { changedIdSchema, type Refusal } from './state.ts';
 
 /** A schema for each field of a type: a field that is added to the type does not compile here without one. */
 type FieldsOf<Type> = { readonly [Field in keyof Required<Type>]: z.ZodType };
@@ -21,31 +21,6 @@ type FieldsOf<Type> = { readonly [Field in keyof Required<Type>]: z.ZodType };
 const count = z.int().nonnegative();
 const moment = z.number();
 const steps = z.enum(['stage', 'plan', 'apply', 'read', 'write', 'finish']);
-
-/** The figures of a run. */
-export const storedTotals = z.looseObject({
-  rows: count,
-  records: count,
-  new: count,
-  changed: count,
-  unchanged: count,
-  removed: count,
-  operations: count,
-  applied: count,
-  deleted: count,
-  rejected: count,
-  skipped: count,
-  unsent: count,
-  requests: count,
-  fieldsChanged: z.record(z.string(), count),
-  inRows: z.looseObject({
-    applied: count,
-    unchanged: count,
-    rejected: count,
-    skipped: count,
-    unsent: count,
-  } satisfies FieldsOf<RunTotals['inRows']>),
-} satisfies FieldsOf<RunTotals>);
 
 const foundLimits = z.looseObject({
   concurrency: z.number(),
@@ -96,7 +71,7 @@ const run: z.ZodType<Run> = z.looseObject({
   finishedAt: moment.nullable(),
   endSequence: count.exactOptional(),
   workedMs: z.number().exactOptional(),
-  totals: storedTotals.nullable(),
+  totals: runTotalsSchema.nullable(),
   error: z.string().nullable(),
   approved: z.boolean(),
   resend: z.boolean(),
@@ -122,14 +97,6 @@ const run: z.ZodType<Run> = z.looseObject({
     .exactOptional(),
 } satisfies FieldsOf<Run>);
 
-const reason: z.ZodType<Reason> = z.object({
-  code: z.string(),
-  message: z.string(),
-  field: z.string().exactOptional(),
-  line: z.number().exactOptional(),
-  column: z.string().exactOptional(),
-} satisfies FieldsOf<Reason>);
-
 const span: z.ZodType<RowSpan> = z.object({
   file: count,
   from: count,
@@ -142,14 +109,8 @@ const refusal: z.ZodType<Refusal> = z.object({
   key: z.string(),
   rows: count,
   spans: z.array(span),
-  reason,
+  reason: reasonSchema,
 } satisfies FieldsOf<Refusal>);
-
-const changedId: z.ZodType<ChangedId> = z.object({
-  key: z.string(),
-  knownId: z.int(),
-  answeredId: z.int(),
-} satisfies FieldsOf<ChangedId>);
 
 /** A record of the state that is damaged, or that another program or version wrote. */
 export class UnreadableRecord extends StateError {
@@ -198,5 +159,5 @@ export const storedRun = new StoredRecord('run', run);
 /** A record that the store refused. */
 export const storedRefusal = new StoredRecord('refused record', refusal);
 /** Why a record was rejected or not sent. */
-export const storedReason = new StoredRecord('reason', reason);
-export const storedChangedId = new StoredRecord('changed id', changedId);
+export const storedReason = new StoredRecord('reason', reasonSchema);
+export const storedChangedId = new StoredRecord('changed id', changedIdSchema);

@@ -1,3 +1,4 @@
+import { garbled } from './judge-cell.ts';
 import {
   columnKeys,
   extraColumn,
@@ -7,7 +8,6 @@ import {
   uniteColumns,
   withoutBlankSurplus,
 } from './rejects-file.ts';
-import { garbled } from './spreadsheet-damage.ts';
 
 /**
  * Where the columns of a rejects file are in its corrected form. Rows are arranged as they were: the

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
+import { judgeCell } from './judge-cell.ts';
 import type { CellEdit, DamagedCell } from './rejects-edits.ts';
 import { type FormatRow, LINE_COLUMN, type RejectsIndex } from './rejects-file.ts';
-import { judgeCell } from './spreadsheet-damage.ts';
 import {
   type DoubtfulLines,
   isLike,

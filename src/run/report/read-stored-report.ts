@@ -2,14 +2,14 @@ import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
-import { ReasonTally } from '../../model/reason.ts';
-import type { Run } from '../../model/run.ts';
+import { ReasonTally, reasonSchema } from '../../model/reason.ts';
+import { type Run, runTotalsSchema } from '../../model/run.ts';
 import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { storedChangedId, storedReason, storedTotals } from '../../state/stored-record.ts';
+import { changedIdSchema } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 
@@ -100,13 +100,13 @@ const VERSION = 2;
 const count = z.int().nonnegative();
 
 const keptFacts = z.object({
-  totals: storedTotals,
+  totals: runTotalsSchema,
   unsentDeletes: z.int(),
   refusedDeletes: z.int(),
   leftDeletes: z.int().default(0),
   refusals: z.array(reasonGroupSchema),
-  unsentReasons: z.array(z.object({ reason: storedReason.schema, count })),
-  changedIds: z.array(storedChangedId.schema),
+  unsentReasons: z.array(z.object({ reason: reasonSchema, count })),
+  changedIds: z.array(changedIdSchema),
   changedIdCount: count,
   traffic: z
     .object({
