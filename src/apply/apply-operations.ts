@@ -14,7 +14,7 @@ export const GRACE_MS = 5_000;
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
 
-/** An operation, as it was handed in, and what became of it. */
+/** An operation, the same object as was given, and its outcome. */
 export interface ApplyResult<Op extends Operation> {
   readonly operation: Op;
   readonly outcome: Outcome;
@@ -26,7 +26,7 @@ export interface ApplyTally extends OutcomeTally {
   readonly unsentRows: number;
 }
 
-/** What to send, where to, and what is called meanwhile. */
+/** What to send, where to, and the callbacks. */
 export interface ApplyOptions<Op extends Operation> {
   /** May carry more than an Operation, such as its shard: results give back the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;
@@ -42,7 +42,7 @@ export interface ApplyOptions<Op extends Operation> {
   readonly permit?: () => Promise<void> | undefined;
   /** Called at the end with the operations that were begun and certainly not applied, unless nothing may be written any more. */
   readonly onNotApplied?: (operations: readonly Op[]) => Promise<void>;
-  /** Rejects with what is wrong with the API key when the store does not accept it; called when all is answered 403. */
+  /** Rejects with an error about the API key when the store does not accept it; called when every answer is 403. */
   readonly confirmKey?: () => Promise<void>;
   /** Called after each rejection, with outcomes not yet recorded counted; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;

@@ -13,12 +13,12 @@ export interface Forbidden<Entry> {
   hold(entry: Entry): void;
   /** Something was accepted, or refused for another reason: the key is valid. */
   accepted(): void;
-  /** Everything was sent: decides about what is held. */
+  /** Everything was sent: decides about the held records. */
   finish(): Promise<void>;
 }
 
 interface ForbiddenOptions<Entry> {
-  /** Rejects with what is wrong with the key when the store does not accept it. */
+  /** Rejects with an error about the key when the store does not accept it. */
   readonly confirmKey: () => Promise<void>;
   /** Called for each record that is rejected itself. */
   readonly reject: (entry: Entry) => void;

@@ -1,6 +1,6 @@
 import type { Slot } from '../storefront/storefront.ts';
 
-/** Operations that may wait for a retry without a slot; with more of them, the store fails and not a record. */
+/** The most operations that wait for a retry without a slot; when more would, the store itself is failing. */
 export const MAX_PARKED = 256;
 
 /** A slot that is freed once, when the outcome is recorded. */

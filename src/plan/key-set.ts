@@ -49,7 +49,7 @@ export class KeySet {
     return this.#size;
   }
 
-  /** Adds the key, claiming it or only noting it, and says what was known of it before. */
+  /** Adds the key, claiming it or only noting it, and gives its membership before. */
   add(key: string, claim: boolean): Membership {
     const slot = this.#find(key);
     const low = this.#table[slot + 1] ?? 0;

@@ -31,7 +31,7 @@ export interface DraftOptions {
   readonly ledger: Ledger;
   readonly job: string;
   readonly resource: Resource;
-  /** Send what is unchanged as well. */
+  /** Send unchanged records as well. */
   readonly resend: boolean;
 }
 
@@ -60,11 +60,11 @@ type Answer = LedgerMark | 'same' | undefined;
 
 interface Query {
   readonly batch: readonly Taken[];
-  /** In the order of what has a key to ask about. */
+  /** One answer for each entry with a key, in order. */
   readonly answers: Promise<readonly Answer[]>;
 }
 
-/** What was taken, with what the ledger says of it. `known`: unchanged, and not even mapped. */
+/** An entry with the answer of the ledger. `known`: unchanged, and not even mapped. */
 type Settled =
   | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
   | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
@@ -119,7 +119,7 @@ export class PlanDraft {
     return this.#batch.length >= RECORDS_PER_QUERY || this.#chars >= CHARS_PER_QUERY;
   }
 
-  /** Asks the ledger about what was taken, works off what it has answered before, and waits for the disk. */
+  /** Asks the ledger about the batch, places the batch before it, and waits for the disk. */
   async drain(): Promise<void> {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
@@ -142,7 +142,7 @@ export class PlanDraft {
     }
   }
 
-  /** Waits for what is being written; shards may be left. */
+  /** Waits for the writes under way; shards may be left. */
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
     await this.#shards.abandon();
@@ -214,7 +214,7 @@ export class PlanDraft {
     }
   }
 
-  /** Of records that differ from what was acknowledged. */
+  /** The acknowledged bodies of the records that differ from them. */
   async #acknowledgedBodies(settled: readonly Settled[]): Promise<ReadonlyMap<Prepared, string | undefined>> {
     const differing: Prepared[] = [];
     for (const one of settled) {
@@ -324,7 +324,7 @@ export class PlanDraft {
   }
 }
 
-/** Serialised once: what is fingerprinted is what is sent. */
+/** Serialised once, so that the fingerprint is of the body that is sent. */
 function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRecord): Prepared {
   const body = JSON.stringify(unserialised);
   return { kind: 'prepared', key, rows, spans, notes, memo, body, fingerprint: fingerprintOf(body) };

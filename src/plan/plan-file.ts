@@ -211,7 +211,7 @@ export async function* readLines(folder: RunFolder, name: string): AsyncGenerato
   }
 }
 
-/** The error for a line of an artifact that is not what was written. */
+/** The error for a damaged line of an artifact. */
 export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
   return new StateError(`Line ${line} of ${folder.location}/${name} is not what a plan writes.`, {
     cause,

@@ -26,7 +26,7 @@ export interface PlanOptions {
   readonly describeSource: () => PlanSource;
   readonly ledger: Ledger;
   readonly folder: RunFolder;
-  /** Ignore fingerprints: send what is unchanged as well. */
+  /** Ignore fingerprints: send unchanged records as well. */
   readonly resend: boolean;
   /** The source is a corrected rejects file: no deletes, no safety limits. */
   readonly retry: boolean;

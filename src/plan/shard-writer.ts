@@ -38,13 +38,13 @@ export class ShardWriter {
     await this.#shards.at(-1 - WRITES_UNDER_WAY);
   }
 
-  /** Writes what is left and gives every shard, in order. */
+  /** Writes the last shard and gives all shards, in order. */
   async finish(): Promise<PlannedShard[]> {
     if (this.#lines.length > 0) this.#close();
     return Promise.all(this.#shards);
   }
 
-  /** Waits for what is being written, and writes no more. */
+  /** Waits for the writes under way, and writes no more. */
   async abandon(): Promise<void> {
     this.#lines = [];
     await Promise.allSettled(this.#shards);

@@ -171,7 +171,7 @@ async function approvePlan(
   return { run, plan };
 }
 
-/** StateError when it is not what was planned any more, UsageError when it is not what would be planned now. */
+/** StateError when the plan is damaged or gone, UsageError when it would be another one now. */
 async function wholePlan(context: RunContext, planned: Run, hint: string): Promise<Plan> {
   const why = await whyNotContinue(context, planned, context.clock());
   const plan = why === undefined ? await readPlan(context.artifacts.run(planned.id)) : undefined;
@@ -180,7 +180,7 @@ async function wholePlan(context: RunContext, planned: Run, hint: string): Promi
   throw new StateError(why?.message ?? `The plan of run ${planned.id} is gone.`, { hint, cause: why });
 }
 
-/** Outcomes go into the ledger of the store the plan was made for, so nothing of it may be sent to another one. */
+/** Outcomes go into the ledger of the store the plan was made for, so the plan may not be sent to another one. */
 function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: string): void {
   const { id, storeId, baseUrl, resource } = planned;
   if (storeId === storeIdentity(store) && resource === job.import) return;

@@ -12,7 +12,7 @@ import { openTable } from '../tables/open-table.ts';
 export interface SourceLook {
   /** The files that it holds: one, or those of a zip. */
   readonly files: readonly string[];
-  /** Of the first of them, like all that follows. */
+  /** Of the first file, like all that follows. */
   readonly header: readonly string[];
   readonly dialect: Dialect;
   /** The first rows. */

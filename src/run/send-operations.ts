@@ -26,7 +26,7 @@ interface SendOptions
   /** What requests without an outcome are recorded for. */
   readonly firstShard: number;
   readonly storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>;
-  /** Called with what has been recorded. */
+  /** Called with the outcomes that have been recorded. */
   readonly onRecorded?: (results: readonly ApplyResult<ShardOperation>[]) => void;
 }
 

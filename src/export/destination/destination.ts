@@ -25,7 +25,7 @@ export interface Destination {
   readonly location: string;
   /** Undefined when there is nothing yet. */
   read(signal: AbortSignal): Promise<DestinationContent | undefined>;
-  /** Replaces the file whole, or leaves what was there as it was. Gives the bytes written. */
+  /** Replaces the file whole, or leaves it as it was. Gives the bytes written. */
   write(content: AsyncIterable<Uint8Array | string>, options: DestinationWriteOptions): Promise<number>;
 }
 

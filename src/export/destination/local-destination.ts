@@ -124,7 +124,7 @@ async function writeNew(
 /** Those that this process is writing. */
 const underWay = new Set<string>();
 
-/** A name beside the file, for what is not whole yet; it says which process writes it. */
+/** A name beside the file, for the incomplete one; it has the process that writes it. */
 function temporaryBeside(path: string): string {
   const temporary = join(
     dirname(path),

@@ -105,7 +105,7 @@ class ChangingList {
     };
   }
 
-  /** From the beginning to the end, giving what was not known. */
+  /** From the beginning to the end; yields items that were not known. */
   async *pass(): AsyncGenerator<readonly Item[]> {
     const { limit, concurrency } = this.#options;
     const ahead = new PageAhead((skip) => this.#fetch(skip), concurrency);

@@ -6,7 +6,7 @@ import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts
 import { textLines } from '../writing/text-lines.ts';
 import type { Item } from './page-ahead.ts';
 
-/** Holds what was read of the store: an item a line, as JSON. */
+/** The items that were read from the store, one per line, as JSON. */
 const READING_FILE = 'reading.jsonl';
 /** Its checksum, and what a person should know about how it was read: another run may write it. */
 const SEAL_FILE = 'reading-checksum.json';

@@ -52,7 +52,7 @@ export async function appendLines(destination: Destination, options: AppendLines
   }
 }
 
-/** Undefined for what is no JSON object. */
+/** Undefined for anything but a JSON object. */
 function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
   let value: unknown;
   try {

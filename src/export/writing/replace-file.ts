@@ -93,7 +93,7 @@ export function lineKey(values: readonly string[]): string {
   return values.join('\u001f');
 }
 
-/** The content once more, to be written again with what is added. DestinationChangedError when it is another. */
+/** The content once more, to be written again with the new lines. DestinationChangedError when it has changed. */
 export async function readAgain(
   destination: Destination,
   version: string | null,

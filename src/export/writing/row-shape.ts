@@ -17,7 +17,7 @@ export interface RowShape {
   json(item: string): string;
 }
 
-/** The shape that a job asks for; columns that it does not name are found in what was read. */
+/** The shape that a job asks for; columns that it does not name are found in the items. */
 export async function shapeOf(
   job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
   readAt: string,

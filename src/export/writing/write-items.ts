@@ -7,7 +7,7 @@ import { shapeOf } from './row-shape.ts';
 
 /** What writing an export needs. */
 export interface WriteItemsOptions {
-  /** Opens what was read, from its beginning each time. */
+  /** Opens the items, from the first one each time. */
   readonly items: () => Items;
   /** When the store was read, ISO 8601 in UTC. */
   readonly readAt: string;
@@ -18,7 +18,7 @@ export interface WriteItemsOptions {
   readonly onProgress: (items: number) => void;
 }
 
-/** Writes items as the job's destination says: whole, or what is there stays as it is. */
+/** Writes items as the job's destination says: whole, or the destination stays as it is. */
 export async function writeItems(
   job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
   destination: Destination,

@@ -96,7 +96,7 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
   }
 }
 
-/** Writes what was read to the destination: whole, or what is there stays as it is. */
+/** Writes the reading to the destination: whole, or the destination stays as it is. */
 async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
   await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context, job);

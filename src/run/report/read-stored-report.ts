@@ -6,8 +6,13 @@ import { ReasonTally, reasonSchema } from '../../model/reason.ts';
 import { type Run, runTotalsSchema } from '../../model/run.ts';
 import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
-import type { RunFacts } from '../../report/run-facts.ts';
-import { NO_TOTALS, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
+import {
+  NO_TOTALS,
+  type RunFacts,
+  refusedDeletes,
+  runTotals,
+  unsentDeletes,
+} from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { changedIdSchema } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';

@@ -5,7 +5,7 @@ const FINEST_MS = 1_000;
 /** When there are more stretches, two by two become one. */
 const MOST_STRETCHES = 300;
 
-/** What happened in one stretch of time; `from` and `to` are what of it was seen, in milliseconds since the epoch. */
+/** What happened in one stretch of time; `from` and `to` are the part that was observed, in milliseconds since the epoch. */
 export interface Stretch {
   from: number;
   to: number;
@@ -153,7 +153,7 @@ export function trafficOf(log: TrafficLog): Traffic {
   };
 }
 
-/** Neighbouring bounds are this far apart, so what is read back is at most 5 % away from what was measured. */
+/** Neighbouring bounds are this far apart, so a percentile is at most 5 % off. */
 const GROWTH = 1.1;
 /** What is quicker counts as this. */
 const SHORTEST_MS = 0.1;

@@ -31,7 +31,7 @@ export class VerificationTally {
     }
   }
 
-  /** What has been found so far about the sample; what was not counted is unsent. */
+  /** The findings so far; records that were not counted are unsent. */
   result({ keys, known, notComparable }: LedgerSample): Verification {
     const recreated = this.#recreated;
     const missing = this.#missing;
@@ -72,7 +72,7 @@ function isOtherId(operation: Operation, answered: number | null): boolean {
 const RISK_OF_EACH = 0.025;
 const RISK_OF_ONE = 0.05;
 
-/** A random sample without repetition, and how many of it were found forgotten. */
+/** A random sample without repetition, and how many records of it the store has forgotten. */
 interface SampleFound {
   readonly population: number;
   readonly sampled: number;
