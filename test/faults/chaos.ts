@@ -1,8 +1,9 @@
-import type { TestContext } from 'vitest';
+import { expect, type TestContext } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { atLeast, atMost, type Measure, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
-import { type Audit, audit, type Books, nextBooks, refusal, STRANGER } from './books.ts';
+import type { Store } from '../support/store.ts';
+import { type Audit, audit, type Books, nextBooks, refusal, STRANGER, wrongIn } from './books.ts';
 import type { Mischief } from './mischief.ts';
 import { SCALE } from './scale.ts';
 import type { Scene } from './scene.ts';
@@ -32,6 +33,8 @@ export async function measureChaos(
   const { store, workspace, random } = scene;
   const seed = seedOf(context);
   const audits: Audit[] = [];
+  const sources: Books[] = [];
+  const bad: string[] = [];
   const left: number[] = [];
   const until = performance.now() + SCALE.chaosMs;
   let books = first;
@@ -43,6 +46,8 @@ export async function measureChaos(
     const summary = await runThrough();
     const found = await audit(books, store, workspace, summary);
     audits.push(found);
+    sources.push(books);
+    if (found.missing > 0 || found.unaccounted > 0) bad.push(evidence(found, summary, sources, store));
     // A mirror that was made to forget leaves what it no longer knows.
     if (mischief.forgotten === 0) left.push(found.left);
     if (isLast) break;
@@ -53,6 +58,7 @@ export async function measureChaos(
   }
   const further = await audit(books, store, workspace, await runThrough());
 
+  expect(bad, `seed ${seed}`).toEqual([]);
   const fired = scene.fired();
   const worst = (part: keyof Audit) => Math.max(...audits.map((found) => found[part]));
   const { duplicates, maxOverlap } = store.figures();
@@ -73,6 +79,19 @@ export async function measureChaos(
   of(24, none('leaks', (await scene.leaks()).length));
   of(29, none('false beliefs', Math.max(worst('missing'), further.missing)));
   of(30, none('strangers deleted', STRANGERS - strangers.length));
+}
+
+/** What to look at when a run does not add up: its summary, and the earlier source that the store is most like. */
+function evidence(
+  found: Audit,
+  summary: Readonly<Record<string, unknown>>,
+  sources: readonly Books[],
+  store: Store,
+): string {
+  const wrong = sources.map(({ products }) => wrongIn(store, products));
+  const like = wrong.indexOf(Math.min(...wrong));
+  const about = { source: sources.length - 1, storeIsLikeSource: like, wrongThen: wrong[like], ...found };
+  return JSON.stringify({ at: new Date().toISOString(), ...about, summary });
 }
 
 interface ChaosParts {
