@@ -82,7 +82,14 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   let folder = dirname(resolve(workspaceDir, path));
   while (!(await isFolder(folder)) && folder !== dirname(folder)) folder = dirname(folder);
   const names = await namesIn(folder, path, access);
-  const meant = nearest(path.slice(path.lastIndexOf('/') + 1), names ?? []);
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (names?.includes(name) === true) {
+    return new SourceError(`The source ${path} is a link to a file that is not there.`, {
+      place: { file: path },
+      hint: 'Correct the link, or `path` in the source of the job.',
+    });
+  }
+  const meant = nearest(name, names ?? []);
   const where = folder === workspaceDir ? 'the workspace' : relative(workspaceDir, folder);
   const more = (names?.length ?? 0) > MOST_NAMED ? `, … (${names?.length})` : '';
   const shown = `${names?.slice(0, MOST_NAMED).join(', ')}${more}`;

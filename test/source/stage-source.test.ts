@@ -410,4 +410,12 @@ describe('a file that changes while it is read', () => {
     await symlink('real.csv', join(workspace.workspaceDir, 'latest.csv'));
     expect((await stageSource({ path: 'latest.csv' }, workspace)).files).toHaveLength(1);
   });
+
+  it('is reported as a link to nothing if it is one', async () => {
+    await using workspace = await workspaceWith({ 'real.csv': CSV });
+    await symlink('gone.csv', join(workspace.workspaceDir, 'latest.csv'));
+    await expect(stageSource({ path: 'latest.csv' }, workspace)).rejects.toMatchObject({
+      message: 'The source latest.csv is a link to a file that is not there.',
+    });
+  });
 });
