@@ -99,6 +99,24 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // Loaded on first use.
     'queue-board.ts',
   ],
+  report: [
+    // What is known of a run, its document, and the renderers of it.
+    ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
+    ...['notification.ts', 'run-summary.ts'],
+    // Words, figures and progress that commands and pages print as reports do.
+    ...['printable.ts', 'status-words.ts', 'progress.ts', 'runs-text.ts', 'stats-text.ts'],
+    ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],
+    // Parts of a document that pages and commands show by themselves.
+    ...['sections/lists-section.ts', 'sections/next-section.ts'],
+    ...['sections/notes-section.ts', 'sections/safety-section.ts'],
+    // What a run writes of its rejects, and what comes back.
+    ...['rejects/rejects-file.ts', 'rejects/corrected-rejects.ts', 'rejects/rejects-edits.ts'],
+  ],
+  dashboard: [
+    ...['start-dashboard.ts', 'dashboard-context.ts', 'access/tokens.ts'],
+    // The server of a worker knows its own addresses in the same way.
+    'guard/own-addresses.ts',
+  ],
 };
 
 /** Stages know the shape of what configuration gives them, never how it is read. */
