@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import { CsvError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
-import type { Dialect, Row, Table } from '../model/row.ts';
+import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
 import { ByteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
 import { type CsvLimits, type Reading, readRows } from './read-rows.ts';
-import { newlineOf } from './scan-rows.ts';
+import { CR, LF, newlineOf } from './scan-rows.ts';
+import { type QuoteHabits, standardQuotes } from './standard-quotes.ts';
 import { transcode } from './transcode.ts';
 
 /**
@@ -16,7 +17,7 @@ import { transcode } from './transcode.ts';
 const BLOCK_BYTES = 64 * 1024;
 
 /** How to read a CSV file; what is left out is detected. */
-export interface CsvOptions {
+export interface CsvOptions extends QuoteHabits {
   /** The name of the file in messages. */
   readonly name: string;
   /** The file's index within the snapshot, for its rows; 0 when left out. */
@@ -27,6 +28,8 @@ export interface CsvOptions {
   readonly delimiter?: string | undefined;
   /** `none`: the file never quotes cells, and a quote is an ordinary character. */
   readonly quotes?: 'standard' | 'none' | undefined;
+  /** The physical line of the header; the first with content when left out. */
+  readonly headerRow?: number | undefined;
   readonly limits?: Partial<CsvLimits> | undefined;
   /** Bytes that are read and parsed at once; affects only speed. */
   readonly blockBytes?: number | undefined;
@@ -63,13 +66,18 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const raw = new ByteWindow(chunksOf(input, blockBytes));
   await raw.grow(Math.max(blockBytes, 4));
   const charset = decideCharset(name, raw.bytes, options.encoding);
-  const window = new ByteWindow(transcode(raw.rest(), charset.encoding, name));
+  const text = transcode(raw.rest(), charset.encoding, name);
+  const hasHabits = options.escape !== undefined || options.skipBlanks === true;
+  const delimiters = options.delimiter === undefined ? DELIMITER_CHARACTERS : [options.delimiter];
+  const window = new ByteWindow(hasHabits ? standardQuotes(text, options, delimiters) : text);
   await window.grow(Math.max(blockBytes, 16));
   const mark = byteOrderMark(window.bytes)?.length ?? 0;
   window.drop(mark);
 
   const declared = declaredDelimiter(window.bytes);
   window.drop(declared?.length ?? 0);
+  const firstLine = declared === undefined ? 1 : 2;
+  const skipped = await skipLines(window, firstLine, options.headerRow ?? firstLine, name);
   const reading: Reading = {
     name,
     file: options.file ?? 0,
@@ -80,8 +88,8 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     quotes: options.quotes ?? 'standard',
     limits,
     blockBytes,
-    line: declared === undefined ? 1 : 2,
-    offset: mark + (declared?.length ?? 0),
+    line: Math.max(firstLine, options.headerRow ?? firstLine),
+    offset: mark + (declared?.length ?? 0) + skipped,
     newlines: 0,
     blankLines: 0,
   };
@@ -100,7 +108,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       newline: newlineOf(reading.newlines),
       bom: charset.bom,
     },
-    doubt: titleAbove(header, firstRows, name),
+    doubt: options.headerRow === undefined ? titleAbove(header, firstRows, name) : null,
     counts: {
       get rows() {
         return counts.rows;
@@ -130,6 +138,31 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       input.destroy();
     },
   };
+}
+
+/** Drops the lines before the header, and gives their bytes. CsvError where the file ends before. */
+async function skipLines(window: ByteWindow, line: number, header: number, name: string): Promise<number> {
+  let skipped = 0;
+  for (let at = line; at < header; ) {
+    const { bytes, final } = window;
+    const end = bytes.findIndex((byte) => byte === LF || byte === CR);
+    // The second half of a line end may not have been read yet.
+    if (end >= 0 && (end + 1 < bytes.length || final)) {
+      const length = bytes[end] === CR && bytes[end + 1] === LF ? end + 2 : end + 1;
+      window.drop(length);
+      skipped += length;
+      at += 1;
+    } else if (final) {
+      throw new CsvError(`There is no header: the file has no line ${header}.`, {
+        place: { file: name, line: at },
+        hint: 'Correct `headerRow` in the source of the job.',
+      });
+    } else {
+      await window.grow(bytes.length + BLOCK_BYTES);
+    }
+  }
+  if (skipped > 0) await window.grow(BLOCK_BYTES);
+  return skipped;
 }
 
 /** The first line with content, and the rows that were read with it. */

@@ -267,12 +267,12 @@ const EXPLANATIONS: Readonly<
   },
   'blank-before-quote': {
     message: 'a blank stands before the opening quote of a cell, which makes the quote part of the text',
-    hint: 'Remove the blanks between delimiter and quote; if the file never quotes cells, set `quotes: none` in the source of the job.',
+    hint: 'Set `skipBlanks: true` in the source of the job; if the file never quotes cells, `quotes: none`.',
   },
   'backslash-quote': {
     message:
       'a quote follows a backslash: this file seems to escape quotes with backslashes, which is not CSV',
-    hint: UNQUOTED_HINT,
+    hint: 'If it does, set `escape: backslash` in the source of the job; if it never quotes cells, `quotes: none`.',
   },
   'odd-quote': {
     message: 'an unquoted cell contains one quote, so the end of the cell is ambiguous',

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import { readCsv } from '../csv/read-csv.ts';
+import { type CsvOptions, readCsv } from '../csv/read-csv.ts';
 import { SourceError, StateError } from '../model/errors.ts';
 import type { Dialect, Row } from '../model/row.ts';
 import { stageSource } from '../source/stage-source.ts';
@@ -25,12 +25,9 @@ export interface SourceLook {
 const SAMPLE_BYTES = 32 * 1024 * 1024;
 const ROWS_KEPT = 200;
 
-export interface LookOptions {
-  readonly encoding?: string | undefined;
-  readonly delimiter?: string | undefined;
+export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
-  readonly headerRow?: number | undefined;
   readonly sampleBytes?: number | undefined;
 }
 
@@ -39,10 +36,10 @@ export interface LookOptions {
  * header and some rows. SourceError, CsvError or EncodingError where an import would stop. Writes nothing.
  */
 export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
-  const folder = new SampleFolder(options.sampleBytes ?? SAMPLE_BYTES);
   // Whoever typed the path may read what it leads to.
   const real = await realpath(path).catch(() => path);
-  const { encoding, delimiter, sheet, records, headerRow } = options;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, ...dialect } = options;
+  const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
     { path: real, sheet, records },
     { workspaceDir: dirname(real), folder },
@@ -54,8 +51,8 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
   const bytes = await folder.read(first.stored);
   using table =
     first.table === undefined
-      ? await readCsv(bytes, { name, encoding, delimiter })
-      : await openTable(bytes, first.table, { name, file: 0, headerRow });
+      ? await readCsv(bytes, { ...dialect, name })
+      : await openTable(bytes, first.table, { name, file: 0, headerRow: dialect.headerRow });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
   for await (const batch of table.batches()) {

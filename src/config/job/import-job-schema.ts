@@ -29,7 +29,9 @@ const sourceSchema = z
       .int()
       .min(1)
       .exactOptional()
-      .describe('The row of a sheet that is the header. Left out: the first that holds anything.'),
+      .describe(
+        'The row of a sheet, or the line of a CSV file, that is the header. Left out: the first that holds anything.',
+      ),
     records: z
       .string()
       .min(1)
@@ -47,6 +49,18 @@ const sourceSchema = z
       .enum(['standard', 'none'])
       .default('standard')
       .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+    escape: z
+      .literal('backslash')
+      .exactOptional()
+      .describe(
+        '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Left out: a quote is doubled.',
+      ),
+    skipBlanks: z
+      .literal(true)
+      .exactOptional()
+      .describe(
+        '`true`: blanks may stand between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
+      ),
   })
   .superRefine(exactlyOnePlace);
 

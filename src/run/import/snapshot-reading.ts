@@ -46,9 +46,14 @@ export async function openSnapshotFile(
     file,
     encoding: source.encoding ?? csv?.encoding,
     delimiter: source.delimiter ?? csv?.delimiter,
-    quotes: snapshot.readAs === undefined ? written.quotes : 'standard',
+    ...(snapshot.readAs === undefined ? habitsOf(written) : {}),
     limits: request.job.limits,
   });
+}
+
+/** What the job says of its CSV files that does not hold for a corrected rejects file. */
+function habitsOf({ quotes, headerRow, escape: escapedBy, skipBlanks }: ImportRequest['job']['source']) {
+  return { quotes, headerRow, escape: escapedBy, skipBlanks };
 }
 
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */

@@ -57,10 +57,10 @@ async function judgeSource(
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
     const { header } = await lookAtSource(first.real, {
+      ...dialectOf(source),
       encoding: source.encoding ?? spec?.csv?.encoding,
       delimiter: source.delimiter ?? spec?.csv?.delimiter,
       sampleBytes: SAMPLE_BYTES,
-      ...{ sheet: source.sheet, records: source.records, headerRow: source.headerRow },
     });
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
     const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;
@@ -114,4 +114,16 @@ async function judgeCrosswalk(
 function unreadable(what: string, error: unknown): Facts {
   if (!(error instanceof StoreferryError)) throw error;
   return { verdict: 'error', message: `its ${what} cannot be read: ${explainError(error)}` };
+}
+
+/** What a job says of how its files are to be read. */
+function dialectOf({
+  sheet,
+  records,
+  headerRow,
+  quotes,
+  escape: escapedBy,
+  skipBlanks,
+}: ImportJob['source']) {
+  return { sheet, records, headerRow, quotes, escape: escapedBy, skipBlanks };
 }
