@@ -57,6 +57,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
     // What else opens buckets: the artifacts.
     ...['s3-objects.ts', 's3-kind.ts'],
+    // What to do where a sheet is not shared.
+    'google-sheet.ts',
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
   tables: ['stage-table.ts', 'open-table.ts'],

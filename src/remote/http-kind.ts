@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
+import { googleSheetExport } from './google-sheet.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
 
@@ -10,6 +11,7 @@ const EXPECTED = 'expected an address such as https://shop.example/export.csv';
 const addressSchema = z
   .string()
   .trim()
+  .overwrite(googleSheetExport)
   .regex(/^https?:\/\/[^/]/, { error: EXPECTED, abort: true })
   .superRefine((text, context) => {
     const message = whyNotWebAddress(text);
@@ -62,7 +64,8 @@ const schema = z
   .union([addressSchema, mapSchema])
   .meta({
     id: 'WebFile',
-    description: 'A file on the web: its address alone, or a map with what belongs to it.',
+    description:
+      'A file on the web: its address alone, or a map with what belongs to it. The link of a Google Sheet is read as CSV.',
   })
   .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
 

@@ -159,6 +159,7 @@ async function store(
     await storeTable({ name, format, content: read, parts: new Map() }, archive, staging);
     return;
   }
+  refuseOtherChoice(name, undefined, staging);
   const { files, options } = staging;
   const bytes = watched(name, unpacked, archive, staging);
   files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), bytes));
@@ -166,6 +167,24 @@ async function store(
 
 function refuseTooMany(file: string, { files, limits }: Staging): void {
   if (files.length >= limits.fileCount) throw fileLimitError(SourceError, limits, 'fileCount', { file });
+}
+
+/** Refuses a file that cannot hold the table that the job names: it would be read as if the job named none. */
+function refuseOtherChoice(
+  file: string,
+  format: TableFile['format'] | undefined,
+  { choice: { sheet, records } }: Staging,
+): void {
+  const isWorkbook = format === 'xlsx' || format === 'ods';
+  const hasRecords = format !== undefined && !isWorkbook;
+  const wrong =
+    sheet !== undefined && !isWorkbook ? 'sheet' : records !== undefined && !hasRecords ? 'records' : null;
+  if (wrong === null) return;
+  const what = isWorkbook ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
+  throw new SourceError(`The source ${file} is ${what}, which has no \`${wrong}\`.`, {
+    place: { file },
+    hint: `Take \`${wrong}\` out of the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,
+  });
 }
 
 /** The same bytes, counted until they are too many. */
@@ -199,6 +218,7 @@ async function storeTable(
 ): Promise<void> {
   const { files, limits, choice, options } = staging;
   refuseTooMany(file.name, staging);
+  refuseOtherChoice(file.name, file.format, staging);
   const table = await stageTable({ ...file, limits, choice });
   // A few bytes may repeat a row a million times.
   let unpackedBytes = 0;

@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { SourceError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { TableFormat } from '../model/row.ts';
+import { googleSheetHint } from '../remote/google-sheet.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
@@ -61,7 +62,7 @@ function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError 
     new SourceError(`The ${noun} ${name} is ${what}.`, { place: { file: name }, hint });
   switch (recognised.kind) {
     case 'mistaken':
-      return refused(`${recognised.what}, not a CSV file`, recognised.hint);
+      return refused(`${recognised.what}, not a CSV file`, googleSheetHint(name) ?? recognised.hint);
     case 'zip':
       if (noun === 'file') return refused('a zip archive or a workbook, not a CSV file', SAVE_AS_CSV);
       return refused('packed twice: it contains another zip file', 'Pack the CSV file itself.');

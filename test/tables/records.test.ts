@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SourceError } from '../../src/model/errors.ts';
 import { rowPlace } from '../../src/model/row.ts';
 import { readStaged } from './read-staged.ts';
+import { makeXlsx } from './workbooks.ts';
 
 async function refusal(read: Promise<unknown>): Promise<string> {
   const error: unknown = await read.catch((reason: unknown) => reason);
@@ -191,5 +192,21 @@ describe('the digest of a snapshot', () => {
     const other = await readStaged('a.json', '[{"b": 1}]');
     expect(one.cells).toEqual(other.cells);
     expect(one.sha256).not.toBe(other.sha256);
+  });
+});
+
+describe('a choice that the file does not have', () => {
+  it.each([
+    ['a.csv', 'sku\na\n', { sheet: 'Prices' }, 'is CSV, which has no `sheet`'],
+    ['a.csv', 'sku\na\n', { records: 'items' }, 'is CSV, which has no `records`'],
+    ['a.json', '[{"a": 1}]', { sheet: 2 }, 'is JSON, which has no `sheet`'],
+    [
+      'a.xlsx',
+      makeXlsx([{ name: 'S', rows: [['a'], ['b']] }]),
+      { records: 'items' },
+      'is a workbook, which has no `records`',
+    ],
+  ])('is refused: %s', async (name, content, source, message) => {
+    expect(await refusal(readStaged(name, content, source))).toContain(message);
   });
 });
