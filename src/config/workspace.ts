@@ -100,7 +100,7 @@ export function isWorkspace(dir: string): boolean {
 
 function unknown(kind: string, where: string, name: string, names: readonly string[]): never {
   throw new UsageError(`There is no ${kind} '${name}' in ${where}${didYouMean(name, names) || '.'}`, {
-    hint: names.length === 0 ? `There is no ${kind} there at all.` : `There is ${names.join(', ')}.`,
+    hint: names.length === 0 ? `There are no ${kind}s yet.` : `Known ${kind}s: ${names.join(', ')}.`,
   });
 }
 

@@ -89,7 +89,7 @@ describe('check --online', () => {
     };
     expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: none yet/) });
     await workspace.storeferry('run', 'nightly');
-    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: .* is whole/) });
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: .* is intact/) });
     const sound = await readFile(path);
     const zeroed = (from: number, to: number) => Buffer.from(sound).fill(0, from, to);
     const damages = [zeroed(0, 100), zeroed(4_096, sound.length), sound.subarray(0, sound.length / 2)];
@@ -208,7 +208,7 @@ it('check --online reaches for sources and destinations elsewhere, and says what
   const said = checked.stdout.replaceAll(/\s+/g, ' ');
   expect(said).toContain(`ok job here: its source ${server.url}/c.csv can be read`);
   expect(said).toContain(`error job closed: its source cannot be read: ${refusing.url}/c.csv`);
-  expect(said).toContain(`error job gone: its source ${nothing.url}/c.csv is not there`);
+  expect(said).toContain(`error job gone: its source ${nothing.url}/c.csv does not exist`);
   expect(said).toContain('ok job lists: its destination exports/lists.csv can be written');
   expect(checked.code).toBe(1);
 });

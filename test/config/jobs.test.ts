@@ -101,7 +101,7 @@ describe('an import job', () => {
       "1:1 contacts are updated by id, and the mapping 'people' maps none; give a crosswalk",
     ]);
     expect(problems(`${CONTACT_JOB}crosswalk: { path: ids.csv, match: phone }\n`)).toEqual([
-      "5:36 the mapping 'people' gives no field 'phone' to match by (there is email, name); where the crosswalk's column and the field have different names, set field: email beside match",
+      "5:36 the mapping 'people' gives no field 'phone' to match by (known: email, name); where the crosswalk's column and the field have different names, set field: email beside match",
     ]);
   });
 
@@ -115,11 +115,11 @@ describe('an import job', () => {
     const text = `${JOB.replace('main', 'mian').replace('goods', 'good')}mode: mirorr\n`;
     expect(problems(text)).toEqual([
       "5:7 mode: expected upsert or mirror, found 'mirorr'; did you mean 'mirror'?",
-      "2:8 stores.yaml has no store 'mian'; did you mean 'main'? (there is main)",
-      "4:10 there is no mapping 'good'; did you mean 'goods'? (there is goods, people)",
+      "2:8 stores.yaml has no store 'mian'; did you mean 'main'? (known: main)",
+      "4:10 there is no mapping 'good'; did you mean 'goods'? (known: goods, people)",
     ]);
     expect(problems(`${JOB}params: { perfix: a }\n`)).toEqual([
-      "5:11 the mapping 'goods' has no parameter 'perfix'; did you mean 'prefix'? (there is prefix)",
+      "5:11 the mapping 'goods' has no parameter 'perfix'; did you mean 'prefix'? (known: prefix)",
     ]);
   });
 

@@ -34,22 +34,22 @@ describe('a workspace', () => {
     [
       'store',
       (from) => from.store('mian'),
-      "There is no store 'mian' in stores.yaml; did you mean 'main'? There is main.",
+      "There is no store 'mian' in stores.yaml; did you mean 'main'? Known stores: main.",
     ],
     [
       'job',
       (from) => from.job('nigthly'),
-      "There is no job 'nigthly' in jobs/; did you mean 'nightly'? There is nightly.",
+      "There is no job 'nigthly' in jobs/; did you mean 'nightly'? Known jobs: nightly.",
     ],
     [
       'job',
       (from) => from.job('../jobs/nightly'),
-      "There is no job '../jobs/nightly' in jobs/. There is nightly.",
+      "There is no job '../jobs/nightly' in jobs/. Known jobs: nightly.",
     ],
     [
       'mapping',
       (from) => from.mapping('people2'),
-      "There is no mapping 'people2' in mappings/; did you mean 'people'? There is goods, people.",
+      "There is no mapping 'people2' in mappings/; did you mean 'people'? Known mappings: goods, people.",
     ],
   ])('says which %s is nearest to a wrong name', (_, action, message) => {
     expect(usageOf(() => action(workspace()))).toBe(message);

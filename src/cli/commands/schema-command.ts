@@ -10,7 +10,9 @@ export const schemaCommand = defineCommand({
   async run({ terminal }, { name }) {
     const known = SCHEMA_NAMES.find((one) => one === name);
     if (known === undefined) {
-      throw new UsageError(`There is no schema '${name}'.`, { hint: `There is ${SCHEMA_NAMES.join(', ')}.` });
+      throw new UsageError(`There is no schema '${name}'.`, {
+        hint: `Known schemas: ${SCHEMA_NAMES.join(', ')}.`,
+      });
     }
     terminal.out(`${JSON.stringify(schemaFor(known), null, 2)}\n`);
     return 0;

@@ -57,7 +57,7 @@ function found(known: readonly MappingFile[], name: string): { name: string; spe
   if (mapping !== undefined) return { name, spec: mapping.spec };
   const names = known.map((one) => one.name);
   throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
-    hint: `There is ${names.join(', ')}; '${NEW_MAPPING}' starts one of your own.`,
+    hint: `Known mappings: ${names.join(', ')}; '${NEW_MAPPING}' starts one of your own.`,
   });
 }
 

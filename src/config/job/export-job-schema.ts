@@ -71,7 +71,7 @@ function columnProblems(
   for (const [at, name] of columns.entries()) {
     if (columns.indexOf(name) < at) problems.push({ at, message: `the column '${name}' is named twice` });
     if (what === 'subscriber-lists' && !known.includes(name)) {
-      const message = `a list has no column '${name}'${didYouMean(name, known)} (there is ${known.join(', ')})`;
+      const message = `a list has no column '${name}'${didYouMean(name, known)} (known: ${known.join(', ')})`;
       problems.push({ at, message });
     }
   }

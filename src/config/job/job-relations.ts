@@ -58,7 +58,7 @@ function checkNames({ store, mapping }: Named, known: Known, quote: Quote): Rela
 }
 
 function unlisted(name: string, names: readonly string[]): string {
-  return `${didYouMean(name, names)} (there ${names.length === 0 ? 'are none' : `is ${names.join(', ')}`})`;
+  return `${didYouMean(name, names)} (${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`})`;
 }
 
 /** Checks that a job and its mapping fit together. */

@@ -37,10 +37,10 @@ export function mappingText(starter: StarterMapping): string {
   const spare = others.map((text) => ({ header: text, word: wordFor(text, words) }));
   const lines = [
     schemaLine('mapping', '../'),
-    `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry has all its words;`,
+    `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry describes the format;`,
     `# storeferry check   shows what is wrong with it, and runs its tests`,
     `import: ${imports}`,
-    'columns: # a word of your own for each column that you use, and its header in the file',
+    'columns: # a name of your own for each column that you use, and its header in the file',
     ...used.map((one) =>
       one.header === undefined
         ? `  ${one.field}: ${TO_BE_CHOSEN} # put the right header here`
@@ -54,7 +54,7 @@ export function mappingText(starter: StarterMapping): string {
     '',
     ...(imports === 'products' ? productLines(fields, spare) : contactLines(fields, spare)),
     '',
-    '# Rows as they stand in the file, and what is to be sent for them; storeferry check holds it against the mapping.',
+    '# Rows of the file, and what must be sent for them; storeferry check compares it with what the mapping gives.',
     '# tests:',
     '#   - name: a row of the file',
     '#     rows: |',
@@ -135,7 +135,7 @@ function contactLines(fields: readonly string[], spare: readonly SpareColumn[]):
   ];
 }
 
-/** A word for a column, made of its header: letters and digits, not yet taken. */
+/** A name for a column, made of its header: letters and digits, not yet taken. */
 function wordFor(header: string, taken: Set<string>): string {
   const parts = header.match(/[\p{L}\p{N}]+/gu) ?? [];
   const word =

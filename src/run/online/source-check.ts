@@ -13,7 +13,7 @@ import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 /** So much of a file shows its header and its dialect. */
 const SAMPLE_BYTES = 256 * 1024;
 
-/** Whether the source of an import is there, reads as CSV, and has the columns that the mapping needs. */
+/** Whether the source of an import exists, can be read, and has the columns that the mapping needs. */
 export const sourceCheck: OnlineCheck = (workspace) => {
   const access = accessOf(workspace);
   return workspace.jobs.flatMap((job) => {
@@ -65,7 +65,7 @@ async function judgeSource(
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
     const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;
     return obstacle === null
-      ? { verdict: 'ok', message: `its source ${name} is there, with the columns that ${mapping} needs` }
+      ? { verdict: 'ok', message: `its source ${name} exists and has the columns that ${mapping} needs` }
       : {
           verdict: 'error',
           message: `its source ${name} does not fit the mapping ${mapping}: ${obstacle}`,
@@ -79,7 +79,7 @@ async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<
   const look = async (): Promise<Facts> => {
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
-      const message = `its source ${remote.location} is not there`;
+      const message = `its source ${remote.location} does not exist`;
       return { verdict: 'error', message, hint: 'Check the address, and that the file has been written.' };
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
@@ -101,7 +101,7 @@ async function judgeCrosswalk(
     const { header } = await lookAtSource(allowed.real, { sampleBytes: SAMPLE_BYTES });
     const lacking = [match, id].filter((name) => columnsNamed(header, name).length === 0);
     return lacking.length === 0
-      ? { verdict: 'ok', message: `its crosswalk ${path} is there, with ${match} and ${id}` }
+      ? { verdict: 'ok', message: `its crosswalk ${path} exists and has the columns ${match} and ${id}` }
       : {
           verdict: 'error',
           message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,

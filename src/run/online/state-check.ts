@@ -21,7 +21,7 @@ async function judgeState(folder: string): Promise<Facts> {
         hint: 'Restore it from a backup; else the next run of each job sends everything again and deletes nothing.',
       };
     case 'sound':
-      return { verdict: 'ok', message: `state.db can be read and is whole (${formatBytes(found.bytes)})` };
+      return { verdict: 'ok', message: `state.db can be read and is intact (${formatBytes(found.bytes)})` };
     default:
       return found satisfies never;
   }
