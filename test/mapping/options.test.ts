@@ -96,6 +96,18 @@ describe('options that variant rows choose', () => {
     ).toBe('repeated-combination in line 3');
   });
 
+  it.each([
+    ['Dark Blue', 'Dark\u00a0Blue'],
+    ['Caf\u00e9', 'Cafe\u0301'],
+    ['S', 'S\u200b'],
+  ])('are refused when no buyer can tell two of them from each other: %j and %j', async (one, other) => {
+    const rows = [
+      ['k', 'T', '1', 'Size', one],
+      ['k', '', '1', '', other],
+    ];
+    expect(await outcome(PLAIN, ['Name1', 'Value1'], rows)).toBe('repeated-combination in line 3');
+  });
+
   it('are none where no variant has a value', async () => {
     expect(await outcome(PLAIN, TWO, [['k', 'T', '1', 'Size', '', '', '']])).toEqual([[], ['']]);
   });

@@ -153,7 +153,7 @@ function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
   if (choices.length < 2) return;
   const seen = new Map<string, number>();
   for (const { row, values } of choices) {
-    const key = tupleKey(values);
+    const key = tupleKey(values.map(asSeen));
     const first = seen.get(key);
     if (first !== undefined) {
       const what =
@@ -166,6 +166,16 @@ function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
     }
     seen.set(key, row);
   }
+}
+
+/** A value as a buyer sees it: no-break spaces are spaces, invisible characters nothing, accents composed. */
+function asSeen(value: string): string {
+  return /^[\x20-\x7e]*$/.test(value)
+    ? value
+    : value
+        .normalize('NFC')
+        .replaceAll(/[\u00a0\u2007\u202f]/g, ' ')
+        .replaceAll(/[\u00ad\u200b\u2060\ufeff]/g, '');
 }
 
 /** All values of an option, listed ones first. */
