@@ -1,6 +1,6 @@
 import { type FileHandle, glob, readdir, stat } from 'node:fs/promises';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { SourceError } from '../model/errors.ts';
+import { errorCode, SourceError } from '../model/errors.ts';
 import { nearest } from '../model/nearest.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
@@ -54,10 +54,11 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
 /** Opens the file at its resolved path; a file that has replaced it since is refused. */
 export async function openFound({ path, real }: FoundFile): Promise<FileHandle> {
   const opened = await openAllowed(real).catch((cause: unknown) => {
-    throw new SourceError(
-      `The source ${path} cannot be opened: ${cause instanceof Error ? cause.message : ''}.`,
-      { cause, place: { file: path }, hint: 'Check that it is still there, and that this user may read it.' },
-    );
+    throw new SourceError(`The source ${path} cannot be opened (${errorCode(cause)}).`, {
+      cause,
+      place: { file: path },
+      hint: 'Check that it is still there, and that this user may read it.',
+    });
   });
   if ('file' in opened) return opened.file;
   throw new SourceError(`The source ${path} ${opened.refused}.`, {
