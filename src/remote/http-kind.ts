@@ -22,7 +22,7 @@ function whyNotWebAddress(text: string): string | undefined {
   if (!isHttpUrl(text)) return EXPECTED;
   const { username, password, hash } = new URL(text);
   if (username !== '' || password !== '') {
-    return `the address must not contain a user name or password; give them as auth: { user: …, password: "\${FEED_PASSWORD}" }`;
+    return `the address must not contain a user name or password; give them as auth beside it: url: { address: https://…, auth: { user: …, password: "\${FEED_PASSWORD}" } }`;
   }
   return hash === '' ? undefined : 'the address must not contain a fragment (#)';
 }

@@ -76,7 +76,10 @@ describe('a source on the web', () => {
 
   it.each([
     ['"ftp://x/a.csv"', 'source.url: expected an address such as https://shop.example/export.csv'],
-    ['"https://me:MARKED@x/a.csv"', 'must not contain a user name or password; give them as auth'],
+    [
+      '"https://me:MARKED@x/a.csv"',
+      'must not contain a user name or password; give them as auth beside it: url: { address: https://…, auth: {',
+    ],
     ['"https://x/a.csv#top"', 'must not contain a fragment'],
     [
       '"https://x/a.csv?page=1&token=MARKED"',
