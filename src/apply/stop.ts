@@ -49,7 +49,7 @@ export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop
     else if (reason instanceof InterruptedError) stop(reason, 'drain');
     else
       stop(
-        new InterruptedError('Interrupted', { hint: 'run the job again to continue', cause: reason }),
+        new InterruptedError('Interrupted', { hint: 'Run the job again to continue.', cause: reason }),
         'drain',
       );
   };

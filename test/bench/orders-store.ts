@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 
 /**
  * A store of so many orders that answers each page after a while. Runs in a process of its own (`fork`). While pages
- * are read an order is added now and then, newest first, unless it is told to keep still.
+ * are read an order is added now and then, newest first, unless it is asked to keep still.
  */
 const [count = 20_000, latencyMs = 20, addEvery = 0] = process.argv.slice(2).map(Number);
 

@@ -57,7 +57,7 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
   });
 
   it.each(['https://shop.example, id: shop', 'https://shop.example, id: outlet', 'https://shop.example/b'])(
-    'says nothing of two stores that are told apart, or said to be one: %s',
+    'says nothing of two stores that have different addresses, or one id: %s',
     (second) => {
       const first = second.includes('id:') ? ', id: shop' : '';
       expect(namesOf(second, first).warnings).toEqual([]);
