@@ -8,7 +8,7 @@ it('a run whose store fails says why nothing moves, and that it does again', asy
   await using setup = await setupNightly(20);
   setup.store.misbehave({ does: errorAnswer(503, 'Closed for lunch'), until: 11 });
   const running = setup.workspace.start('run', 'nightly', '--json');
-  await running.printed('The store main answers again, after ');
+  await running.printed('The store main answers again after ');
   running.process.kill('SIGINT');
   const { code, stdout, stderr } = await running.ended;
   expect(code).toBe(130);
