@@ -80,7 +80,7 @@ describe('the rejects of a run', () => {
     const edited = rejects.replace('Product 7', 'Edited here');
     await nightly.workspace.write(`.storeferry/artifacts/${run}/rejects.csv`, edited);
     const asked = await client.get(`/runs/${run}/retry`);
-    expect(asked.words).toContain('has been corrected in its place: 1 cell edited in 1 of 2 rows');
+    expect(asked.words).toContain('was corrected there: 1 cell edited in 1 of 2 rows');
     expect((await client.get(`/runs/${run}/retry?upload=in-folder`)).words).toContain('Edited here');
 
     const shown = await upload(scene, rejects.replace('Product 3', 'Uploaded'));
