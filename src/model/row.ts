@@ -183,3 +183,27 @@ export function rowPlace(
       return table.format satisfies never;
   }
 }
+
+/** The keys that say which table of a file is meant: of a source, a crosswalk and a lookup. */
+export const tableChoiceFields = {
+  sheet: z
+    .union([z.string().min(1), z.int().min(1)])
+    .exactOptional()
+    .describe(
+      'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible ones. Needed where several hold something.',
+    ),
+  headerRow: z
+    .int()
+    .min(1)
+    .exactOptional()
+    .describe(
+      'The row of a sheet, or the line of a CSV file, that is the header. Left out: the first that holds anything.',
+    ),
+  records: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe(
+      'Where the records of a JSON or XML file stand, as a path of names: `data.products`, `shop.offers.offer`. Left out: the outermost array; the items of an RSS or Atom feed.',
+    ),
+};

@@ -77,7 +77,7 @@ interface SampledFile {
 }
 
 /** A folder in memory that keeps the beginnings of files, to look at a source before there is a run. */
-class SampleFolder implements RunFolder {
+export class SampleFolder implements RunFolder {
   readonly location = 'memory';
   readonly #files = new Map<string, SampledFile>();
   readonly #mostBytes: number;

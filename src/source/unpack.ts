@@ -76,6 +76,14 @@ function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError 
   }
 }
 
+/** The bytes that `isZip` needs. */
+export const ZIP_BYTES = 4;
+
+/** Whether a file that begins so is a zip, as workbooks are. */
+export function isZip(beginning: Uint8Array): boolean {
+  return recognise(beginning).kind === 'zip';
+}
+
 /** A stream that can be closed before reading begins; a generator alone would not close its source then. */
 interface Closable extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;

@@ -4,8 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
 import { readCrosswalk } from '../../src/run/inputs/read-crosswalk.ts';
+import { makeZip } from '../source/make-zip.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { makeWorkspace } from '../support/workspace.ts';
+import { makeOds, makeXlsx } from '../tables/workbooks.ts';
 
 async function read(content: string, columns = { match: 'email', id: 'id' }) {
   await using workspace = await makeWorkspace({ 'ids.csv': content });
@@ -124,10 +126,10 @@ describe('a crosswalk', () => {
     });
   });
 
-  it('is refused when it is a workbook', async () => {
+  it('is refused when it is half a zip', async () => {
     await expect(read('PK\u0003\u0004 and so on')).rejects.toMatchObject({
-      message: expect.stringContaining('not a CSV file'),
-      hint: expect.stringContaining('save it as "CSV UTF-8"'),
+      message: expect.stringContaining('cannot be read'),
+      hint: expect.stringContaining('fetch it again'),
     });
   });
 
@@ -149,5 +151,64 @@ describe('a crosswalk', () => {
         DEFAULT_LIMITS,
       ),
     ).rejects.toThrow('ids.csv cannot be read');
+  });
+});
+
+describe('a crosswalk that is no CSV', () => {
+  const rows = [
+    ['E-Mail', 'Store id'],
+    ['Ann@mail.example', 7],
+    ['bob@mail.example', '008'],
+  ];
+  const records = [
+    { 'E-Mail': 'Ann@mail.example', 'Store id': 7 },
+    { 'E-Mail': 'bob@mail.example', 'Store id': '008' },
+  ];
+  const xml = records.map(
+    (record) => `<c><mail>${record['E-Mail']}</mail><number>${record['Store id']}</number></c>`,
+  );
+  const columns = { match: 'e-mail', id: 'store id' };
+  it.each<[string, string | Uint8Array, object]>([
+    [
+      'ids.xlsx',
+      makeXlsx([
+        { name: 'Old', rows },
+        { name: 'Ids', rows: [['Ids of May'], ...rows] },
+      ]),
+      { ...columns, sheet: 'Ids', headerRow: 2 },
+    ],
+    ['ids.ods', makeOds([{ name: 'Ids', rows }]), columns],
+    ['ids.json', JSON.stringify({ contacts: records }), { ...columns, records: 'contacts' }],
+    ['ids.jsonl', records.map((record) => JSON.stringify(record)).join('\n'), columns],
+    ['ids.jsonl.gz', gzipSync(records.map((record) => JSON.stringify(record)).join('\n')), columns],
+    [
+      'ids.xml',
+      `<all>${xml.join('')}</all>`.replace('<all>', '<?xml version="1.0"?><all>'),
+      { match: 'mail', id: 'number', records: 'all.c' },
+    ],
+    [
+      'ids.zip',
+      makeZip([{ name: 'ids.csv', content: 'e-mail,store id\nann@mail.example,7\nbob@mail.example,8\n' }]),
+      columns,
+    ],
+  ])('is read from %s', async (path, content, choice) => {
+    await using workspace = await makeWorkspace({});
+    await writeFile(join(workspace.dir, path), content);
+    const options = { path, match: '', id: '', ...choice };
+    const { crosswalk, digest } = await readCrosswalk(
+      options,
+      { workspaceDir: workspace.dir },
+      DEFAULT_LIMITS,
+    );
+    expect([crosswalk.find('ann@mail.example'), crosswalk.find('BOB@mail.example')]).toEqual([7, 8]);
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+  });
+  it('is held to its limit of rows', async () => {
+    await using workspace = await makeWorkspace({});
+    await writeFile(join(workspace.dir, 'ids.ods'), makeOds([{ name: 'Ids', rows }]));
+    const options = { path: 'ids.ods', ...columns };
+    await expect(
+      readCrosswalk(options, { workspaceDir: workspace.dir }, { ...DEFAULT_LIMITS, crosswalkRows: 1 }),
+    ).rejects.toThrow('beyond the limit crosswalkRows (1)');
   });
 });

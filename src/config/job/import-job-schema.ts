@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { delimiterSchema, encodingSchema } from '../../model/row.ts';
+import { delimiterSchema, encodingSchema, tableChoiceFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { exactlyOnePlace, remoteFields } from '../complete-place.ts';
@@ -19,26 +19,7 @@ const sourceSchema = z
       .min(1)
       .exactOptional()
       .describe('How many files the glob must find; any other number stops the run.'),
-    sheet: z
-      .union([z.string().min(1), z.int().min(1)])
-      .exactOptional()
-      .describe(
-        'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible ones. Needed where several hold something.',
-      ),
-    headerRow: z
-      .int()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'The row of a sheet, or the line of a CSV file, that is the header. Left out: the first that holds anything.',
-      ),
-    records: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'Where the records of a JSON or XML file stand, as a path of names: `data.products`, `shop.offers.offer`. Left out: the outermost array; the items of an RSS or Atom feed.',
-      ),
+    ...tableChoiceFields,
     encoding: encodingSchema
       .exactOptional()
       .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
@@ -65,7 +46,8 @@ const sourceSchema = z
   .superRefine(exactlyOnePlace);
 
 const crosswalkSchema = z.strictObject({
-  path: workspacePathSchema.describe("The CSV file with the store's ids."),
+  path: workspacePathSchema.describe("The file with the store's ids: CSV, a sheet, JSON or XML."),
+  ...tableChoiceFields,
   match: z
     .string()
     .min(1)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Place } from '../../model/errors.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import { delimiterSchema, encodingSchema } from '../../model/row.ts';
+import { delimiterSchema, encodingSchema, tableChoiceFields } from '../../model/row.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
@@ -135,7 +135,8 @@ const common = {
     .record(
       z.string().min(1),
       z.strictObject({
-        path: workspacePathSchema.exactOptional().describe('A CSV file.'),
+        path: workspacePathSchema.exactOptional().describe('A file: CSV, a sheet, JSON or XML.'),
+        ...tableChoiceFields,
         match: z.string().min(1).describe('Its column that is compared, in any case.'),
         of: z
           .literal('subscriber-lists')

@@ -35,9 +35,12 @@ export async function openMapping(
   };
   const digests: string[] = [];
   const lookups = new Map<string, LookupTable>();
-  for (const [name, { path, match }] of Object.entries(spec.lookups ?? {})) {
+  for (const [name, { path, match, sheet, headerRow, records }] of Object.entries(spec.lookups ?? {})) {
     if (path === undefined) continue;
-    const file = await readSideTable(path, { limits: job.limits, rows: 'lookupRows', access: besideMapping });
+    const file = await readSideTable(
+      { path, sheet, headerRow, records },
+      { limits: job.limits, rows: 'lookupRows', access: besideMapping },
+    );
     const rows: (readonly string[])[] = [];
     for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
     const table = lookupTable(file.header, rows, match);

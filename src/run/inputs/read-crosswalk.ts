@@ -14,11 +14,14 @@ import { readSideTable } from './read-side-table.ts';
  * or one value has two ids.
  */
 export async function readCrosswalk(
-  { path, match, field = match, id }: NonNullable<ImportJob['crosswalk']>,
+  { path, match, field = match, id, sheet, headerRow, records }: NonNullable<ImportJob['crosswalk']>,
   access: FileAccess,
   limits: InputLimits,
 ): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
-  const file = await readSideTable(path, { limits, rows: 'crosswalkRows', access });
+  const file = await readSideTable(
+    { path, sheet, headerRow, records },
+    { limits, rows: 'crosswalkRows', access },
+  );
   const matchAt = columnAt(file.header, match, path);
   const idAt = columnAt(file.header, id, path);
   let width: number | undefined;

@@ -4,14 +4,17 @@ import { Readable } from 'node:stream';
 import { readCsv } from '../../csv/read-csv.ts';
 import { CsvError, SourceError, StoreferryError } from '../../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
-import type { Row } from '../../model/row.ts';
-import { refuseTooMuch, unpack } from '../../source/unpack.ts';
+import type { Row, Table } from '../../model/row.ts';
+import { stageSource } from '../../source/stage-source.ts';
+import { isZip, peek, refuseTooMuch, unpack, ZIP_BYTES } from '../../source/unpack.ts';
 import { allowedPath, type FileAccess, openAllowed } from '../../state/file-access.ts';
+import { openTable } from '../../tables/open-table.ts';
+import { SampleFolder } from '../look-at-source.ts';
 
-/** A CSV file besides the source: a lookup table or a crosswalk. */
+/** A table besides the source: a lookup table or a crosswalk. */
 interface SideTable {
   readonly header: readonly string[];
-  /** Over the file's bytes, in hexadecimal; known when the rows have been read. */
+  /** Over what was read, in hexadecimal; known when the rows have been read. */
   digest(): string;
   rows(): AsyncIterable<readonly Row[]>;
 }
@@ -25,12 +28,54 @@ interface SideTableLimits {
   readonly rows: 'crosswalkRows' | 'lookupRows';
 }
 
+/** Where a table is that is read besides the source: its path as written, and which table of the file. */
+interface SideTablePlace {
+  readonly path: string;
+  readonly sheet?: string | number | undefined;
+  readonly headerRow?: number | undefined;
+  readonly records?: string | undefined;
+}
+
+/** A file that is no CSV, or may be none: it is staged like a source. */
+class NotCsv extends Error {}
+
 /**
- * Opens a CSV file, perhaps packed with gzip, that is read besides the source; `name` is its path as it is written. SourceError when it is not there or is
- * something else, CsvError when it is broken; either where it is beyond a limit.
+ * Opens a table in any format of a source that is read besides it. SourceError when it is not there or is something else,
+ * CsvError when it is broken; either where it is beyond a limit.
  */
-export async function readSideTable(
-  name: string,
+export async function readSideTable(place: SideTablePlace, options: SideTableLimits): Promise<SideTable> {
+  const { sheet, records } = place;
+  if (sheet !== undefined || records !== undefined) return await readStaged(place, options);
+  try {
+    return await readCsvTable(place, options);
+  } catch (error) {
+    if (!(error instanceof NotCsv)) throw error;
+    return await readStaged(place, options);
+  }
+}
+
+/** Its rows are held in memory anyway: so is what they are read from. */
+async function readStaged(
+  { path, headerRow, ...choice }: SideTablePlace,
+  { limits, rows, access }: SideTableLimits,
+): Promise<SideTable> {
+  const folder = new SampleFolder(Number.POSITIVE_INFINITY);
+  const { files, sha256 } = await stageSource({ path, ...choice }, { ...access, folder, limits });
+  const [file] = files;
+  if (file === undefined || files.length > 1) {
+    throw refusal(path, { refused: `holds ${files.length} files`, hint: 'Name a file of one table.' });
+  }
+  const bytes = await folder.read(file.stored);
+  const table =
+    file.table === undefined
+      ? await readCsv(bytes, { name: file.name, headerRow, limits })
+      : await openTable(bytes, file.table, { name: file.name, file: 0, headerRow });
+  if (table.doubt !== null) throw table.doubt;
+  return { header: table.header, digest: () => sha256, rows: () => upTo(table, path, rows, limits) };
+}
+
+async function readCsvTable(
+  { path: name, headerRow }: SideTablePlace,
   { limits, rows, access }: SideTableLimits,
 ): Promise<SideTable> {
   const allowed = await allowedPath(name, access).catch((cause: unknown) => {
@@ -51,13 +96,15 @@ export async function readSideTable(
   async function* watched(): AsyncGenerator<Uint8Array> {
     const { size: packedBytes } = await stat(path);
     let unpackedBytes = 0;
-    const { content, format } = await unpack(hashed(), { noun: 'file', name });
+    const { beginning, whole } = await peek(hashed(), ZIP_BYTES);
+    if (isZip(beginning)) {
+      await whole.close();
+      throw new NotCsv();
+    }
+    const { content, format } = await unpack(whole, { noun: 'file', name });
     if (format !== undefined) {
       await content.close();
-      throw refusal(name, {
-        refused: `is ${format.toUpperCase()}, not a CSV file`,
-        hint: 'Export it as CSV.',
-      });
+      throw new NotCsv();
     }
     for await (const chunk of content) {
       unpackedBytes += chunk.length;
@@ -66,18 +113,15 @@ export async function readSideTable(
     }
   }
   try {
-    const table = await readCsv(Readable.from(watched(), { objectMode: false }), { name, limits });
+    const table = await readCsv(Readable.from(watched(), { objectMode: false }), { name, headerRow, limits });
     if (table.doubt !== null) throw table.doubt;
     return {
       header: table.header,
       digest: () => hash.copy().digest('hex'),
-      rows: () =>
-        upTo(limits[rows], table.batches(), (line) =>
-          fileLimitError(CsvError, limits, rows, { file: name, line }),
-        ),
+      rows: () => upTo(table, name, rows, limits),
     };
   } catch (cause) {
-    if (cause instanceof StoreferryError) throw cause;
+    if (cause instanceof StoreferryError || cause instanceof NotCsv) throw cause;
     throw unreadable(name, cause);
   }
 }
@@ -98,14 +142,15 @@ function unreadable(name: string, cause: unknown): SourceError {
 }
 
 async function* upTo(
-  most: number,
-  batches: AsyncIterable<readonly Row[]>,
-  beyond: (line: number) => CsvError,
+  table: Table,
+  file: string,
+  limit: SideTableLimits['rows'],
+  limits: InputLimits,
 ): AsyncGenerator<readonly Row[]> {
-  let left = most;
-  for await (const batch of batches) {
+  let left = limits[limit];
+  for await (const batch of table.batches()) {
     const first = batch[left];
-    if (first !== undefined) throw beyond(first.line);
+    if (first !== undefined) throw fileLimitError(CsvError, limits, limit, { file, line: first.line });
     left -= batch.length;
     yield batch;
   }

@@ -90,7 +90,7 @@ async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<
 }
 
 async function judgeCrosswalk(
-  { path, match, id }: NonNullable<ImportJob['crosswalk']>,
+  { path, match, id, sheet, headerRow, records }: NonNullable<ImportJob['crosswalk']>,
   access: FileAccess,
 ): Promise<Facts> {
   const look = async (): Promise<Facts> => {
@@ -98,7 +98,9 @@ async function judgeCrosswalk(
     if ('refused' in allowed) {
       return { verdict: 'error', message: `its crosswalk ${path} ${allowed.refused}`, hint: allowed.hint };
     }
-    const { header } = await lookAtSource(allowed.real, { sampleBytes: SAMPLE_BYTES });
+    const { header } = await lookAtSource(allowed.real, {
+      ...{ sheet, headerRow, records, sampleBytes: SAMPLE_BYTES },
+    });
     const lacking = [match, id].filter((name) => columnsNamed(header, name).length === 0);
     return lacking.length === 0
       ? { verdict: 'ok', message: `its crosswalk ${path} exists and has the columns ${match} and ${id}` }
