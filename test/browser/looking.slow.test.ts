@@ -161,13 +161,13 @@ describeWithBrowser('every page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('works without JavaScript, where a run under way says how to look again', async () => {
+  it('works without JavaScript, where a run under way says how to reload', async () => {
     const { page } = await openVisitor(browser, { javaScriptEnabled: false });
     await signIn(page, dashboard);
     await page.getByRole('link', { name: 'Plan nightly-catalog' }).click();
     await page.getByRole('button', { name: 'Plan now' }).click();
     await page.waitForURL(/\/runs\/\w+$/);
-    const again = page.getByRole('link', { name: 'look again' });
+    const again = page.getByRole('link', { name: 'reload' });
     const outcome = async () => {
       if ((await again.count()) > 0) await again.click();
       return (await page.locator('.lead .badge').allInnerTexts()).join();
