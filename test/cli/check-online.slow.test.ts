@@ -50,7 +50,7 @@ describe('check --online', () => {
     const { store, workspace } = setup;
     const checked = await workspace.storeferry('check', '--online');
     expect(checked.stdout).toMatch(/^ok +store main: .* answers in \d+ ms and takes the key/m);
-    expect(checked.stdout).toMatch(/^ok +job nightly: its source catalog\.csv is there/m);
+    expect(checked.stdout).toMatch(/^ok +job nightly: its source catalog\.csv exists/m);
     expect(checked.stdout).toMatch(/^ok +artifacts: can be written/m);
     expect(checked.stdout).toMatch(/^ok +disk: /m);
     expect(checked.stdout).toContain(`Next: storeferry -C ${workspace.dir} plan nightly`);
