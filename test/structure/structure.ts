@@ -63,16 +63,26 @@ export function journeysOf(document: string): Journey[] {
   });
 }
 
-/** Ratios and lengths that must not grow, by name. */
-export function boundsOf(structure: Structure): Record<string, number> {
-  const share = (found: readonly string[]) => found.length / structure.files;
+/** A count of files that must not grow, among how many: no ratio for lengths of journeys. */
+export type Bound = readonly [count: number, among?: number | undefined];
+
+/** What must not get worse, by name. */
+export function boundsOf(structure: Structure): Record<string, Bound> {
+  const share = (found: readonly string[]): Bound => [found.length, structure.files];
   return {
-    'share of files reached from outside their folder': share(structure.reachedFromOutside),
-    'share of files with one importer': share(structure.withOneImporter),
-    'share of files that export nothing of their own name': share(structure.withoutOwnName),
-    'repeated base names': structure.repeatedNames.length,
-    ...Object.fromEntries(structure.journeys.map(({ name, files }) => [`files of ${name}`, files.length])),
+    'reached from outside their folder': share(structure.reachedFromOutside),
+    'with one importer only': share(structure.withOneImporter),
+    'that export nothing of their own name': share(structure.withoutOwnName),
+    'base names that occur twice': [structure.repeatedNames.length],
+    ...Object.fromEntries(
+      structure.journeys.map(({ name, files }) => [`files of ${name}`, [files.length]] as const),
+    ),
   };
+}
+
+/** Whether there are more of them, also in relation: a merge of two private files makes a ratio worse and harms nothing. */
+export function isWorse([count, among = 1]: Bound, [mostCount, mostAmong = 1]: Bound): boolean {
+  return count > mostCount && count / among > mostCount / mostAmong;
 }
 
 function folderOf(file: string): string {
