@@ -8,6 +8,7 @@ const { files, lines, journeys } = structure;
 const lists = {
   'reached from outside their folder': structure.reachedFromOutside,
   'with one importer only': structure.withOneImporter,
+  'imported by their registry only': structure.entriesOfRegistries,
   'that export nothing of their own name': structure.withoutOwnName,
   'base names that occur twice': structure.repeatedNames,
 };

@@ -38,6 +38,10 @@ it('is worse with more files, also in relation, and not after a merge or growth'
   expect([isWorse([9], [8]), isWorse([8], [8])]).toEqual([true, false]);
 });
 
+it('knows registries that exist', () => {
+  expect(measureStructure().entriesOfRegistries.length).toBeGreaterThan(40);
+});
+
 it('reads journeys from a list', () => {
   const document =
     '# A\n\n- *a row*: `src/a.ts` → `src/b.ts`\n  and `src/a.ts`\n- *nothing*: no file\n\n## B\n';

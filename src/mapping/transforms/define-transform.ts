@@ -62,6 +62,15 @@ export interface TransformContext {
   readonly patternLength: number;
 }
 
+/** A step that keeps numbers within a bound. */
+export function boundStep(run: (value: number) => number): Step {
+  return {
+    takes: 'number',
+    gives: () => 'number',
+    run: (value) => (typeof value === 'number' ? run(value) : value),
+  };
+}
+
 /** A cell, the steps it goes through, and what comes out: shown in docs/mappings.md, run by the tests. */
 export interface TransformExample {
   readonly cell: string;

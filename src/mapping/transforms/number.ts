@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
@@ -58,88 +57,7 @@ export const number = defineTransform({
   ],
 });
 
-/** `integer`: reads a whole number. */
-export const integer = defineTransform({
-  name: 'integer',
-  word: {
-    description:
-      'Reads a whole number (20.0 is 20); a fraction rejects the record, and so does 1.000, which may be a thousand.',
-    compile: ({ quote }) => integerStep('reject', quote),
-  },
-  map: {
-    shape: {
-      integer: z
-        .strictObject({
-          otherwise: z
-            .enum(['blank', 'reject'])
-            .exactOptional()
-            .describe('What a text that is no whole number becomes. Default: reject.'),
-        })
-        .describe('As `integer`, with options.'),
-    },
-    compile: ({ integer: { otherwise = 'reject' } }, { quote }) => integerStep(otherwise, quote),
-  },
-  examples: [
-    { cell: '20.0', steps: 'integer', gives: 20 },
-    { cell: '2.5', steps: 'integer', gives: { rejects: 'not-an-integer' } },
-    { cell: '1.000', steps: 'integer', gives: { rejects: 'number-ambiguous' } },
-    { cell: '2.5', steps: '{ integer: { otherwise: blank } }', gives: undefined },
-  ],
-});
-
-/** `min`: raises smaller numbers to this one. */
-export const min = defineTransform({
-  name: 'min',
-  map: {
-    shape: { min: z.number().describe('Raises smaller numbers to this one, and counts how often.') },
-    compile: ({ min: least }, { note }) =>
-      boundStep((value) => {
-        if (value >= least) return value;
-        note(`below ${least}, raised to ${least}`);
-        return least;
-      }),
-  },
-  examples: [{ cell: '-3', steps: 'integer, { min: 0 }', gives: 0 }],
-});
-
-/** `max`: lowers greater numbers to this one. */
-export const max = defineTransform({
-  name: 'max',
-  map: {
-    shape: { max: z.number().describe('Lowers greater numbers to this one, and counts how often.') },
-    compile: ({ max: most }, { note }) =>
-      boundStep((value) => {
-        if (value <= most) return value;
-        note(`above ${most}, lowered to ${most}`);
-        return most;
-      }),
-  },
-  examples: [{ cell: '5000', steps: 'integer, { max: 999 }', gives: 999 }],
-});
-
-function boundStep(run: (value: number) => number): Step {
-  return {
-    takes: 'number',
-    gives: () => 'number',
-    run: (value) => (typeof value === 'number' ? run(value) : value),
-  };
-}
-
 /** Also takes whole numbers that are written with zeros behind the point. */
-function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, refusesThousandths: true, otherwise, params: undefined };
-  return {
-    takes: 'any',
-    gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
-    run: (value) => {
-      const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
-      if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
-      return otherwise === 'blank'
-        ? undefined
-        : refuse('not-an-integer', `${quote(String(value))} is not a whole number`);
-    },
-  };
-}
 
 function formatOf(written: z.infer<typeof options>, { argument, complain }: TransformContext): NumberFormat {
   const params: { -readonly [Key in keyof FormatParams]: FormatParams[Key] } = {};

@@ -4,17 +4,53 @@ import { date } from './date.ts';
 import { defaultValue } from './default-value.ts';
 import type { Step, TransformContext, TransformDefinition } from './define-transform.ts';
 import { email } from './email.ts';
+import { extract } from './extract.ts';
 import { html } from './html.ts';
-import { listTransforms } from './list-transforms.ts';
-import { lookup, table } from './lookup.ts';
-import { integer, max, min, number } from './number.ts';
+import { integer } from './integer.ts';
+import { join } from './join.ts';
+import { lookup } from './lookup.ts';
+import { lower } from './lower.ts';
+import { max } from './max.ts';
+import { min } from './min.ts';
+import { number } from './number.ts';
+import { replace } from './replace.ts';
 import { slug } from './slug.ts';
-import { textTransforms } from './text-transforms.ts';
+import { split } from './split.ts';
+import { squeeze } from './squeeze.ts';
+import { start } from './start.ts';
+import { table } from './table.ts';
+import { template } from './template.ts';
+import { trim } from './trim.ts';
+import { unique } from './unique.ts';
+import { unquote } from './unquote.ts';
+import { upper } from './upper.ts';
 
 /** The transforms, in the order in which the documentation shows them. */
 export const TRANSFORMS: readonly TransformDefinition[] = [
-  ...[...textTransforms, slug, html, ...listTransforms, email],
-  ...[number, integer, min, max, boolean, date, lookup, table, defaultValue],
+  trim,
+  squeeze,
+  lower,
+  upper,
+  unquote,
+  replace,
+  extract,
+  template,
+  start,
+  slug,
+  html,
+  split,
+  join,
+  unique,
+  email,
+  number,
+  integer,
+  min,
+  max,
+  boolean,
+  date,
+  lookup,
+  table,
+  defaultValue,
 ];
 
 const words = TRANSFORMS.flatMap(({ name, word }) => (word === undefined ? [] : [{ name, ...word }]));

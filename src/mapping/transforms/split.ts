@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { isList } from '../values/cell.ts';
-import { defineTransform, type TransformDefinition } from './define-transform.ts';
+import { defineTransform } from './define-transform.ts';
 
 /** Which characters make separators ordinary text. */
 interface SplitOptions {
@@ -47,7 +46,8 @@ export function splitText(
   return parts.filter((one) => one !== '');
 }
 
-const split = defineTransform({
+/** `split`: makes a list of a text. */
+export const split = defineTransform({
   name: 'split',
   map: {
     shape: {
@@ -93,32 +93,3 @@ const split = defineTransform({
     { cell: '"Bread, sweet",Tea', steps: `{ split: ",", quote: '"' }`, gives: ['Bread, sweet', 'Tea'] },
   ],
 });
-
-const join = defineTransform({
-  name: 'join',
-  map: {
-    shape: { join: z.string().describe('Joins a list with this text between its items.') },
-    compile: ({ join: separator }) => ({
-      takes: 'text[]',
-      gives: () => 'text',
-      run: (value) => (isList(value) ? value.map(String).join(separator) : value),
-    }),
-  },
-  examples: [{ cell: 'red;blue', steps: '{ split: ";" }, { join: " / " }', gives: 'red / blue' }],
-});
-
-const unique = defineTransform({
-  name: 'unique',
-  word: {
-    description: 'Removes repeated items from a list.',
-    compile: () => ({
-      takes: 'text[]',
-      gives: (taken) => taken,
-      run: (value) => (isList(value) ? [...new Set(value)] : value),
-    }),
-  },
-  examples: [{ cell: 'red;red;blue', steps: '{ split: ";" }, unique', gives: ['red', 'blue'] }],
-});
-
-/** Transforms that make lists of texts, and texts of lists. */
-export const listTransforms: readonly TransformDefinition[] = [split, join, unique];

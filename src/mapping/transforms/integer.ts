@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { refuse } from '../values/cell.ts';
+import { defineTransform, type Step } from './define-transform.ts';
+import { PLAIN_NUMBER, readNumber } from './read-number.ts';
+
+/** `integer`: reads a whole number. */
+export const integer = defineTransform({
+  name: 'integer',
+  word: {
+    description:
+      'Reads a whole number (20.0 is 20); a fraction rejects the record, and so does 1.000, which may be a thousand.',
+    compile: ({ quote }) => integerStep('reject', quote),
+  },
+  map: {
+    shape: {
+      integer: z
+        .strictObject({
+          otherwise: z
+            .enum(['blank', 'reject'])
+            .exactOptional()
+            .describe('What a text that is no whole number becomes. Default: reject.'),
+        })
+        .describe('As `integer`, with options.'),
+    },
+    compile: ({ integer: { otherwise = 'reject' } }, { quote }) => integerStep(otherwise, quote),
+  },
+  examples: [
+    { cell: '20.0', steps: 'integer', gives: 20 },
+    { cell: '2.5', steps: 'integer', gives: { rejects: 'not-an-integer' } },
+    { cell: '1.000', steps: 'integer', gives: { rejects: 'number-ambiguous' } },
+    { cell: '2.5', steps: '{ integer: { otherwise: blank } }', gives: undefined },
+  ],
+});
+
+function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
+  const format = { ...PLAIN_NUMBER, refusesThousandths: true, otherwise, params: undefined };
+  return {
+    takes: 'any',
+    gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
+    run: (value) => {
+      const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
+      if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
+      return otherwise === 'blank'
+        ? undefined
+        : refuse('not-an-integer', `${quote(String(value))} is not a whole number`);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { compilePattern } from './compile-pattern.ts';
+import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
+
+/** `replace`: replaces what a pattern matches. */
+export const replace = defineTransform({
+  name: 'replace',
+  map: {
+    shape: {
+      replace: z.string().min(1).describe('A pattern (RE2 syntax); every match becomes the text of `with`.'),
+      with: z
+        .string()
+        .exactOptional()
+        .describe('With `replace`: the new text; `$1` stands for the first group. Nothing when left out.'),
+    },
+    compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
+      const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));
+      const text = argument(['with'], by);
+      return textStep((cell) => textOrBlank(pattern?.matcher(cell).replaceAll(text).trim() ?? cell));
+    },
+  },
+  examples: [
+    { cell: 'photo.jpg?v=17', steps: '{ replace: "[?].*$" }', gives: 'photo.jpg' },
+    { cell: 'Mug, blue', steps: '{ replace: "^(.*), (.*)$", with: "$2 $1" }', gives: 'blue Mug' },
+  ],
+});
