@@ -162,6 +162,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'run'],
   yaml: ['config'],
   yauzl: ['source'],
+  yazl: ['run'],
   zod: [
     ...['config', 'dashboard', 'export', 'mapping', 'model', 'plan', 'queue'],
     ...['remote', 'report', 'run', 'sandbox', 'source', 'state'],

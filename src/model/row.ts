@@ -143,6 +143,14 @@ export interface StagedTable {
   readonly width: number;
 }
 
+/** Whether a file was a workbook. */
+export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean {
+  return table?.format === 'xlsx' || table?.format === 'ods';
+}
+
+/** Excel's own limit. */
+export const MOST_SHEET_ROWS = 1_048_576;
+
 /** How rows and cells are named in a table that is no CSV. */
 export interface TablePlaces {
   readonly format: TableFormat;

@@ -1,17 +1,25 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
-import { UsageError } from '../model/errors.ts';
+import { SourceError, UsageError } from '../model/errors.ts';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
-import { REJECTS_FILE, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
+import {
+  REJECTS_FILE,
+  REJECTS_WORKBOOK,
+  readRejectsIndex,
+  UNTOUCHED_FILE,
+} from '../report/rejects/rejects-file.ts';
 import { stageContents } from '../source/snapshot.ts';
+import type { RunFolder } from '../state/artifacts.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
+import { correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
 
 /** A file that may take the place of a run's rejects file. */
 export interface CorrectedFile {
@@ -30,18 +38,38 @@ export async function readCorrections(
   file?: CorrectedFile,
 ): Promise<CorrectedRejects> {
   const from = artifacts.run(rejected.id);
-  const { name, open } = file ?? {
-    name: `${from.location}/${REJECTS_FILE}`,
-    open: () => from.read(REJECTS_FILE),
-  };
+  const { name, open } = file ?? (await correctedIn(from));
+  const index = await readRejectsIndex(from);
   return await readCorrectedRejects({
     name,
-    corrected: open,
+    corrected: await correctedAsCsv(open, index.delimiter),
     untouched: () => from.read(UNTOUCHED_FILE),
-    index: await readRejectsIndex(from),
+    index,
     personal: rejected.resource === 'contacts',
     csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
   });
+}
+
+/** The file of the two that was corrected; the CSV file where neither was. SourceError where both were. */
+async function correctedIn(folder: RunFolder): Promise<CorrectedFile> {
+  const csv = { name: `${folder.location}/${REJECTS_FILE}`, open: () => folder.read(REJECTS_FILE) };
+  const workbook = await editedWorkbook(folder);
+  if (workbook === undefined) return csv;
+  const [written, now] = await Promise.all(
+    [UNTOUCHED_FILE, REJECTS_FILE].map((name) => folder.read(name).then(buffer)),
+  );
+  if (written !== undefined && now !== undefined && !written.equals(now)) {
+    throw new SourceError(
+      `Both ${REJECTS_FILE} and ${REJECTS_WORKBOOK} in ${folder.location} were corrected.`,
+      {
+        hint: `Put all corrections into one of them, and delete ${REJECTS_WORKBOOK} or put ${UNTOUCHED_FILE} in the place of ${REJECTS_FILE}.`,
+      },
+    );
+  }
+  return {
+    name: `${folder.location}/${REJECTS_WORKBOOK}`,
+    open: async () => Readable.from([Buffer.from(workbook)]),
+  };
 }
 
 /** Stages the corrected rejects of a run, with the guard that says which of them a retry may send. */

@@ -1,6 +1,7 @@
+import { MOST_SHEET_ROWS } from '../model/row.ts';
 import { NO_RESULT, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, MOST_SHEET_ROWS, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
   type TableFile,
   type TableReader,

@@ -1,6 +1,7 @@
+import { MOST_SHEET_ROWS } from '../model/row.ts';
 import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedCells, MOST_SHEET_ROWS, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type MergedCells, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
   type TableFile,
   type TableReader,

@@ -1,8 +1,5 @@
 import { type TableFile, type TableRow, tableError, tableLimitError } from './table-file.ts';
 
-/** Excel's own limit, which also bounds what a repeated row can come to. */
-export const MOST_SHEET_ROWS = 1_048_576;
-
 const MOST_CELLS_HELD = 100_000;
 
 /** Cells that are merged: what stands in the first belongs to all of them. Rows from 1, columns from 0, both ends included. */

@@ -1,8 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
+import { readStaged } from '../tables/read-staged.ts';
 import { type CellToWrite, makeOds, makeXlsx } from '../tables/workbooks.ts';
 
 const HEADER = ['id', 'title', 'description', 'price', 'image_link', 'additional_image_link', 'product_type'];
@@ -155,4 +156,60 @@ describe('a cell that cannot be used', () => {
       expect(retried.json()).toMatchObject({ status: 'done', applied: 1 });
     },
   );
+});
+
+describe('the rejects of a sheet', () => {
+  const rows = [
+    HEADER,
+    ['0042', 'Cup', '=1+1', 'tbc', '', '', ''],
+    ['b', 'Jug', 'Two\nlines', { error: '#N/A' }, '', '', ''],
+  ];
+  const setup = () => scene('xlsx', makeXlsx([{ name: 'Prices', rows }]), '');
+
+  it('come back as a workbook, which retry reads where it was corrected', async () => {
+    await using run = await setup();
+    const { run: id, rejectsFile } = (await run.workspace.storeferry('run', 'nightly', '--json')).json();
+    const file = join(run.workspace.dir, String(rejectsFile).replace('.csv', '.xlsx'));
+    const { header, cells } = await readStaged('rejects.xlsx', await readFile(file));
+    expect(header).toEqual([...HEADER, 'storeferry_reason', 'storeferry_line']);
+    expect(cells.map((row) => [row[0], row[2], row[3], row[8]])).toEqual([
+      ['0042', '=1+1', 'tbc', '2'],
+      ['b', 'Two\nlines', '#N/A', '3'],
+    ]);
+    const corrected = cells.map((row) =>
+      row.map((cell, index) => (index === 3 ? { number: 21.5, format: '0.00' } : cell)),
+    );
+    await writeFile(file, makeXlsx([{ name: 'Rejects', rows: [header, ...corrected] }]));
+    const retried = await run.workspace.storeferry('retry', String(id), '--json');
+    expect([retried.stderr, retried.json()]).toMatchObject([
+      expect.stringContaining('2 cells edited in 2 of 2 rows'),
+      { status: 'done', applied: 2 },
+    ]);
+    expect(run.store.lastBody('0042')).toContain('=1+1');
+  });
+
+  it('are retried from one file only, whichever it is', async () => {
+    await using run = await setup();
+    const { run: id, rejectsFile } = (await run.workspace.storeferry('run', 'nightly', '--json')).json();
+    const csv = join(run.workspace.dir, String(rejectsFile));
+    const file = csv.replace('.csv', '.xlsx');
+    const written = await readFile(csv, 'utf8');
+    const { header, cells } = await readStaged('rejects.xlsx', await readFile(file));
+    const workbook = makeXlsx([
+      { name: 'Rejects', rows: [header, ...cells.map((row) => row.map((cell) => cell.replace('tbc', '7')))] },
+    ]);
+    await writeFile(csv, written.replace('tbc', '8'));
+    await writeFile(file, workbook);
+    const both = await run.workspace.storeferry('retry', String(id));
+    expect([both.code, both.stdout + both.stderr]).toEqual([
+      1,
+      expect.stringContaining('Both rejects.csv and rejects.xlsx'),
+    ]);
+    // A workbook in the place of the CSV file is read as what it is.
+    await writeFile(csv, workbook);
+    await rm(file);
+    const retried = await run.workspace.storeferry('retry', String(id), '--json');
+    expect(retried.json()).toMatchObject({ applied: 1, rejected: 1 });
+    expect(run.store.lastBody('0042')).toContain('"price":7');
+  });
 });

@@ -208,6 +208,8 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
 
 /** What the user corrects, the copy that stays as it was, and what neither of them can say. */
 export const REJECTS_FILE = 'rejects.csv';
+/** The same as a workbook, where the source is one. */
+export const REJECTS_WORKBOOK = 'rejects.xlsx';
 /** The copy of the rejects file that stays as it was. */
 export const UNTOUCHED_FILE = 'rejects-untouched.csv';
 /** Of the rejected rows, those whose contact the crosswalk does not know. */

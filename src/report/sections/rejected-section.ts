@@ -1,8 +1,9 @@
 import type { PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
+import { isSheet } from '../../model/row.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { counted, listed, printable, sentence } from '../printable.ts';
-import { REJECTS_FILE, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Table } from '../section.ts';
 
@@ -68,11 +69,16 @@ export function namesRejects({ status }: RunFacts['run']): boolean {
 export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
   if (rejectsFile === null) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
-  const file = `${rejectsFile.slice(0, -REJECTS_FILE.length)}${UNMATCHED_FILE}`;
+  const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
   const lines = [
     `Rejects file: ${rejectsFile}`,
+    ...(isSheet(plan?.source.files[0]?.places)
+      ? [`The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`]
+      : []),
     ...(unmatched
-      ? [`Contacts without a match: ${file} (create them in the store, or complete the crosswalk)`]
+      ? [
+          `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`,
+        ]
       : []),
   ];
   return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));

@@ -3,6 +3,7 @@ import { formatRow } from '../../csv/format-row.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/errors.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
+import { isSheet, MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readRejections } from '../../plan/plan-file.ts';
@@ -26,6 +27,7 @@ import { loadRetryGuard } from '../retry-guard.ts';
 import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
+import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
 import { discardPlan } from './continue-or-begin.ts';
 import { openSnapshotFile } from './snapshot-reading.ts';
 
@@ -146,13 +148,16 @@ async function writeRunRejects(
     places: source.files[index]?.places,
     open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
   }));
-  await writeRejects({
+  const { rows } = await writeRejects({
     folder,
     sources,
     rejections: refused(context, run),
     formatRow,
     describeKeys: (keys) => acknowledgedBefore(context, run, keys),
   });
+  if (isSheet(source.files[0]?.places) && rows > 0 && rows < MOST_SHEET_ROWS) {
+    await writeRejectsWorkbook(folder);
+  }
   if (request.mapping.crosswalk === undefined) return;
   await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
 }
@@ -162,6 +167,11 @@ const CORRECTED_FILE = 'rejects-corrected.csv';
 /** A run that is continued writes its rejects again: corrections made in the meantime are kept beside them. */
 async function keepCorrections(folder: RunFolder): Promise<void> {
   if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
+  const workbook = await editedWorkbook(folder);
+  if (workbook !== undefined) {
+    await folder.write(CORRECTED_FILE, [workbook]);
+    return;
+  }
   const corrected = await buffer(await folder.read(REJECTS_FILE));
   if (corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)))) return;
   await folder.write(CORRECTED_FILE, [corrected]);

@@ -1,0 +1,159 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import yazl from 'yazl';
+import { formatRow } from '../csv/format-row.ts';
+import { readCsv } from '../csv/read-csv.ts';
+import { inertCell, withoutInertMark } from '../model/inert-cell.ts';
+import type { Table } from '../model/row.ts';
+import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
+import { stageSource } from '../source/stage-source.ts';
+import { isZip, peek, ZIP_BYTES } from '../source/unpack.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import { openTable } from '../tables/open-table.ts';
+import { SampleFolder } from './look-at-source.ts';
+
+/** Excel cuts texts behind these characters, and repairs files that have longer ones. */
+const LONGEST_CELL = 32_767;
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+/** The earliest that zip knows: the same rows give the same bytes. */
+const MODIFIED = new Date(1980, 0, 1);
+
+/** All that a workbook of one sheet needs besides the sheet. Style 1 is text, style 2 a header. */
+const PARTS: Readonly<Record<string, string>> = {
+  '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPE}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/></Types>`,
+  '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
+  'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="49" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" applyNumberFormat="1" applyFont="1"/></cellXfs></styleSheet>`,
+};
+
+/** Writes the rejects of a run once more, as a workbook: for those whose source is one. */
+export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
+  const table = await openUntouched(folder);
+  await folder.write(REJECTS_WORKBOOK, writeXlsx('Rejects', unmarked(table)));
+}
+
+/** The workbook of rejects as CSV, if there is one and somebody has changed it. */
+export async function editedWorkbook(folder: RunFolder): Promise<string | undefined> {
+  if (!(await folder.exists(REJECTS_WORKBOOK))) return undefined;
+  const { delimiter } = await readRejectsIndex(folder);
+  const edited = await workbookAsCsv(await folder.read(REJECTS_WORKBOOK), delimiter);
+  const written = await csvOf(unmarked(await openUntouched(folder)), delimiter);
+  return edited === written ? undefined : edited;
+}
+
+/** A corrected rejects file as CSV, also where a spreadsheet has saved it as a workbook. */
+export async function correctedAsCsv(
+  open: () => Promise<Readable>,
+  delimiter: string,
+): Promise<() => Promise<Readable>> {
+  const { beginning, whole } = await peek(await open(), ZIP_BYTES);
+  await whole.close();
+  if (!isZip(beginning)) return open;
+  const csv = await workbookAsCsv(await open(), delimiter);
+  return async () => Readable.from([Buffer.from(csv)]);
+}
+
+async function openUntouched(folder: RunFolder): Promise<Table> {
+  const { delimiter } = await readRejectsIndex(folder);
+  return await readCsv(await folder.read(UNTOUCHED_FILE), { name: UNTOUCHED_FILE, delimiter });
+}
+
+/** Header and rows without the marks that keep formulas in CSV from running. */
+async function* unmarked({ header, batches }: Table): AsyncGenerator<readonly string[]> {
+  yield header.map(withoutInertMark);
+  for await (const batch of batches()) for (const { cells } of batch) yield cells.map(withoutInertMark);
+}
+
+/** A zip is read from a file: its list of contents stands at its end. */
+async function workbookAsCsv(bytes: Readable, delimiter: string): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-'));
+  try {
+    await pipeline(bytes, createWriteStream(join(dir, REJECTS_WORKBOOK), { mode: 0o600 }));
+    const folder = new SampleFolder(Number.POSITIVE_INFINITY);
+    const { files } = await stageSource({ path: REJECTS_WORKBOOK }, { workspaceDir: dir, folder });
+    const [file] = files;
+    if (file?.table === undefined) throw new TypeError('a zip was staged that is no workbook');
+    const table = await openTable(await folder.read(file.stored), file.table, {
+      name: REJECTS_WORKBOOK,
+      file: 0,
+    });
+    return await csvOf(cellsOf(table), delimiter);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function* cellsOf({ header, batches }: Table): AsyncGenerator<readonly string[]> {
+  yield header;
+  for await (const batch of batches()) for (const { cells } of batch) yield cells;
+}
+
+/** As a workbook keeps texts: cut, and with one kind of line end. */
+async function csvOf(rows: AsyncIterable<readonly string[]>, delimiter: string): Promise<string> {
+  async function* lines() {
+    for await (const cells of rows) {
+      const kept = cells.map((cell) => inertCell(cell.slice(0, LONGEST_CELL).replaceAll(/\r\n?/g, '\n')));
+      yield `${formatRow(kept, delimiter)}\n`;
+    }
+  }
+  return await text(Readable.from(lines()));
+}
+
+/**
+ * The bytes of an .xlsx of one sheet, whose first row is the header. All cells are texts: a spreadsheet changes none of
+ * them, and runs none as a formula.
+ */
+export function writeXlsx(sheet: string, rows: AsyncIterable<readonly string[]>): Readable {
+  const zip = new yazl.ZipFile();
+  const options = { mtime: MODIFIED };
+  for (const [name, content] of Object.entries(PARTS))
+    zip.addBuffer(Buffer.from(XML + content), name, options);
+  const workbook = `${XML}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets><sheet name="${escaped(sheet)}" sheetId="1" r:id="rId1"/></sheets></workbook>`;
+  zip.addBuffer(Buffer.from(workbook), 'xl/workbook.xml', options);
+  const content = Readable.from(sheetXml(rows), { objectMode: false });
+  zip.addReadStream(content, 'xl/worksheets/sheet1.xml', options);
+  zip.end();
+  const output = new PassThrough();
+  content.on('error', (error) => output.destroy(error));
+  zip.outputStream.pipe(output);
+  return output;
+}
+
+async function* sheetXml(rows: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  yield `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`;
+  let style = 2;
+  for await (const cells of rows) {
+    const written = cells.map((cell) =>
+      cell === ''
+        ? `<c s="${style}"/>`
+        : `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(cell.slice(0, LONGEST_CELL))}</t></is></c>`,
+    );
+    yield `<row>${written.join('')}</row>`;
+    style = 1;
+  }
+  yield '</sheetData></worksheet>';
+}
+
+/** Characters that XML cannot hold are written as `_x000B_`, and what looks so already is marked. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/_x(?=[0-9A-Fa-f]{4}_)/g, '_x005F_x')
+    .replaceAll(/[^\P{Cc}\t\n]|[\ufffe\uffff]/gu, (character) => {
+      return `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+    })
+    .toWellFormed()
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
