@@ -58,7 +58,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // What else opens buckets: the artifacts.
     ...['s3-objects.ts', 's3-kind.ts'],
     // What to do where a sheet is not shared.
-    'google-sheet.ts',
+    'google-sheet-export.ts',
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
   tables: ['stage-table.ts', 'open-table.ts'],

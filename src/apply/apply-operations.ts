@@ -1,5 +1,5 @@
-import { type SafetyLimitError, UnauthorizedError } from '../model/errors.ts';
 import type { DeleteProduct, Operation, Outcome } from '../model/operation.ts';
+import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { type Clock, systemClock } from '../storefront/clock.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';

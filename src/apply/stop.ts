@@ -1,4 +1,4 @@
-import { InterruptedError, StoreferryError } from '../model/errors.ts';
+import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import type { Clock } from '../storefront/clock.ts';
 
 /** How an unfinished apply ends: `drain` waits for requests under way and records them, `drop` does neither. */

@@ -1,4 +1,4 @@
-import { InterruptedError } from '../model/errors.ts';
+import { InterruptedError } from '../model/storeferry-error.ts';
 
 const EXIT_INTERRUPTED = 130;
 /** Requests under way end within 5 s, and a call to the state fails within 10 s: what takes longer hangs. */

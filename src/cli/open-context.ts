@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import { explainError, type StateError, UsageError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { type SecretRedactor, secretRedactor } from '../model/secret-redactor.ts';
+import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
 import { listed } from '../report/printable.ts';
 import { PROGRAM } from '../report/sections/next-section.ts';
 import { type RunContext, type RunEvent, redactedState } from '../run/run-context.ts';

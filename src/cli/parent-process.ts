@@ -1,4 +1,4 @@
-import { InterruptedError } from '../model/errors.ts';
+import { InterruptedError } from '../model/storeferry-error.ts';
 
 /** Set by a process of ours that starts a command and goes on talking to it (Node's IPC channel). */
 export const CHILD_VARIABLE = 'STOREFERRY_CHILD';

@@ -4,7 +4,7 @@ import {
   firstError,
   formatPlace,
   StoreferryError,
-} from '../model/errors.ts';
+} from '../model/storeferry-error.ts';
 import { printableLines } from '../report/printable.ts';
 import type { Invocation } from './define-command.ts';
 import type { Terminal } from './terminal.ts';

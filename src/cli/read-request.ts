@@ -1,6 +1,6 @@
 import type { ExportJob } from '../config/job/job.ts';
 import type { Workspace } from '../config/workspace.ts';
-import { UsageError } from '../model/errors.ts';
+import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Place } from '../model/errors.ts';
+import type { Place } from '../model/storeferry-error.ts';
 import { pathFrom } from '../run/shown-file.ts';
 
 /**

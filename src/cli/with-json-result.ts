@@ -1,5 +1,5 @@
-import { explainFailure, firstError, InterruptedError, SafetyLimitError } from '../model/errors.ts';
 import type { RunStatus } from '../model/run.ts';
+import { explainFailure, firstError, InterruptedError, SafetyLimitError } from '../model/storeferry-error.ts';
 import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
 import type { RunEvent } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';

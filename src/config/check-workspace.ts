@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
-import { ConfigurationError, type ConfigurationProblem } from '../model/errors.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
+import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job } from './job/job.ts';
 import type { Settings } from './settings.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ConfigurationProblem } from '../model/errors.ts';
 import type { FilePlace } from '../model/remote-address.ts';
+import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import { REMOTE_KINDS } from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
 import type { Interpretation } from './interpret.ts';

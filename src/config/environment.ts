@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { ConfigurationError } from '../model/errors.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
+import { ConfigurationError } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
 /** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */

@@ -1,5 +1,5 @@
 import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
-import { type ConfigurationProblem, formatPlace } from '../model/errors.ts';
+import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { completePlace, placeSecrets } from './complete-place.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ConfigurationProblem, Place } from '../model/errors.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
+import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation } from './expectation.ts';
 import { explainIssues, type Finding, wordFinding } from './explain-issues.ts';

@@ -1,8 +1,8 @@
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { ConfigurationError } from '../model/errors.ts';
 import { type ArtifactsPlace, parseRedisUrl } from '../model/remote-address.ts';
+import { ConfigurationError } from '../model/storeferry-error.ts';
 import { completeS3Place } from '../remote/s3-kind.ts';
 import type { Environment } from './environment.ts';
 import { expectation } from './expectation.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError } from '../model/errors.ts';
+import { ConfigurationError } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';
 

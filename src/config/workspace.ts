@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
-import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/errors.ts';
 import { didYouMean } from '../model/nearest.ts';
+import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';

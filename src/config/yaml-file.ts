@@ -12,7 +12,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import type { ConfigurationProblem, Place } from '../model/errors.ts';
+import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
 /** A YAML file as plain values that remember where they stand. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { CsvError, EncodingError } from '../model/errors.ts';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
+import { CsvError, EncodingError } from '../model/storeferry-error.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { columnOf, lineAt } from './scan-rows.ts';
 

@@ -1,5 +1,5 @@
-import { CsvError, DelimiterError } from '../model/errors.ts';
 import { DELIMITER_CHARACTERS, DELIMITERS } from '../model/row.ts';
+import { CsvError, DelimiterError } from '../model/storeferry-error.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { CR, LF, QUOTE, SPACE } from './scan-rows.ts';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import type { EncodingCandidate } from '../model/errors.ts';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
+import type { EncodingCandidate } from '../model/storeferry-error.ts';
 import { LANGUAGES, type Language, PAIRS, type UsualPair } from './languages.ts';
 
 const MOST_WORDS = 400;

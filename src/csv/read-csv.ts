@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { CsvError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
+import { CsvError } from '../model/storeferry-error.ts';
 import { ByteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';

@@ -1,8 +1,8 @@
 import { TextDecoder } from 'node:util';
 import Papa from 'papaparse';
-import { CsvError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { Row } from '../model/row.ts';
+import { CsvError } from '../model/storeferry-error.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { notUtf8 } from './charset.ts';
 import {

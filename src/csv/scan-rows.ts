@@ -1,5 +1,5 @@
-import { CsvError } from '../model/errors.ts';
 import type { Dialect } from '../model/row.ts';
+import { CsvError } from '../model/storeferry-error.ts';
 
 const TAB = 0x09;
 export const LF = 0x0a;

@@ -1,4 +1,4 @@
-import { EncodingError } from '../model/errors.ts';
+import { EncodingError } from '../model/storeferry-error.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { CR, LF } from './scan-rows.ts';
 

@@ -1,5 +1,5 @@
-import { CsvError, DestinationError } from '../model/errors.ts';
 import { withoutInertMark } from '../model/inert-cell.ts';
+import { CsvError, DestinationError } from '../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../model/subscriber-list.ts';
 import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';

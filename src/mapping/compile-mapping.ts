@@ -1,5 +1,5 @@
-import { MappingError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
+import { MappingError } from '../model/storeferry-error.ts';
 import { checkUse, isUsed, unnamedColumns } from './check-use.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import { type AlignmentCheck, compileAlignment } from './compile-alignment.ts';

@@ -1,5 +1,5 @@
-import { MappingError } from '../model/errors.ts';
 import { loosened } from '../model/nearest.ts';
+import { MappingError } from '../model/storeferry-error.ts';
 import { bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
 import { Columns } from './columns/columns.ts';
 import type { ColumnSpec, MappingSpec } from './spec/mapping-spec.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { StoreferryError } from '../model/errors.ts';
 import type { MappingLimits } from '../model/input-limits.ts';
 import type { Mapped } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
+import { StoreferryError } from '../model/storeferry-error.ts';
 import { compileMapping } from './compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';

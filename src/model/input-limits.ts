@@ -1,4 +1,4 @@
-import type { Place } from './errors.ts';
+import type { Place } from './storeferry-error.ts';
 
 const KIB = 1024;
 const MIB = KIB * KIB;

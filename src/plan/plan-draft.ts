@@ -1,4 +1,3 @@
-import { StateError } from '../model/errors.ts';
 import type {
   DeferredRecord,
   MappedRecord,
@@ -7,6 +6,7 @@ import type {
   Resource,
 } from '../model/mapped-record.ts';
 import type { PlannedShard } from '../model/plan.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';

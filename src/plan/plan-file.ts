@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { StateError } from '../model/errors.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
 import { TABLE_FORMATS } from '../model/row.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
 import { parseShardLine } from './shard-writer.ts';

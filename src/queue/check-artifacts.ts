@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { StateError } from '../model/errors.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type Queues } from './queues.ts';
 import type { WorkerLog } from './worker-log.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
-import { InterruptedOnRequestError, StateError } from '../model/errors.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
+import { InterruptedOnRequestError, StateError } from '../model/storeferry-error.ts';
 import { type DeliverShards, type Delivery, judgeRejected, operationsIn } from '../run/import/apply-step.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { errorOf, type Queues, type ShardJobData, type ShardJobResult } from './queues.ts';

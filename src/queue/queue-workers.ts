@@ -1,5 +1,5 @@
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
-import { InterruptedError, StoreferryError } from '../model/errors.ts';
+import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { abortingWith } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';

@@ -6,7 +6,7 @@ import {
   StoreferryError,
   StoreUnavailableError,
   UnauthorizedError,
-} from '../model/errors.ts';
+} from '../model/storeferry-error.ts';
 import {
   COMMAND_TIMEOUT_MS,
   clusterClient,

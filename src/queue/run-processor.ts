@@ -1,15 +1,15 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { Notify } from '../config/job/job.ts';
+import { masked } from '../model/masked.ts';
+import type { Run } from '../model/run.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import {
   explainError,
   InterruptedError,
   InterruptedOnRequestError,
   LockedError,
   StoreferryError,
-} from '../model/errors.ts';
-import { masked } from '../model/masked.ts';
-import type { Run } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
+} from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { executeRun, jobTask, notifyEnd, notifyNotBegun } from '../run/execute-run.ts';
 import type { DeliverShards } from '../run/import/apply-step.ts';

@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { errorCode } from '../model/errors.ts';
+import { errorCode } from '../model/storeferry-error.ts';
 import {
   connectionFailure,
   type FoundFile,

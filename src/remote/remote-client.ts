@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
-import { errorCode } from '../model/errors.ts';
+import { errorCode } from '../model/storeferry-error.ts';
 
 /** A file that an address names. */
 export interface FoundFile {

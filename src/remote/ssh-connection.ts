@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
-import { errorCode } from '../model/errors.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
+import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { connectionFailure, lateAnswer, RemoteFailure } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';

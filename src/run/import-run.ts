@@ -1,7 +1,7 @@
-import { StateError, UsageError } from '../model/errors.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
+import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
 import type { RunFacts } from '../report/run-facts.ts';

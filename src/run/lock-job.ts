@@ -1,5 +1,5 @@
-import { LockedError, StateError, UsageError } from '../model/errors.ts';
 import { KINDS_BUT_PLAN, type Run } from '../model/run.ts';
+import { LockedError, StateError, UsageError } from '../model/storeferry-error.ts';
 import {
   destinationLockName,
   importTarget,

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
-import { SourceError, UsageError } from '../model/errors.ts';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
+import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
 import {

@@ -1,10 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { SourceError, StateError } from '../model/errors.ts';
 import type { DeferredRecord, Mapped, Resource } from '../model/mapped-record.ts';
 import { APPLIED_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
+import { SourceError, StateError } from '../model/storeferry-error.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
 import type { RejectedKey } from '../report/rejects/rejects-file.ts';

@@ -1,9 +1,9 @@
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
-import { explainError, explainFailure, firstError, StoreferryError } from '../model/errors.ts';
 import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
+import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';

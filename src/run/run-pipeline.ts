@@ -1,7 +1,7 @@
 import type { StoreConfig } from '../config/store-config.ts';
-import { explainError, LockedError, StateError, StoreferryError } from '../model/errors.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
+import { explainError, LockedError, StateError, StoreferryError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';
 import { refuseUnlessHeld } from './lock-job.ts';

@@ -1,5 +1,5 @@
-import { InterruptedOnRequestError } from '../model/errors.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
+import { InterruptedOnRequestError } from '../model/storeferry-error.ts';
 import type { RunContext, RunEvent } from './run-context.ts';
 
 const LOOK_EVERY_MS = 1_000;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { LockedError, StateError } from '../model/errors.ts';
+import { LockedError, StateError } from '../model/storeferry-error.ts';
 
 const SCHEMA_VERSION = 1;
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../model/errors.ts';
+import { UsageError } from '../model/storeferry-error.ts';
 import { buildServer } from './build-server.ts';
 import { contactRoutes, openContactTable } from './contact-routes.ts';
 import { createFaults } from './create-faults.ts';

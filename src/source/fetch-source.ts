@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { SourceError } from '../model/errors.ts';
 import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { googleSheetHint } from '../remote/google-sheet.ts';
+import { googleSheetHint } from '../remote/google-sheet-export.ts';
 import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../remote/remote-client.ts';
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';

@@ -1,8 +1,8 @@
 import { type FileHandle, glob, readdir, stat } from 'node:fs/promises';
 import { dirname, relative, resolve, sep } from 'node:path';
-import { errorCode, SourceError } from '../model/errors.ts';
 import { nearest } from '../model/nearest.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
+import { errorCode, SourceError } from '../model/storeferry-error.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
 import { openRemote } from '../remote/remote-kinds.ts';
 import { allowedPath, type FileAccess, openAllowed } from '../state/file-access.ts';

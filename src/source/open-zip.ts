@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
-import { SourceError } from '../model/errors.ts';
 import { fileLimitError } from '../model/input-limits.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 import type { SourceLimits } from './unpack.ts';
 

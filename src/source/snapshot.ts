@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { StateError } from '../model/errors.ts';
 import { type StagedTable, TABLE_FORMATS } from '../model/row.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';

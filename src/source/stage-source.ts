@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/job.ts';
-import { SourceError } from '../model/errors.ts';
 import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';

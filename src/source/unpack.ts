@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { SourceError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { TableFormat } from '../model/row.ts';
-import { googleSheetHint } from '../remote/google-sheet.ts';
+import { SourceError } from '../model/storeferry-error.ts';
+import { googleSheetHint } from '../remote/google-sheet-export.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { StateError } from '../model/errors.ts';
+import { StateError } from '../model/storeferry-error.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;

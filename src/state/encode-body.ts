@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { StateError } from '../model/errors.ts';
+import { StateError } from '../model/storeferry-error.ts';
 
 /**
  * What bodies have in common, the most frequent last. With it a body of 1 KB shrinks to a third, without it to a half.

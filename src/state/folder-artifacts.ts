@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StateError } from '../model/errors.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import {
   type Artifacts,
   checkedName,

@@ -1,4 +1,4 @@
-import { LockedError, StateError } from '../model/errors.ts';
+import { LockedError, StateError } from '../model/storeferry-error.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
 import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';

@@ -1,5 +1,5 @@
-import type { StateError } from '../model/errors.ts';
 import type { ArtifactsPlace } from '../model/remote-address.ts';
+import type { StateError } from '../model/storeferry-error.ts';
 import type { Artifacts } from './artifacts.ts';
 import { folderArtifacts } from './folder-artifacts.ts';
 import { s3Artifacts } from './s3-artifacts.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { StateError } from '../model/errors.ts';
 import { type ArtifactsPlace, artifactsLocation } from '../model/remote-address.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
 import type { S3Objects } from '../remote/s3-objects.ts';
 import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';

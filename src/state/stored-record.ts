@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { StateError } from '../model/errors.ts';
 import { reasonSchema } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type StateLoss,
   type Verification,
 } from '../model/run.ts';
+import { StateError } from '../model/storeferry-error.ts';
 import { changedIdSchema, type Refusal } from './state.ts';
 
 /** A schema for each field of a type: a field that is added to the type does not compile here without one. */

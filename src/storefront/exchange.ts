@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
-import { errorCode } from '../model/errors.ts';
+import { errorCode } from '../model/storeferry-error.ts';
 import type { AbortListeners } from './abortable.ts';
 
 /** A request to the store; `path` is relative to its base URL. */

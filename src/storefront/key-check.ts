@@ -1,4 +1,4 @@
-import { UnauthorizedError } from '../model/errors.ts';
+import { UnauthorizedError } from '../model/storeferry-error.ts';
 import { abortable } from './abortable.ts';
 import { type Clock, sleep } from './clock.ts';
 import type { Gate, Ticket } from './gate/gate.ts';

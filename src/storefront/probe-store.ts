@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
-import { isDeeperThan, MOST_LEVELS } from './page.ts';
 import { isObject } from './proof.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';
+import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
 
 /** What one harmless request to a store has shown. */
 export type StoreProbe =

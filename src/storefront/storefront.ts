@@ -1,19 +1,19 @@
-import { StoreRefusedError, StoreUnavailableError } from '../model/errors.ts';
 import type { Outcome } from '../model/operation.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { abortListeners } from './abortable.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { exchange, type StoreRequest } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
-import { type Page, type PageQuery, readPage } from './page.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
 import type { Doubt } from './read-answer.ts';
+import { type Page, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
-export type { Page, PageItem, PageQuery } from './page.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
 export { changedFields } from './proof.ts';
+export type { Page, PageItem, PageQuery } from './read-page.ts';
 export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';
 
 export interface StorefrontOptions {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { headingRows, titleAbove } from '../csv/read-csv.ts';
-import { CsvError } from '../model/errors.ts';
 import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row.ts';
+import { CsvError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 
 const BATCH_ROWS = 1000;

@@ -1,6 +1,6 @@
-import { SourceError } from '../model/errors.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { TableFormat } from '../model/row.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 
 /** Which table of a file is meant, where it may hold several. */
 export interface TableChoice {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { InterruptedError, LockedError, SafetyLimitError } from '../../src/model/errors.ts';
+import { InterruptedError, LockedError, SafetyLimitError } from '../../src/model/storeferry-error.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { errorAnswer, hang } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';

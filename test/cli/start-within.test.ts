@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startWithin } from '../../src/cli/commands/worker-command.ts';
-import { InterruptedError, StateError } from '../../src/model/errors.ts';
+import { InterruptedError, StateError } from '../../src/model/storeferry-error.ts';
 
 const never = () => new Promise<never>(() => {});
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkWorkspace } from '../../src/config/check-workspace.ts';
-import { type ConfigurationProblem, formatPlace } from '../../src/model/errors.ts';
+import { type ConfigurationProblem, formatPlace } from '../../src/model/storeferry-error.ts';
 import { JOB, STORES, VARIABLES, workspace } from './support.ts';
 
 const lines = (problems: readonly ConfigurationProblem[]) =>

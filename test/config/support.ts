@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openWorkspace, type Workspace } from '../../src/config/workspace.ts';
-import { ConfigurationError, formatPlace } from '../../src/model/errors.ts';
+import { ConfigurationError, formatPlace } from '../../src/model/storeferry-error.ts';
 
 /** A store that is valid with the variables of `VARIABLES`. */
 export const STORES = `main:

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openWorkspace, type Workspace } from '../../src/config/workspace.ts';
 import { SHIPPED_MAPPINGS } from '../../src/config/workspace-files.ts';
-import { UsageError } from '../../src/model/errors.ts';
+import { UsageError } from '../../src/model/storeferry-error.ts';
 import { folder, JOB, MAPPING, problemsOf, STORES, VARIABLES, workspace } from './support.ts';
 
 function usageOf(action: () => unknown): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { EncodingError } from '../../src/model/errors.ts';
+import { EncodingError } from '../../src/model/storeferry-error.ts';
 import { allRows, inPieces, read, refusal } from './open-bytes.ts';
 
 describe('the charset', () => {

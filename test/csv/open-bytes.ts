@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type CsvOptions, type CsvTable, readCsv } from '../../src/csv/read-csv.ts';
-import { CsvError } from '../../src/model/errors.ts';
 import type { Row } from '../../src/model/row.ts';
+import { CsvError } from '../../src/model/storeferry-error.ts';
 
 /** A stream of the bytes, in pieces of the given lengths, over and over. */
 export function inPieces(bytes: Uint8Array, lengths: readonly number[] = [65_536]): Readable {

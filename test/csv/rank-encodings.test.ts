@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EncodingError } from '../../src/model/errors.ts';
+import { EncodingError } from '../../src/model/storeferry-error.ts';
 import { encoded } from '../support/legacy-bytes.ts';
 import { refusal } from './open-bytes.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { CsvError } from '../../src/model/errors.ts';
+import { CsvError } from '../../src/model/storeferry-error.ts';
 import { allRows, inPieces, open, read, refusal } from './open-bytes.ts';
 
 describe('rows', () => {

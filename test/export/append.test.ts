@@ -11,7 +11,7 @@ import { appendLines } from '../../src/export/writing/append-lines.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
 import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
 import { listShape } from '../../src/export/writing/row-shape.ts';
-import { DestinationChangedError } from '../../src/model/errors.ts';
+import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
 import { aList } from '../support/exports.ts';
 
 /** Absolute paths say themselves where they may be. */

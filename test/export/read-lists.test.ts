@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readLists } from '../../src/export/reading/read-items.ts';
-import { StoreRefusedError } from '../../src/model/errors.ts';
-import { readPage } from '../../src/storefront/page.ts';
+import { StoreRefusedError } from '../../src/model/storeferry-error.ts';
+import { readPage } from '../../src/storefront/read-page.ts';
 import type { Storefront } from '../../src/storefront/storefront.ts';
 import { aList } from '../support/exports.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { StoreferryError } from '../../src/model/errors.ts';
+import { StoreferryError } from '../../src/model/storeferry-error.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping, compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { checkParams } from '../../src/mapping/scope.ts';
-import { MappingError } from '../../src/model/errors.ts';
+import { MappingError } from '../../src/model/storeferry-error.ts';
 import { CONTEXT, mappingOf } from './mapping-setup.ts';
 
 /** A mapping that is right, with parts added to it or replaced. */

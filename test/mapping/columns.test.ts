@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { MappingError } from '../../src/model/errors.ts';
+import { MappingError } from '../../src/model/storeferry-error.ts';
 import { CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 function mapping(columns: string, description = 'text', required = '[]') {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping, compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { MappingError } from '../../src/model/errors.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
+import { MappingError } from '../../src/model/storeferry-error.ts';
 import { brief, CONTEXT, mapAll, mappingOf, table } from './mapping-setup.ts';
 
 const limited = (limits: Partial<InputLimits>) => ({ limits: { ...DEFAULT_LIMITS, ...limits } });

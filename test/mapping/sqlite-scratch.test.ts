@@ -3,7 +3,7 @@ import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import type { OpenScratch, RowScratch } from '../../src/mapping/grouping/grouping.ts';
 import { openSqliteScratch } from '../../src/mapping/grouping/open-sqlite-scratch.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
 
 const spec = mappingOf(`

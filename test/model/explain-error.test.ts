@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainError, UsageError } from '../../src/model/errors.ts';
+import { explainError, UsageError } from '../../src/model/storeferry-error.ts';
 
 it.each([
   ['There is none', 'Make one.', 'There is none. Make one.'],

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 
 /** A run folder in memory: whole files or none, as the real ones. */

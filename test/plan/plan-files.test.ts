@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
 import type { Plan } from '../../src/model/plan.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { readPlan, readShard, verifyRejections } from '../../src/plan/plan-file.ts';
 import { parseShardLine, shardLine } from '../../src/plan/shard-writer.ts';
 import { MemoryLedger } from './memory-ledger.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { CsvError, formatPlace } from '../../src/model/errors.ts';
+import { CsvError, formatPlace } from '../../src/model/storeferry-error.ts';
 import { allRows } from '../csv/open-bytes.ts';
 import { readReference } from '../csv/reference-reader.ts';
 import { figure } from '../support/figure.ts';

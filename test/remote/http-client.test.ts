@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InterruptedError } from '../../src/model/errors.ts';
+import { InterruptedError } from '../../src/model/storeferry-error.ts';
 import { fetchFile } from '../../src/remote/fetch-file.ts';
 import { httpClient } from '../../src/remote/http-client.ts';
 import { figure } from '../support/figure.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { remoteDestination } from '../../src/export/destination/open-destination.ts';
-import { DestinationChangedError, DestinationError } from '../../src/model/errors.ts';
+import { DestinationChangedError, DestinationError } from '../../src/model/storeferry-error.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { httpAddress } from './http-address.ts';
 

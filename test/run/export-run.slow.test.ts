@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/job.ts';
 import type { StoreConfig } from '../../src/config/store-config.ts';
-import { LockedError, StateError } from '../../src/model/errors.ts';
+import { LockedError, StateError } from '../../src/model/storeferry-error.ts';
 import type { S3Address } from '../../src/remote/s3-client.ts';
 import { exportDigest, exportRun } from '../../src/run/export/export-run.ts';
 import { RUNS_KEPT } from '../../src/run/prune-runs.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
-import { InterruptedError, LockedError } from '../../src/model/errors.ts';
 import { storeIdentity } from '../../src/model/store-identity.ts';
+import { InterruptedError, LockedError } from '../../src/model/storeferry-error.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import { importRun } from '../../src/run/import-run.ts';
 import type { RunContext } from '../../src/run/run-context.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { LockedError, StateError, UsageError } from '../../src/model/errors.ts';
+import { LockedError, StateError, UsageError } from '../../src/model/storeferry-error.ts';
 import { openDatabase } from '../../src/sandbox/open-database.ts';
 import { startProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';

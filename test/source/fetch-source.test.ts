@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { SourceError } from '../../src/model/errors.ts';
+import { SourceError } from '../../src/model/storeferry-error.ts';
 import { type StageOptions, stageSource, stageSourceUnless } from '../../src/source/stage-source.ts';
 import { httpAddress } from '../remote/http-address.ts';
 import { startFileServer } from '../support/file-server.ts';

@@ -4,7 +4,7 @@ import { appendFile, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { SourceError, StateError } from '../../src/model/errors.ts';
+import { SourceError, StateError } from '../../src/model/storeferry-error.ts';
 import { loadSnapshot, saveSnapshot, stageContents } from '../../src/source/snapshot.ts';
 import { type StageOptions, stageSource } from '../../src/source/stage-source.ts';
 import { figure } from '../support/figure.ts';

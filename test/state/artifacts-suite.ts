@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import type { Artifacts } from '../../src/state/artifacts.ts';
 
 /** What artifacts do wherever they live; `fresh` opens a place in which there is nothing yet. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import {
   BLOCK_BODIES,
   decodeBodies,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 
 /** A StateError with the advice, in which no password stands, not even in its causes. */
 export async function expectAdvice(

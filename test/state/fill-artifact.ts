@@ -1,4 +1,4 @@
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
 /** Writes an artifact that does not fit on the disk, and prints what is said about it. */

@@ -1,4 +1,4 @@
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { applied, range, sampleRun, upsert } from './samples.ts';
 

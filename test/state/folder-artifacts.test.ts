@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { runProcess } from '../support/processes.ts';
 import { describeArtifacts } from './artifacts-suite.ts';

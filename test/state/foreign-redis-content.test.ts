@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { decodeBodies, decodeBody } from '../../src/state/encode-body.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LockedError } from '../../src/model/errors.ts';
+import { LockedError } from '../../src/model/storeferry-error.ts';
 import { type Lock, type Locks, targetLockName } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LockedError } from '../../src/model/errors.ts';
+import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openSending, type SendingStore } from '../../src/state/open-sending.ts';
 import { HEARTBEAT_VALID_MS, lossOf, WitnessFile } from '../../src/state/witness.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';

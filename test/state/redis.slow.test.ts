@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LockedError } from '../../src/model/errors.ts';
+import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { lookAtRedis } from '../../src/state/redis/redis-connection.ts';
 import { type Lock, shardLockName, targetLockName } from '../../src/state/state.ts';

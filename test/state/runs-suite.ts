@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
 import type { RunTotals } from '../../src/model/run.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { type RunsFilter, type State, targetLockName } from '../../src/state/state.ts';
 import { CHILD_BATCH, type Opening } from './child.ts';
 import { applied, deletion, range, rejected, sampleRun, TARGET, unsent, upsert } from './samples.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
 import type { ArtifactsPlace } from '../../src/model/remote-address.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import type { Artifacts } from '../../src/state/artifacts.ts';
 import { s3Artifacts } from '../../src/state/s3-artifacts.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';

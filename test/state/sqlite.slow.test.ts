@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
-import { StateError } from '../../src/model/errors.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
 import { encodeBody } from '../../src/state/encode-body.ts';
 import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';

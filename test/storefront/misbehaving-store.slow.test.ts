@@ -1,6 +1,6 @@
 import { createServer as createSocketServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { UnauthorizedError } from '../../src/model/errors.ts';
+import { UnauthorizedError } from '../../src/model/storeferry-error.ts';
 import { hurriedClock } from '../support/hurried-clock.ts';
 import {
   empty,

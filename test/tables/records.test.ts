@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SourceError } from '../../src/model/errors.ts';
 import { rowPlace } from '../../src/model/row.ts';
+import { SourceError } from '../../src/model/storeferry-error.ts';
 import { readStaged } from './read-staged.ts';
 import { makeXlsx } from './workbooks.ts';
 

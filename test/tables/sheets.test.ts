@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SourceError } from '../../src/model/errors.ts';
 import { rowPlace } from '../../src/model/row.ts';
+import { SourceError } from '../../src/model/storeferry-error.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { readStaged } from './read-staged.ts';
 import { type CellToWrite, makeOds, makeXlsx } from './workbooks.ts';

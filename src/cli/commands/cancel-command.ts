@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InterruptedError, StateError, UsageError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { openQueues, queuedRun } from '../../queue/queues.ts';
 import { counted } from '../../report/printable.ts';
 import { statusWords } from '../../report/status-words.ts';

@@ -1,8 +1,8 @@
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
 import { limitsText } from '../../model/safety-limits.ts';
+import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
 import { checkMappings } from '../../run/inputs/check-mappings.ts';

@@ -4,8 +4,8 @@ import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../..
 import type { DashboardLog } from '../../dashboard/dashboard-context.ts';
 import { QUEUES_PATH, type QueueBoard } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
-import { UsageError } from '../../model/errors.ts';
 import { secretRedactor } from '../../model/secret-redactor.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { openQueues, type Queues } from '../../queue/queues.ts';
 import { actionRunner } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';

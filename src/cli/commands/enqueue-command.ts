@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openWorkspace } from '../../config/workspace.ts';
-import { InterruptedError, StateError, UsageError } from '../../model/errors.ts';
+import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { enqueueRun, openQueues, type Queues } from '../../queue/queues.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';

@@ -9,7 +9,7 @@ import {
   type NewWorkspace,
 } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace } from '../../config/workspace.ts';
-import { InterruptedError, UsageError } from '../../model/errors.ts';
+import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askAll, refuseMissingFlags } from '../init/ask-all.ts';

@@ -1,5 +1,5 @@
 import { SCHEMA_NAMES, schemaFor } from '../../config/json-schema.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { defineCommand, required } from '../define-command.ts';
 
 /** `storeferry schema`: prints the JSON Schema of a kind of file. */

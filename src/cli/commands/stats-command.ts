@@ -1,5 +1,5 @@
 import { openWorkspace } from '../../config/workspace.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { statsText } from '../../report/stats-text.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import { defineCommand, required } from '../define-command.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { failedVerification } from '../../report/run-summary.ts';
 import { defineCommand, JSON_FLAG, parsed, required, wholeNumber } from '../define-command.ts';
 import { runInWorkspace } from '../run-in-workspace.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { StateError, UsageError } from '../../model/errors.ts';
 import { secretRedactor } from '../../model/secret-redactor.ts';
+import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';

@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { NEW_STORE, type NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
 import { askJobName, askParams, askSchedule, localTimezone } from './ask-job-name.ts';
 import { askMapping, NEEDED_FIELDS } from './ask-mapping.ts';

@@ -1,8 +1,8 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import { matchableFields } from '../../config/job/job.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/errors.ts';
 import { loosened } from '../../model/nearest.ts';
+import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
 import { askPath, describeLook } from './ask-source.ts';
 import type { Asking } from './asking.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import { isName } from '../../config/store-config.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { UsageError } from '../../model/errors.ts';
 import { isTimezone } from '../../model/is-timezone.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 

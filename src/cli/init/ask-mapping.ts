@@ -8,8 +8,8 @@ import {
   suggestColumns,
 } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { UsageError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { listed } from '../../report/printable.ts';
 import type { Asking } from './asking.ts';
 

@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { didYouMean } from '../../model/nearest.ts';
+import { delimiterName, delimiterSchema, encodingSchema } from '../../model/row.ts';
 import {
   CsvError,
   DelimiterError,
@@ -9,9 +11,7 @@ import {
   explainError,
   SourceError,
   UsageError,
-} from '../../model/errors.ts';
-import { didYouMean } from '../../model/nearest.ts';
-import { delimiterName, delimiterSchema, encodingSchema } from '../../model/row.ts';
+} from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import type { Asking } from './asking.ts';

@@ -3,7 +3,7 @@ import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
 import type { knownStore } from '../../config/new-workspace/new-workspace.ts';
-import { InterruptedError } from '../../model/errors.ts';
+import { InterruptedError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import type { InitOptions } from './init-options.ts';
 

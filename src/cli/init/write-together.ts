@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { NewFile } from '../../config/new-workspace/new-workspace.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 
 /** A file that is written whole, or not at all. */
 type FileToWrite = Omit<NewFile, 'name' | 'what'>;

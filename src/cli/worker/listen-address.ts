@@ -1,4 +1,4 @@
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 
 /** Where to listen. */
 export interface ListenAddress {

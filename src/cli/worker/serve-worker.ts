@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { isLoopback, type ListenAddress } from './listen-address.ts';
 

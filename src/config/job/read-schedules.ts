@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
 import type { z } from 'zod';
-import { ConfigurationError } from '../../model/errors.ts';
+import { ConfigurationError } from '../../model/storeferry-error.ts';
 import type { Workspace } from '../workspace.ts';
 import { scheduleSchema } from './job-fields.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { loadEnvironment } from '../environment.ts';
 import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';

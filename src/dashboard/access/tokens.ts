@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 

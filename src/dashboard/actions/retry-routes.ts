@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ConfigurationError, formatPlace, StoreferryError } from '../../model/errors.ts';
+import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { page, problemList } from '../pages/page.ts';

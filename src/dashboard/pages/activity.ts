@@ -1,5 +1,5 @@
-import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
 import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
+import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { counted, printable, shortened } from '../../report/printable.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import type { AtWork } from '../dashboard-context.ts';

@@ -1,8 +1,8 @@
 import cronstrue from 'cronstrue';
 import type { ExportJob, Job } from '../../config/job/job.ts';
-import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
+import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot, statusBadge } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';

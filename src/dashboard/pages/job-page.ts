@@ -1,7 +1,7 @@
 import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts';
-import type { ConfigurationProblem } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
 import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
+import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot, section, statusBadge } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';

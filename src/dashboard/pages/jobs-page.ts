@@ -1,4 +1,4 @@
-import type { ConfigurationProblem } from '../../model/errors.ts';
+import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
 import { dataTable, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type ConfigurationProblem, formatPlace } from '../../model/errors.ts';
+import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 

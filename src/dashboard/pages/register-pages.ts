@@ -1,8 +1,8 @@
 import { sep } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { explainError, StoreferryError } from '../../model/errors.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
+import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref, keepsHistory } from './job-card.ts';

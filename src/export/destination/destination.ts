@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
+import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
 import { codeOf, fileErrorWords } from '../../state/file-access.ts';
 
 /** The current content of a destination. */

@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { DestinationError } from '../../model/errors.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
 import {
   allowedPath,
   type FileAccess,

@@ -1,6 +1,6 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { DestinationChangedError, DestinationError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
+import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
 import { fetchFile, openSpool } from '../../remote/fetch-file.ts';
 import {
   type RemoteClient,

@@ -1,4 +1,4 @@
-import { StoreRefusedError, StoreUnavailableError } from '../../model/errors.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type FetchPage, type Item, type ItemKey, type ItemPage, PageAhead } from './page-ahead.ts';
 
 /** How many items two neighbouring pages have in common when nothing changes between them. */

@@ -1,5 +1,5 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { StoreRefusedError } from '../../model/errors.ts';
+import { StoreRefusedError } from '../../model/storeferry-error.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
 import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
 import { type Item, itemPage } from './page-ahead.ts';

@@ -1,4 +1,4 @@
-import { DestinationError } from '../../model/errors.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
 import type { Destination } from '../destination/destination.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { CsvError, DestinationError } from '../../model/errors.ts';
 import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Row } from '../../model/row.ts';
+import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { Destination } from '../destination/destination.ts';
 import {
   alreadyThere,

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { DestinationError } from '../../model/errors.ts';
 import { inertCell } from '../../model/inert-cell.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
 import {
   changedMeanwhile,
   type Destination,

@@ -1,5 +1,5 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { DestinationError } from '../../model/errors.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
 import { readKeptList } from '../reading/read-items.ts';

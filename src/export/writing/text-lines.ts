@@ -1,5 +1,5 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
-import { DestinationError } from '../../model/errors.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
 
 /** A line of a text file, its end taken off. */
 export interface TextLine {

@@ -1,5 +1,5 @@
-import { MappingError } from '../../model/errors.ts';
 import { didYouMean, loosened } from '../../model/nearest.ts';
+import { MappingError } from '../../model/storeferry-error.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';

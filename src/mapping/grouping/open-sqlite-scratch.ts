@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
-import { StateError } from '../../model/errors.ts';
 import type { Reason } from '../../model/reason.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import type { BoundTable, SourceRow } from '../record-rows.ts';
 import {
   type Charge,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Place } from '../../model/errors.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
 import { delimiterSchema, encodingSchema, tableChoiceFields } from '../../model/row.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
+import type { Place } from '../../model/storeferry-error.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SourceError } from '../../model/errors.ts';
+import { SourceError } from '../../model/storeferry-error.ts';
 import {
   type CorrectedForm,
   type CorrectedRejectsOptions,

@@ -1,5 +1,5 @@
-import { CsvError, EncodingError, SourceError } from '../../model/errors.ts';
 import { DELIMITER_CHARACTERS, type Dialect } from '../../model/row.ts';
+import { CsvError, EncodingError, SourceError } from '../../model/storeferry-error.ts';
 import { type ComparedRejects, compareRejects, otherFile } from './compare-rejects.ts';
 import { layOut } from './corrected-layout.ts';
 import {

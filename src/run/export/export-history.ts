@@ -2,7 +2,7 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { readHistory } from '../../export/read-history.ts';
-import { UsageError } from '../../model/errors.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { pathFrom } from '../shown-file.ts';

@@ -12,8 +12,8 @@ import {
   saveReading,
 } from '../../export/reading/save-reading.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
-import { InterruptedError, lockLost } from '../../model/errors.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
+import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { digestOf } from '../digest-of.ts';

@@ -1,9 +1,9 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { DeleteProduct } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
+import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';

@@ -1,6 +1,6 @@
-import { StateError, UsageError } from '../../model/errors.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
+import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifiedShard, verifyRejections } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';

@@ -1,10 +1,10 @@
 import type { MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappingCode } from '../../mapping/map-tables.ts';
-import { SafetyLimitError, StateError } from '../../model/errors.ts';
 import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import { COMPLETED, type Run } from '../../model/run.ts';
+import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import type { MappingSource } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';

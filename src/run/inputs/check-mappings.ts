@@ -4,9 +4,9 @@ import { readCsv } from '../../csv/read-csv.ts';
 import { checkMapping } from '../../mapping/compile-mapping.ts';
 import { type ParseCsv, runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
-import type { ConfigurationProblem } from '../../model/errors.ts';
 import { DEFAULT_LIMITS, type MappingLimits } from '../../model/input-limits.ts';
 import type { Row } from '../../model/row.ts';
+import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 
 /** The limits that a mapping is held to by the jobs that use it: the highest of each, so that `check` finds no problem that no run has. */
 function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {

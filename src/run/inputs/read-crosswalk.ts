@@ -1,9 +1,9 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
-import { MappingError } from '../../model/errors.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
 import { loosened } from '../../model/nearest.ts';
 import { blankCellsBeyond } from '../../model/row.ts';
+import { MappingError } from '../../model/storeferry-error.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';
 import { readSideTable } from './read-side-table.ts';

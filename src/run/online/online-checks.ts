@@ -1,4 +1,4 @@
-import { StoreferryError } from '../../model/errors.ts';
+import { StoreferryError } from '../../model/storeferry-error.ts';
 import { artifactsCheck } from './artifacts-check.ts';
 import { destinationCheck } from './destination-check.ts';
 import { diskCheck } from './disk-check.ts';

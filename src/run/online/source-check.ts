@@ -1,8 +1,8 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { explainError, StoreferryError } from '../../model/errors.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
+import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { findFiles, probeRemote } from '../../source/find-files.ts';
 import { allowedPath, type FileAccess } from '../../state/file-access.ts';

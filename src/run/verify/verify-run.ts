@@ -1,9 +1,9 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { InterruptedError, StateError } from '../../model/errors.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { Run, RunStatus, RunTotals, Verification } from '../../model/run.ts';
+import { InterruptedError, StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { importTarget, type Ledger, type Lock } from '../../state/state.ts';
 import { changedFields, type Storefront } from '../../storefront/storefront.ts';

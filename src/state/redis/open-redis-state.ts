@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { StateError } from '../../model/errors.ts';
+import type { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
 import { importTarget, type State } from '../state.ts';

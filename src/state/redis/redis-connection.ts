@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { StateError } from '../../model/errors.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 
 /** Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings say why Redis does not answer. */
 const LOOK_TIMEOUT_MS = 8_000;

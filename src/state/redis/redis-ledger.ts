@@ -1,4 +1,4 @@
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import {
   IN_DOUBT,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lockLost, StoreferryError } from '../../model/errors.ts';
+import { lockLost, StoreferryError } from '../../model/storeferry-error.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Lock, Locks } from '../state.ts';
 import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';

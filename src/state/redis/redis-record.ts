@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lockLost } from '../../model/errors.ts';
+import { lockLost } from '../../model/storeferry-error.ts';
 import { encodeBody } from '../encode-body.ts';
 import { END_DOUBT, FORGET_KEY, KEEP_AT_WORK, outcomeEffect, RESTORE_PREVIOUS } from '../outcome-effect.ts';
 import {

@@ -1,6 +1,6 @@
-import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { type Runs, targetTag } from '../state.ts';
 import {
   storedChangedId,

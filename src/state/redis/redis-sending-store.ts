@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lockLost, StateError } from '../../model/errors.ts';
+import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { OperationGroup, SendingStore } from '../open-sending.ts';
 import { type Fence, type LedgerTarget, targetTag } from '../state.ts';
 import { HEARTBEAT_VALID_MS, type Serial } from '../witness.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { StateError } from '../../model/errors.ts';
 import { normalisedAddress } from '../../model/store-identity.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { IN_DOUBT, type Locks, targetTag } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';

@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import type { SqliteCalls } from './sqlite-calls.ts';
 
 /** The calls of the database thread, answered by promises. */

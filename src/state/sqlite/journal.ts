@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../encode-body.ts';
 import { inTransaction } from './open-state-database.ts';
 

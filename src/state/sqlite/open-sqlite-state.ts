@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { lockLost, StateError } from '../../model/errors.ts';
 import type { Run } from '../../model/run.ts';
+import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a user can do something about. */
 const BUSY = 5;

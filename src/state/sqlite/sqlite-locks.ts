@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockedError } from '../../model/errors.ts';
+import { LockedError } from '../../model/storeferry-error.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
 import type { RemoteCalls } from './database-thread.ts';

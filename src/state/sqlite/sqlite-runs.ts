@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { StateError } from '../../model/errors.ts';
 import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
 import type { ChangedId, OutcomeTally, RunChanges, RunsFilter } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';

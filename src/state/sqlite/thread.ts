@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { StateError } from '../../model/errors.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import type { PlainError, ThreadAnswer, ThreadCall } from './database-thread.ts';
 import { openStateDatabase } from './open-state-database.ts';
 import { createSqliteCalls } from './sqlite-calls.ts';

@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '../../model/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../../model/retry-after-ms.ts';
+import { StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 import type { Clock } from '../clock.ts';
 

@@ -1,4 +1,4 @@
-import { InterruptedError, StateError } from '../../../src/model/errors.ts';
+import { InterruptedError, StateError } from '../../../src/model/storeferry-error.ts';
 import type { Fate } from './simulated-store.ts';
 
 /** What strikes a process while it works. */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { StateError } from '../../../src/model/errors.ts';
+import { StateError } from '../../../src/model/storeferry-error.ts';
 import type { Artifacts, RunFolder } from '../../../src/state/artifacts.ts';
 
 type Folders = Map<string, Map<string, Buffer>>;

@@ -1,4 +1,4 @@
-import { StoreRefusedError } from '../model/errors.ts';
+import { StoreRefusedError } from '../model/storeferry-error.ts';
 import { isObject } from './proof.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arrayItemTexts, isDeeperThan, readPage } from '../../src/storefront/page.ts';
+import { arrayItemTexts, isDeeperThan, readPage } from '../../src/storefront/read-page.ts';
 
 describe('the texts of the items of a list', () => {
   it('are what the store wrote, digits and order of members included', () => {
