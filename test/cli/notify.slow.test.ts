@@ -76,7 +76,7 @@ it.concurrent('a receiver that fails changes no exit code, and is one line witho
   expect(shop.webhook.calls).toHaveLength(4);
   const warnings = stderr.split('\n').filter((line) => line.includes('Warning'));
   expect(warnings).toEqual([
-    expect.stringMatching(/^Warning: 127\.0\.0\.1:\d+ could not be printed .*it answered 500\.$/),
+    expect.stringMatching(/^Warning: 127\.0\.0\.1:\d+ could not be notified .*it answered 500\.$/),
   ]);
   for (const secret of WEBHOOK_SECRETS) expect(stdout + stderr).not.toContain(secret);
 });
