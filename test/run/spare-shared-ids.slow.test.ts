@@ -30,6 +30,8 @@ async function startCaselessStore() {
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     deleted,
+    /** The id that it has given, in the order in which requests arrived. */
+    idOf: (url: string) => ids.get(url),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -55,7 +57,7 @@ it('does not delete a product that the store has only renamed', async () => {
   );
   const second = await workspace.storeferry('run', 'nightly', '--json');
   expect(second.json()).toMatchObject({ status: 'done', new: 1, removed: 2, deleted: 2, requests: 2 });
-  expect(store.deleted).toEqual(['/api/site/products/9']);
+  expect(store.deleted).toEqual([`/api/site/products/${store.idOf('product-9')}`]);
 
   const third = await workspace.storeferry('run', 'nightly', '--json');
   expect(third.json()).toMatchObject({ status: 'done', removed: 0, requests: 0 });
