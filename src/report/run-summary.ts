@@ -1,7 +1,12 @@
-import type { ShareEstimate, Verification } from '../model/run.ts';
-import { lastedMs, type Run, type RunStatus, type RunTotals } from '../model/run.ts';
-import type { ClockKeeper, JobFacts } from './run-facts.ts';
-import { NO_TOTALS, type RunFacts } from './run-facts.ts';
+import {
+  lastedMs,
+  type Run,
+  type RunStatus,
+  type RunTotals,
+  type ShareEstimate,
+  type Verification,
+} from '../model/run.ts';
+import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
 /** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {

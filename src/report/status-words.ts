@@ -1,5 +1,4 @@
-import type { Run, RunStatus, RunTotals } from '../model/run.ts';
-import { forgotten, type Verification } from '../model/run.ts';
+import { forgotten, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
 import { counted, grouped, printable, sentence, shortened } from './printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
 import { only, type Tone, type Words } from './section.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
-import type { S3Address } from '../../src/remote/s3-client.ts';
-import { s3Client } from '../../src/remote/s3-client.ts';
+import { type S3Address, s3Client } from '../../src/remote/s3-client.ts';
 import { s3Address } from '../support/s3-address.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { failureOf, fetchAll, put } from './trials.ts';

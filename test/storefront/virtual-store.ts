@@ -1,8 +1,7 @@
 import { abortListeners } from '../../src/storefront/abortable.ts';
 import { sleep } from '../../src/storefront/clock.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
-import type { OnStorefrontEvent } from '../../src/storefront/gate/gate.ts';
-import { type Gate, gate, type SharedPause } from '../../src/storefront/gate/gate.ts';
+import { type Gate, gate, type OnStorefrontEvent, type SharedPause } from '../../src/storefront/gate/gate.ts';
 import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
 import { type Send, sender } from '../../src/storefront/sender.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';

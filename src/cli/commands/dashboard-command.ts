@@ -1,8 +1,7 @@
 import { basename } from 'node:path';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
-import type { DashboardLog } from '../../dashboard/dashboard-context.ts';
-import { QUEUES_PATH, type QueueBoard } from '../../dashboard/dashboard-context.ts';
+import { type DashboardLog, QUEUES_PATH, type QueueBoard } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
 import { secretRedactor } from '../../model/secret-redactor.ts';
 import { UsageError } from '../../model/storeferry-error.ts';

@@ -1,14 +1,16 @@
 import type { Run } from '../../model/run.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { counted, formatBytes, grouped, shortened } from '../../report/printable.ts';
-import type { CellEdit, DamagedCell, RejectsEdits } from '../../report/rejects/rejects-edits.ts';
 import {
   CELLS_LISTED,
+  type CellEdit,
   DAMAGE_WORDS,
+  type DamagedCell,
   editsWords,
   isUntouched,
   REFUSED,
   RESTORED,
+  type RejectsEdits,
 } from '../../report/rejects/rejects-edits.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';

@@ -1,5 +1,4 @@
-import type { Markup } from '../html/markup.ts';
-import { html } from '../html/markup.ts';
+import { html, type Markup } from '../html/markup.ts';
 import { listed, printable, shortened } from '../printable.ts';
 import type { TrendSeries } from '../section.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';

@@ -1,6 +1,5 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RowSpan } from '../../model/row.ts';
-import { rowPlace, type TablePlaces } from '../../model/row.ts';
+import { type RowSpan, rowPlace, type TablePlaces } from '../../model/row.ts';
 
 /** Rows that were refused together: by the mapping, or by the store. */
 export interface Rejection {

@@ -1,7 +1,6 @@
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import type { Exported, Run } from '../../model/run.ts';
-import { forgotten } from '../../model/run.ts';
+import { type Exported, forgotten, type Run } from '../../model/run.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { type Action, type Block, paragraph, type Section } from '../section.ts';

@@ -1,5 +1,4 @@
-import type { TablePlaces } from '../../model/row.ts';
-import { delimiterName } from '../../model/row.ts';
+import { delimiterName, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, only, type Section } from '../section.ts';

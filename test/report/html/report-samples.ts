@@ -1,8 +1,7 @@
 import type { Plan } from '../../../src/model/plan.ts';
 import type { ReasonGroup } from '../../../src/model/reason.ts';
 import type { Run, TrafficSample } from '../../../src/model/run.ts';
-import type { RunFacts, View } from '../../../src/report/run-facts.ts';
-import { NO_TOTALS } from '../../../src/report/run-facts.ts';
+import { NO_TOTALS, type RunFacts, type View } from '../../../src/report/run-facts.ts';
 import type { OutcomeTally } from '../../../src/state/state.ts';
 import { ALL_APPLIED, aPlan, COUNTS, facts, NOW } from '../run-facts.ts';
 
