@@ -19,14 +19,7 @@ import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
-import { correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
-
-/** A file that may take the place of a run's rejects file. */
-export interface CorrectedFile {
-  /** What messages call it. */
-  readonly name: string;
-  readonly open: () => Promise<Readable>;
-}
+import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
 
 /**
  * The rejects file of a run as it was corrected; by default the one in its folder. CsvError when it is broken,
@@ -38,11 +31,11 @@ export async function readCorrections(
   file?: CorrectedFile,
 ): Promise<CorrectedRejects> {
   const from = artifacts.run(rejected.id);
-  const { name, open } = file ?? (await correctedIn(from));
+  const given = file ?? (await correctedIn(from));
   const index = await readRejectsIndex(from);
   return await readCorrectedRejects({
-    name,
-    corrected: await correctedAsCsv(open, index.delimiter),
+    name: given.name,
+    corrected: await correctedAsCsv(given, index.delimiter),
     untouched: () => from.read(UNTOUCHED_FILE),
     index,
     personal: rejected.resource === 'contacts',

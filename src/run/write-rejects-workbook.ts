@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { inertCell, withoutInertMark } from '../model/inert-cell.ts';
 import type { Table } from '../model/row.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { isZip, peek, ZIP_BYTES } from '../source/unpack.ts';
@@ -46,20 +47,27 @@ export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
 export async function editedWorkbook(folder: RunFolder): Promise<string | undefined> {
   if (!(await folder.exists(REJECTS_WORKBOOK))) return undefined;
   const { delimiter } = await readRejectsIndex(folder);
-  const edited = await workbookAsCsv(await folder.read(REJECTS_WORKBOOK), delimiter);
+  const edited = await workbookAsCsv(await folder.read(REJECTS_WORKBOOK), REJECTS_WORKBOOK, delimiter);
   const written = await csvOf(unmarked(await openUntouched(folder)), delimiter);
   return edited === written ? undefined : edited;
 }
 
+/** A file that may take the place of a run's rejects file. */
+export interface CorrectedFile {
+  /** What messages call it. */
+  readonly name: string;
+  readonly open: () => Promise<Readable>;
+}
+
 /** A corrected rejects file as CSV, also where a spreadsheet has saved it as a workbook. */
 export async function correctedAsCsv(
-  open: () => Promise<Readable>,
+  { name, open }: CorrectedFile,
   delimiter: string,
 ): Promise<() => Promise<Readable>> {
   const { beginning, whole } = await peek(await open(), ZIP_BYTES);
   await whole.close();
   if (!isZip(beginning)) return open;
-  const csv = await workbookAsCsv(await open(), delimiter);
+  const csv = await workbookAsCsv(await open(), name, delimiter);
   return async () => Readable.from([Buffer.from(csv)]);
 }
 
@@ -75,16 +83,23 @@ async function* unmarked({ header, batches }: Table): AsyncGenerator<readonly st
 }
 
 /** A zip is read from a file: its list of contents stands at its end. */
-async function workbookAsCsv(bytes: Readable, delimiter: string): Promise<string> {
+async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-'));
   try {
-    await pipeline(bytes, createWriteStream(join(dir, REJECTS_WORKBOOK), { mode: 0o600 }));
+    // Messages name the file as the user does; anybody may have uploaded it under any name.
+    const path = basename(name).replaceAll(/^\.|[^\p{L}\p{N}._ -]/gu, '_');
+    await pipeline(bytes, createWriteStream(join(dir, path), { mode: 0o600 }));
     const folder = new SampleFolder(Number.POSITIVE_INFINITY);
-    const { files } = await stageSource({ path: REJECTS_WORKBOOK }, { workspaceDir: dir, folder });
+    const { files } = await stageSource({ path }, { workspaceDir: dir, folder });
     const [file] = files;
-    if (file?.table === undefined) throw new TypeError('a zip was staged that is no workbook');
+    if (file?.table === undefined) {
+      throw new SourceError(`${path} is a zip, but not a workbook.`, {
+        place: { file: path },
+        hint: 'Save the corrected rejects as CSV or .xlsx.',
+      });
+    }
     const table = await openTable(await folder.read(file.stored), file.table, {
-      name: REJECTS_WORKBOOK,
+      name: path,
       file: 0,
     });
     return await csvOf(cellsOf(table), delimiter);

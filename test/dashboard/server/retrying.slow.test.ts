@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { makeZip } from '../../source/make-zip.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { delay, errorAnswer } from '../../support/store/faults.ts';
@@ -120,6 +121,7 @@ describe('the rejects of a run', () => {
     'another file': ['a,b\n1,2\n', 'no rejects file of this run'],
     'an export of the same columns': [shopifyCatalog(manyProducts(2, 90)), 'no rejects file of this run'],
     'a spreadsheet': [Buffer.from('504b0304140006000800000021', 'hex'), 'uploaded.csv'],
+    'a zip of a text': [makeZip([{ name: 'a.txt', content: 'a,b\n1,2\n' }]), 'not a workbook'],
     'an empty file': ['', 'uploaded.csv'],
     'an open quote': ['Handle,Title,storeferry_line\n"product-3,x,1\n', 'uploaded.csv'],
   };
