@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,6 +14,7 @@ export interface WallClock extends Disposable {
 
 /** Runs before a command. Monotonic clocks and timers stay as they are. */
 const PRELOAD = `
+import { readFileSync } from 'node:fs';
 const { ahead, at } = JSON.parse(readFileSync(process.env.TEST_WALL_CLOCK, 'utf8'));
 const { Date: Real } = globalThis;
 const shift = at === undefined ? ahead : at - Real.now();
