@@ -16,13 +16,13 @@ export interface Registered {
 export const COMMANDS: readonly Registered[] = [
   {
     name: 'init',
-    summary: 'make a workspace by asking, or add a job to one, and plan your own file',
+    summary: 'create a workspace interactively, or add a job to one, and plan your own file',
     load: async () => (await import('./commands/init-command.ts')).initCommand,
     alias: ['new'],
   },
   {
     name: 'check',
-    summary: 'validate stores, jobs and mappings, and run the tests that mappings carry; offline',
+    summary: 'validate stores, jobs and mappings, and run the tests in mappings; offline',
     load: async () => (await import('./commands/check-command.ts')).checkCommand,
     alias: ['validate'],
   },
@@ -51,7 +51,8 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'verify',
-    summary: 'estimate how much the store has forgotten: send a random sample of acknowledged records again',
+    summary:
+      'estimate how many records the store has lost: send a random sample of acknowledged records again',
     load: async () => (await import('./commands/verify-command.ts')).verifyCommand,
   },
   {
@@ -62,7 +63,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'cancel',
-    summary: 'end a run under way, whichever process has it, or take one out of the queue',
+    summary: 'stop a run in any process, or remove it from the queue',
     load: async () => (await import('./commands/cancel-command.ts')).cancelCommand,
     alias: ['stop', 'abort'],
   },

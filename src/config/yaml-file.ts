@@ -99,7 +99,7 @@ function forbidden(document: Document, place: (offset: number) => Place): Config
     Alias(_, alias, ancestors) {
       const anchored = alias.resolve(document);
       if (anchored === undefined) add(alias, explainYaml('BAD_ALIAS', ''));
-      else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) within the value it stands for');
+      else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) inside its own value');
     },
     Pair(_, { key }) {
       if (isScalar(key) && key.value === '__proto__') add(key, "'__proto__' cannot be a key");

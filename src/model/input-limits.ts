@@ -53,7 +53,7 @@ export const LIMIT_WORDS = {
   },
   rows: {
     counts: 'Most rows of one file.',
-    found: 'this row is one too many',
+    found: 'the file has more rows',
   },
   columns: {
     counts: 'Most cells of one row.',
@@ -65,7 +65,7 @@ export const LIMIT_WORDS = {
   },
   bytes: {
     counts: 'Most bytes of all files of the source together, or of another file, unpacked.',
-    found: 'unpacked, it is larger',
+    found: 'the unpacked file is larger',
   },
   ratio: {
     counts: 'How many times larger than its archive the content may be; judged from 64 MiB on.',

@@ -53,7 +53,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     const { job, cron, timezone } = schedule;
     if (overdue) {
       await enqueueRun(queues, { job, resend: false }, newRunId);
-      log.warn({ job }, 'a missed tick is made up for, once');
+      log.warn({ job }, 'runs once for the missed tick');
     }
     await setSchedule(queues, schedule);
     log.info({ job, cron, timezone }, 'schedule set');
@@ -256,7 +256,7 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
     const { queued, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
     if (!added) log.info({ job, queued }, 'tick dropped: the job still runs or waits');
     else if (lateMs < MISSED_AFTER_MS) log.info({ job, queued }, 'tick');
-    else log.warn({ job, queued, lateMs }, 'a missed tick is made up for, once');
+    else log.warn({ job, queued, lateMs }, 'runs once for the missed tick');
     return null;
   };
 }

@@ -90,7 +90,7 @@ export const METRICS: readonly MetricDefinition[] = [
   processGauge('process_resident_memory_bytes', 'Memory the process holds.', () => process.memoryUsage.rss()),
   processGauge(
     'nodejs_eventloop_lag_p99_seconds',
-    'How late timers are: the 99th percentile.',
+    'Event loop lag, 99th percentile.',
     ({ eventLoopLagMs }) => eventLoopLagMs / 1_000,
   ),
 ];

@@ -98,7 +98,7 @@ export async function refuseUnlessRejected(
           },
         )
       : new UsageError(`The run ${id} has no rejects file.`, {
-          hint: `storeferry runs ${id} shows what became of it.`,
+          hint: `storeferry runs ${id} shows its status.`,
         });
   }
 }

@@ -200,7 +200,7 @@ describe('verify', () => {
     const unknown = await setup.workspace.storeferry('verify', 'nightly', '--json');
     expect(unknown.code).toBe(1);
     expect(unknown.json()).toMatchObject({ sampled: 0, known: 0, forgottenShare: { estimate: null } });
-    expect(unknown.json()['error']).toContain('holds nothing that the store acknowledged');
+    expect(unknown.json()['error']).toContain('has no acknowledged record');
 
     setup.store.misbehave({ does: delay(500) });
     const running = setup.workspace.start('run', 'nightly');

@@ -95,7 +95,7 @@ describe('a YAML file', () => {
     ['a default with a blank', `a: \${X: b}\n`, 'must stand in quotes'],
     ['a second document', 'a: 1\n---\nb: 1\n', '2:1 a second document (---) begins; a file holds one'],
     ['an unknown alias', 'a: *nothing\n', '1:4 an alias (*name) that no anchor'],
-    ['an alias within itself', 'a: &x [*x]\n', '1:8 an alias (*name) within the value it stands for'],
+    ['an alias within itself', 'a: &x [*x]\n', '1:8 an alias (*name) inside its own value'],
     ['a tag', 'a: !!js/function x\n', 'tags (!name) are not used here'],
     ['a key that is a list', '? [a]\n: 1\n', 'expected a plain name as the key'],
     ['a key that would change objects', 'a: { __proto__: { b: 1 } }\n', "1:6 '__proto__' cannot be a key"],

@@ -121,7 +121,7 @@ describe('a snapshot of a remote source', () => {
       '/bomb.gz': gzipSync(Buffer.alloc(80 * 1024 * 1024, 'x')),
     });
     expect(await refusal(`${server.url}/large.csv`, { limits: { bytes: 5_000 } })).toMatch(
-      /limit bytes \(5000\): unpacked, it is larger/,
+      /limit bytes \(5000\): the unpacked file is larger/,
     );
     expect(await refusal(`${server.url}/large.gz`, { limits: { bytes: 50_000 } })).toMatch(
       /limit bytes \(50000\)/,

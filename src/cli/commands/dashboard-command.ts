@@ -157,5 +157,5 @@ function laterStart(program: string): string {
 }
 
 function exposed(listen: string, program: string): string {
-  return `Warning: it listens beyond this machine without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
+  return `Warning: other machines can reach it without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
 }

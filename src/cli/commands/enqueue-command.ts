@@ -16,7 +16,7 @@ import { type Attempt, withJsonResult } from '../with-json-result.ts';
 const OPTIONS = {
   follow: flag('wait for it, showing its progress, and end as `run` would'),
   json: flag('with --follow: print the result as one JSON object, the last line of standard output'),
-  resend: flag('send every record, whatever was sent before'),
+  resend: flag('also send unchanged records'),
 };
 
 /** `storeferry enqueue`: hands a run of a job over to the workers, and with --follow waits for it. */

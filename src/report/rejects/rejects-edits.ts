@@ -11,7 +11,7 @@ export const DAMAGE_WORDS = {
   rounded: 'the last digits of a long number were lost',
   zeros: 'leading zeros were dropped',
   sign: 'the leading + was dropped',
-  date: 'it was taken for a date',
+  date: 'it was converted to a date',
   notation: 'the number is written another way',
   decimal: 'the decimal sign was moved or dropped',
   boolean: 'yes and no are written another way',

@@ -74,7 +74,7 @@ interface Headline {
 }
 
 const NOTHING_SENT = 'Nothing was sent to the store.';
-const STAYS_SENT = 'What was sent before stays sent.';
+const STAYS_SENT = 'Requests sent before remain in effect.';
 
 /** The result of a run or plan in one sentence. */
 function headline(facts: RunFacts): Headline {

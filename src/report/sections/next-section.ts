@@ -127,7 +127,7 @@ function stepsAfter(
     }
     case 'done-with-rejects':
       return [
-        ...see('A later run has begun since; what it has applied is left out of a retry:'),
+        ...see('A later run has begun since; a retry leaves out what it has applied:'),
         ...download,
         afterRejects({ run, plan, rejectsFile }),
         ...resendSteps(run),

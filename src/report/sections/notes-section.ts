@@ -62,11 +62,11 @@ export function stateLossText({ kind, keys }: StateLoss): string {
     lost: 'The state is a new one: it does not know what was sent to this store before.',
     behind:
       'The state is older than what was sent to this store (a copy was put back, or its last moments were lost).',
-    unwitnessed: 'The artifacts that say how far the state had come are gone.',
+    unwitnessed: 'The artifacts that record the progress of the state are missing.',
   }[kind];
   const what =
     keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${keys === 1 ? 'is' : 'are'} in doubt and`;
-  return `${why} ${what} will be sent again, updating what the store has; nothing is taken for unchanged.`;
+  return `${why} ${what} will be sent again, updating what the store has; no record counts as unchanged.`;
 }
 
 /** Why a run waits: `operations` are held back for `ms` milliseconds. */

@@ -73,7 +73,7 @@ function unusedColumns(columns: readonly string[]): Block {
     kind: 'list',
     style: 'names',
     title: 'Columns not used',
-    explanation: 'The mapping has no place for them; their values are not sent.',
+    explanation: 'The mapping does not use them; their values are not sent.',
     items: columns.map((column) => ({ words: foreign(column, LONGEST_NAME) })),
     shown: { page: 60, text: 30 },
     more: (left) => `and ${grouped(left)} more`,

@@ -46,7 +46,7 @@ export function verificationHeadline(
 ): { readonly sentence: string; readonly explanation: readonly string[] } {
   const judged = judgedOf(found);
   const ended = status === 'done' ? '' : `${status === 'interrupted' ? 'Interrupted' : 'Failed'}. `;
-  if (judged === 0) return { sentence: `${ended}No answer says what the store still has.`, explanation: [] };
+  if (judged === 0) return { sentence: `${ended}No answer shows what the store still has.`, explanation: [] };
   const lost = forgotten(found);
   const of = counted(judged, thing(resource));
   const otherIds = resource === 'contacts' ? '' : ', or known there under another id';

@@ -63,7 +63,7 @@ async function drawSample(
       { hint: `The next run sends what is in doubt again: storeferry run ${job.name}` },
     );
   }
-  throw new StateError(`The ledger holds nothing that the store acknowledged for the job ${job.name}.`, {
+  throw new StateError(`The ledger has no acknowledged record of the job ${job.name}.`, {
     hint: `There is nothing to verify before its first run: storeferry run ${job.name}`,
   });
 }

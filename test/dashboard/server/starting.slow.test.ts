@@ -90,7 +90,7 @@ describe('where it listens', () => {
   it('warns when others can reach it without TLS, and knows numeric addresses then', async () => {
     await using workspace = await empty();
     const dashboard = await serveDashboard(workspace, '--listen', '0.0.0.0:0');
-    await dashboard.command.printed('Warning: it listens beyond this machine without TLS');
+    await dashboard.command.printed('Warning: other machines can reach it without TLS');
     const client = dashboard.client();
     expect((await client.get('/sign-in', { host: '192.168.1.7:8700' })).status).toBe(200);
     expect((await client.get('/sign-in', { host: 'elsewhere.example' })).status).toBe(421);
