@@ -26,7 +26,7 @@ async function sourceGoesBack(scene: Scene): Promise<{ readonly unsaid: number; 
   const { stdout, stderr, json, code } = await runWith(scene, OLD);
   expect(code, stderr).toBe(0);
   expect(json()).toMatchObject({ records: PRODUCTS });
-  const unsaid = /The state is|The artifacts that say/.test(stdout + stderr) ? 0 : 1;
+  const unsaid = /The state is|The artifacts that record/.test(stdout + stderr) ? 0 : 1;
   const wrong = wrongIn(scene.store, OLD);
   const again = (await runWith(scene, OLD)).json();
   expect(again).toMatchObject({ unchanged: PRODUCTS, applied: 0 });
