@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MappingLimits } from '../model/input-limits.ts';
+import { isJsonObject } from '../model/json-object.ts';
 import type { Mapped } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
 import { StoreferryError } from '../model/storeferry-error.ts';
@@ -216,7 +217,7 @@ function collect(
     for (let index = 0; index < Math.max(found.length, wanted.length); index++) {
       collect(found[index], wanted[index], [...path, index], false, all);
     }
-  } else if (isObject(found) && isObject(wanted)) {
+  } else if (isJsonObject(found) && isJsonObject(wanted)) {
     const [has, wants] = [new Map(Object.entries(found)), new Map(Object.entries(wanted))];
     for (const name of new Set([...wants.keys(), ...(partial ? [] : has.keys())])) {
       collect(has.get(name), wants.get(name), [...path, name], partial, all);
@@ -228,10 +229,6 @@ function collect(
       message: `${place === '' ? '' : `${place}: `}expected ${shownValue(wanted)}, found ${shownValue(found)}`,
     });
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `variants[1].price`. */

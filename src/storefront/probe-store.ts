@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { isJsonObject } from '../model/json-object.ts';
 import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
-import { isObject } from './proof.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';
 import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
 
@@ -70,7 +70,7 @@ export function judgeAnswer(
 ): StoreProbe {
   const { status, text, ms } = answer;
   const { json, what } = contentOf(text);
-  const said = isObject(json) ? json['message'] : undefined;
+  const said = isJsonObject(json) ? json['message'] : undefined;
   const message = typeof said === 'string' ? cleanMessage(said, ours.apiKey) : '';
   if (status === 401 || status === 403) {
     // Without JSON it is no word of the API: a gateway or a firewall may know nothing of the key.
@@ -82,7 +82,7 @@ export function judgeAnswer(
     return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
   }
   if (isPassingStatus(status)) return { kind: 'unwell', status, message };
-  const items = isObject(json) ? json['items'] : json;
+  const items = isJsonObject(json) ? json['items'] : json;
   if (status >= 400 || !Array.isArray(items)) {
     return {
       kind: 'not-the-api',
@@ -98,7 +98,7 @@ export function judgeAnswer(
 /** Figures are left out: they change from one request to the next. */
 function digestOf(lists: readonly unknown[]): string | null {
   const known = lists.flatMap((list) =>
-    isObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
+    isJsonObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
   );
   if (known.length === 0 || known.length < lists.length) return null;
   return createHash('sha256').update(known.sort().join('\n')).digest('base64url');

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import { textsIn } from '../model/masked.ts';
 
 /** What the store's own answer proves about the request it answers. */
@@ -16,8 +17,6 @@ export interface Expectation {
   readonly personalData: (() => readonly string[]) | null;
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
 /**
  * The product that was sent (section 4.1): an integer id, or its decimal text, with the url that was sent and a field that
  * identifies the product, or with a normalised form of the url and all other fields that it repeats as they were sent.
@@ -28,7 +27,7 @@ export function expectProduct(url: string, body: string): Expectation {
   return {
     personalData: null,
     prove(answer) {
-      if (!isObject(answer)) return 'the product that was sent';
+      if (!isJsonObject(answer)) return 'the product that was sent';
       const id = idIn(answer);
       if (id === null) return 'the product that was sent, with an integer id';
       if (answer['url'] === url && repeatsTitle(body, answer['title'])) return { id };
@@ -42,7 +41,7 @@ export function expectContact(id: string, body: string): Expectation {
   return {
     personalData: () => textsIn(JSON.parse(body)),
     prove(answer) {
-      if (!isObject(answer) || !isId(id, answer['id'])) return 'the contact with the id that was sent';
+      if (!isJsonObject(answer) || !isId(id, answer['id'])) return 'the contact with the id that was sent';
       return { id: idIn(answer) };
     },
   };
@@ -53,7 +52,7 @@ export function expectDeleted(id: number): Expectation {
   return {
     personalData: null,
     prove(answer) {
-      const deleted = answer === undefined || (isObject(answer) && namesNoOther(answer, id));
+      const deleted = answer === undefined || (isJsonObject(answer) && namesNoOther(answer, id));
       return deleted ? { id: null } : 'the confirmation of a delete ("success": true, or no body)';
     },
   };
@@ -61,7 +60,7 @@ export function expectDeleted(id: number): Expectation {
 
 /** Whether an answer says that the request failed, whatever its status is: `success: false`, also as text. */
 export function saysFailure(answer: unknown): boolean {
-  if (!isObject(answer)) return false;
+  if (!isJsonObject(answer)) return false;
   const { success } = answer;
   return success === false || (typeof success === 'string' && success.trim().toLowerCase() === 'false');
 }
@@ -128,8 +127,8 @@ function isAlike(sent: unknown, answered: unknown, name: string): boolean {
       sent.every((element, index) => isAlike(element, answered[index], name))
     );
   }
-  if (isObject(sent)) {
-    if (!isObject(answered)) return false;
+  if (isJsonObject(sent)) {
+    if (!isJsonObject(answered)) return false;
     const repeated = Object.keys(sent).filter((member) => Object.hasOwn(answered, member));
     return repeated.length > 0 && repeated.every((member) => isAlike(sent[member], answered[member], member));
   }
@@ -194,14 +193,9 @@ function decoded(url: string): string {
 
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  return value === '' || value === null || (isObject(value) && Object.keys(value).length === 0);
-}
-
-/** Whether a value of JSON is an object, and no list. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return value === '' || value === null || (isJsonObject(value) && Object.keys(value).length === 0);
 }
 
 function asObject(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -1,8 +1,9 @@
+import { isJsonObject } from '../model/json-object.ts';
 import { withoutPeople } from '../model/masked.ts';
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after-ms.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
-import { type Expectation, isObject, type Proof, saysFailure } from './proof.ts';
+import { type Expectation, type Proof, saysFailure } from './proof.ts';
 
 /** What failed attempts leave open about an operation. */
 export interface Doubt {
@@ -77,7 +78,7 @@ export function parseJson(body: string): { readonly value: unknown } | undefined
 /** The message of an error body, or else a sentence with the status. */
 function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   const { apiKey, expected } = reader;
-  const text = isObject(value) ? value['message'] : undefined;
+  const text = isJsonObject(value) ? value['message'] : undefined;
   // Only the refusal of a product must name what is wrong in it; `withoutPersonalData` masks it where it leaves this machine.
   const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
   const unnamed = (words: string) =>

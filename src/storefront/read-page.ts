@@ -1,5 +1,5 @@
+import { isJsonObject } from '../model/json-object.ts';
 import { StoreRefusedError } from '../model/storeferry-error.ts';
-import { isObject } from './proof.ts';
 
 /** Which items of a list: `limit` 1 to 50, `skip` from 0 (storefront-api.md, section 8). */
 export interface PageQuery {
@@ -34,9 +34,9 @@ export function readPage(value: unknown, text: string, path: string): Page {
       `GET ${path}: the answer nests objects or lists more than ${MOST_LEVELS} levels deep`,
     );
   }
-  const envelope: PageItem = isObject(value) ? value : { items: value };
+  const envelope: PageItem = isJsonObject(value) ? value : { items: value };
   const { items, totalCount, limit, skip } = envelope;
-  if (!Array.isArray(items) || !items.every(isObject)) {
+  if (!Array.isArray(items) || !items.every(isJsonObject)) {
     throw new StoreRefusedError(
       `GET ${path}: expected a list of objects, bare or as "items", and got something else`,
     );

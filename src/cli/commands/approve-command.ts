@@ -1,5 +1,4 @@
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
-import { knownRun } from '../open-context.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry approve`: applies the plan of a planned or stopped run. */
@@ -11,6 +10,7 @@ export const approveCommand = defineCommand({
   run: (invocation, { run }, { json }) =>
     runInWorkspace(invocation, { json, job: null }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
+      const { knownRun } = await import('../open-context.ts');
       const { readImportRequest } = await import('../read-request.ts');
       return async ({ context, workspace }) => {
         const planned = await knownRun(context, run);

@@ -11,7 +11,6 @@ import {
   type RejectsEdits,
 } from '../../report/rejects/rejects-edits.ts';
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
-import { knownRun } from '../open-context.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -26,6 +25,7 @@ export const retryCommand = defineCommand({
   run: (invocation, { run }, { json }) =>
     runInWorkspace(invocation, { json, job: null }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
+      const { knownRun } = await import('../open-context.ts');
       const { readImportRequest } = await import('../read-request.ts');
       return async ({ context, workspace }) => {
         const rejected = await knownRun(context, run);

@@ -1,0 +1,138 @@
+import { openWorkspace } from '../config/workspace.ts';
+import type { Run } from '../model/run.ts';
+import type { RunFacts } from '../report/run-facts.ts';
+import { nextSteps } from '../report/sections/next-section.ts';
+import { notifyEnd } from '../run/execute-run.ts';
+import { RunBug, type RunEvent } from '../run/run-context.ts';
+import type { StoreListener } from '../run/store-clients.ts';
+import type { Invocation } from './define-command.ts';
+import { interruptSignal } from './interrupt-signal.ts';
+import { type OpenContext, openContext } from './open-context.ts';
+import { parentProcess } from './parent-process.ts';
+import { printError } from './print-error.ts';
+import { exitCodeOf, printReport } from './print-report.ts';
+import type { Terminal } from './terminal.ts';
+import { type RunWatch, watchRun } from './watch-run.ts';
+import type { Attempt, JsonResultOptions } from './with-json-result.ts';
+
+/** What a command does in its workspace. */
+export type Work = (open: OpenContext) => Promise<RunFacts>;
+
+/** As `runInWorkspace`, with what is printed as the result of `--json`. */
+export async function workInWorkspace(
+  { terminal, directory, program }: Invocation,
+  { json, job }: JsonResultOptions,
+  loadWork: () => Promise<Work>,
+  attempt: Attempt,
+): Promise<number> {
+  const watch = watchRun(terminal, () => performance.now());
+  let begun: Run | null = null;
+  const onAgain = (): void => {
+    watch.clear();
+    const [next] = begun === null ? [] : nextSteps({ run: { ...begun, status: 'interrupted' } }, program);
+    const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
+    terminal.err(`Stopped at once; requests in flight may still reach the store.${goOn}\n`);
+  };
+  const interrupted = interruptSignal(
+    (name) => {
+      watch.clear();
+      terminal.err(`${name}: finishing requests in flight; press again to stop at once.\n`);
+    },
+    { onAgain },
+  );
+  const parent = parentProcess();
+  const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
+  const { logLevel } = openWorkspace(directory, process.env).settings();
+  const debug = await debugLog(logLevel, job, terminal, watch);
+  const onEvent = (event: RunEvent): void => {
+    watch.onEvent(event);
+    debug?.onEvent(event);
+    attempt.onEvent(event);
+    if (event.type !== 'begun') return;
+    begun = event.run;
+    parent?.sendRun(event.run.id);
+  };
+  await using open = await openContext(directory, onEvent, signal, {
+    listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
+    meanwhile: loadWork,
+    program,
+  });
+  debug?.begin(open);
+  const carryOut = await loadWork();
+  const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
+  parent?.sendRun(report.run.id);
+  if (bug !== undefined) printError(terminal, bug, { program, directory });
+  const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
+  printReport(terminal, report, {
+    workspaceDir: open.workspace.dir,
+    program,
+    json,
+    pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
+  });
+  attempt.printed();
+  await notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
+  return exitCodeOf(report);
+}
+
+/** A bug within a run still has a report, which `--json` must print. */
+async function reportedBug(
+  run: Promise<RunFacts>,
+): Promise<{ readonly report: RunFacts; readonly bug?: unknown }> {
+  try {
+    return { report: await run };
+  } catch (error) {
+    if (error instanceof RunBug) return { report: error.report, bug: error.cause };
+    throw error;
+  }
+}
+
+/** What a command logs as JSON lines besides what it prints for people, where `LOG_LEVEL` is `debug` or `trace`. */
+interface DebugLog {
+  readonly onEvent: (event: RunEvent) => void;
+  /** To be called when the workspace is open: only then its secrets are known. */
+  readonly begin: (open: OpenContext) => void;
+  readonly listener: StoreListener;
+}
+
+/** The debug log of a command; undefined where `level` asks for none. A line for each request, and for each step of the run. */
+async function debugLog(
+  level: string,
+  job: string | null,
+  terminal: Terminal,
+  watch: RunWatch,
+): Promise<DebugLog | undefined> {
+  if (level !== 'debug' && level !== 'trace') return undefined;
+  const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
+    import('../model/secret-redactor.ts'),
+    import('../queue/worker-log.ts'),
+    import('./worker/worker-logger.ts'),
+  ]);
+  const secrets = secretRedactor();
+  let opened: OpenContext | null = null;
+  const err = (line: string): void => {
+    for (const secret of opened?.workspace.secrets() ?? []) secrets.add(secret);
+    watch.clear();
+    terminal.err(secrets.redact(line));
+  };
+  const log = workerLogger({ ...terminal, err }, secrets);
+  log.level = level;
+  const { onEvent, onAttempt } = logStoreTraffic(log);
+  let logEvent: ((event: RunEvent) => void) | null = null;
+  return {
+    begin(open) {
+      opened = open;
+    },
+    onEvent(event) {
+      const named = event.type === 'begun' ? event.run.job : (job ?? '');
+      logEvent ??= logRunEvents(log, named, Date.now);
+      logEvent(event);
+    },
+    listener: {
+      onEvent(store, event) {
+        watch.onStoreEvent(store, event);
+        onEvent(store, event);
+      },
+      onAttempt,
+    },
+  };
+}
