@@ -14,6 +14,8 @@ export interface UpsertProduct extends FromRecord {
   readonly memo?: string | undefined;
   /** The id the store last answered for this url, if the ledger knows it. */
   readonly knownId: number | null;
+  /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
+  readonly owner?: string | undefined;
 }
 
 /** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */

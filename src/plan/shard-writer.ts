@@ -81,6 +81,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     ...fromRecord,
     ...upserted,
     knownId: z.int().nullable(),
+    owner: z.string().exactOptional(),
   }),
   z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
   // Strict: a line that another version wrote must not lose the lookup of its id.
@@ -109,8 +110,8 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, memo, knownId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId })}\t${body}\n`;
+      const { fingerprint, memo, knownId, owner, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, owner })}\t${body}\n`;
     }
     case 'update-contact': {
       const { fingerprint, memo, body } = operation;

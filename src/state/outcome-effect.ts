@@ -34,11 +34,15 @@ export function outcomeEffect(job: string, { operation, outcome }: OperationResu
   const { fingerprint, body, memo } = operation;
   const { id, idProof } = acknowledgedId(operation, outcome);
   const mark = {
-    ...{ fingerprint, id, job },
+    ...{ fingerprint, id, job: ownerAfter(job, operation) },
     ...(idProof === 'proven' ? {} : { idProof }),
     ...(memo === undefined ? {} : { memo }),
   };
   return { doubt, acknowledged: { mark, body } };
+}
+
+function ownerAfter(job: string, operation: Operation): string {
+  return (operation.kind === 'upsert-product' ? operation.owner : undefined) ?? job;
 }
 
 function doubtEffect(outcome: Outcome): DoubtEffect {

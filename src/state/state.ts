@@ -5,6 +5,7 @@ import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
+import type { ProductHandle } from './product-handles.ts';
 
 /**
  * Everything that Storeferry remembers between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
@@ -102,6 +103,11 @@ export interface Ledger {
   remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /**
+   * The keys of the products that have each of these SKUs in their acknowledged body, or these ids, in the order of the values:
+   * none, one or several. The index behind it is built when it is first needed, and kept from then on. Of products only.
+   */
+  keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
   /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
   /** The keys that this job last sent, in batches, in no particular order, each once. */

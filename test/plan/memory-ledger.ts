@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../../src/plan/fingerprint-of.ts';
+import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handles.ts';
 import {
   IN_DOUBT,
   type Ledger,
@@ -21,6 +22,8 @@ interface Entry {
 export class MemoryLedger implements Ledger {
   readonly entries: Map<string, Entry>;
   questions = 0;
+  /** How many SKUs or ids each look-up was about. */
+  readonly lookUps: number[] = [];
   /** What a run that died may have created. */
   unconfirmedKeys: readonly string[] = [];
 
@@ -76,6 +79,15 @@ export class MemoryLedger implements Ledger {
 
   async bodies(keys: readonly string[]): Promise<(string | undefined)[]> {
     return keys.map((key) => this.entries.get(key)?.body);
+  }
+
+  async keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]> {
+    this.lookUps.push(values.length);
+    const keys = new Map<string, string[]>();
+    for (const [key, { body, id }] of this.entries) {
+      for (const stored of handlesOf(body, id)) keys.set(stored, [...(keys.get(stored) ?? []), key]);
+    }
+    return values.map((value) => keys.get(storedHandle(handle, value)) ?? []);
   }
 
   async count(job: string): Promise<number> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { INDEXED_AT_ONCE } from '../../src/state/product-handles.ts';
 import { IN_DOUBT } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import {
@@ -226,6 +227,78 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       expect(marks.map((mark) => mark?.fingerprint)).toEqual(keys.map((key) => `print-of-${key}`));
     });
 
+    it('leaves a key with the job that an operation names as its owner', async () => {
+      const { runs } = processes.state;
+      const [catalog, stock] = [sampleRun({ id: 'a' }), sampleRun({ id: 'b', job: 'stock' })];
+      for (const run of [catalog, stock]) await runs.create(run);
+      await runs.record(catalog, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+      const changed = upsert(0, 'shirt', { fingerprint: 'two', knownId: 7, owner: 'nightly' });
+      await runs.record(stock, 1, [applied(changed, 7)], 1);
+      const ledger = processes.other.ledger(TARGET);
+      expect(await ledger.marks(['shirt'])).toEqual([{ fingerprint: 'two', id: 7, job: 'nightly' }]);
+      expect(await ledger.count('nightly')).toBe(1);
+      expect(await ledger.count('stock')).toBe(0);
+      expect(await collected(ledger.keysOf('nightly'))).toEqual([{ key: 'shirt', id: 7 }]);
+    });
+
+    it('finds products by the SKUs and ids of what was acknowledged before and after it was first asked', async () => {
+      const run = sampleRun();
+      const { runs } = processes.state;
+      await runs.create(run);
+      const selling = (index: number, key: string, ...skus: readonly string[]) =>
+        upsert(index, key, {
+          fingerprint: `${key} ${skus.join()}`,
+          body: JSON.stringify({ url: key, variants: skus.map((sku) => ({ options: [], sku })) }),
+        });
+      await runs.record(
+        run,
+        1,
+        [
+          applied(selling(0, 'shirt', 'S-1', 'S-2'), 7),
+          applied(selling(1, 'hat', 'H', 'S-2', 'H'), 8),
+          applied(upsert(2, 'bag'), null),
+        ],
+        3,
+      );
+      const ledger = processes.other.ledger(TARGET);
+      expect(await ledger.keysBy('sku', ['S-2', 'none', 'S-1', 'H', 's-1'])).toEqual([
+        ...[['hat', 'shirt'], [], ['shirt'], ['hat'], []],
+      ]);
+      expect(await ledger.keysBy('id', ['8', '9'])).toEqual([['hat'], []]);
+      expect(await ledger.keysBy('sku', [])).toEqual([]);
+      await runs.record(
+        run,
+        2,
+        [
+          applied(selling(0, 'shirt', 'S-3', 'S-1'), 9),
+          applied(deletion(1, 'hat', 8), null),
+          applied(selling(2, 'coat', 'S-2'), 10),
+        ],
+        3,
+      );
+      for (const asked of [ledger, processes.state.ledger(TARGET)]) {
+        expect(await asked.keysBy('sku', ['S-1', 'S-2', 'S-3', 'H'])).toEqual([
+          ...[['shirt'], ['coat'], ['shirt'], []],
+        ]);
+        expect(await asked.keysBy('id', ['7', '8', '9', '10'])).toEqual([[], [], ['shirt'], ['coat']]);
+      }
+    });
+
+    it('indexes more products than it reads at a time', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const count = 2 * INDEXED_AT_ONCE + 1;
+      const results = range(count).map((index) =>
+        applied(upsert(index, `p${index}`, { body: JSON.stringify({ variants: [{ sku: `S${index}` }] }) })),
+      );
+      await processes.state.runs.record(run, 1, results, count);
+      const found = await processes.other.ledger(TARGET).keysBy(
+        'sku',
+        range(count).map((index) => `S${index}`),
+      );
+      expect(found).toEqual(range(count).map((index) => [`p${index}`]));
+    });
+
     it('takes keys and bodies as they are', async () => {
       const run = sampleRun({ job: 'tägliche Änderung' });
       await processes.state.runs.create(run);
@@ -243,7 +316,7 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
         '\ud800',
       ];
       const results = keys.map((key, index) =>
-        applied(upsert(index, key, { body: `body of ${key}` }), index),
+        applied(upsert(index, key, { fingerprint: `print-${index}`, body: `body of ${key}` }), index),
       );
       await processes.state.runs.record(run, 1, results, keys.length);
       const ledger = processes.state.ledger(TARGET);

@@ -6,6 +6,14 @@ export interface RedisKeys {
   bodies(tag: string): string;
   /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
   jobKeys(tag: string): string;
+  /** Hash: stored handle (product-handles.ts) -> the keys that have it, separated by NUL. */
+  handles(tag: string): string;
+  /** Hash: key of the ledger -> its stored handles, separated by NUL. */
+  handlesOfKeys(tag: string): string;
+  /** Set: keys of the ledger whose handles are not up to date, where `indexed` is there. */
+  unindexed(tag: string): string;
+  /** `begun` or `whole`: whether every key that is not in `unindexed` is in the index. */
+  indexed(tag: string): string;
   /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
   doubts(tag: string): string;
   /** Hash: sender -> its row (redis-doubts.ts). */
@@ -44,6 +52,10 @@ export function redisKeys(prefix: string): RedisKeys {
     marks: (tag) => `${prefix}:${tag}:marks`,
     bodies: (tag) => `${prefix}:${tag}:bodies`,
     jobKeys: (tag) => `${prefix}:${tag}:keys`,
+    handles: (tag) => `${prefix}:${tag}:handles`,
+    handlesOfKeys: (tag) => `${prefix}:${tag}:handles-of-keys`,
+    unindexed: (tag) => `${prefix}:${tag}:unindexed`,
+    indexed: (tag) => `${prefix}:${tag}:indexed`,
     doubts: (tag) => `${prefix}:${tag}:doubts`,
     senders: (tag) => `${prefix}:${tag}:senders`,
     serial: (tag) => `${prefix}:${tag}:serial`,

@@ -1,5 +1,6 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
+import { handlesOf, INDEXED_AT_ONCE, storedHandle } from '../product-handles.ts';
 import {
   IN_DOUBT,
   type Ledger,
@@ -68,6 +69,45 @@ for first = 1, #ARGV, 3 do
 end
 `;
 
+/**
+ * Sets the handles of keys whose mark is still the one that they were read with; the others stay to be indexed. KEYS: marks,
+ * handles, handles of keys, unindexed. ARGV: key, mark (empty where there is none) and handles, repeated.
+ */
+const INDEX_SCRIPT = `
+local function each(list)
+  return string.gmatch(list or '', '[^%z]+')
+end
+for at = 1, #ARGV, 3 do
+  local key, handles = ARGV[at], ARGV[at + 2]
+  if (redis.call('HGET', KEYS[1], key) or '') == ARGV[at + 1] then
+    local before = redis.call('HGET', KEYS[3], key) or ''
+    if before ~= handles then
+      for handle in each(before) do
+        local others = {}
+        for other in each(redis.call('HGET', KEYS[2], handle)) do
+          if other ~= key then others[#others + 1] = other end
+        end
+        if #others == 0 then
+          redis.call('HDEL', KEYS[2], handle)
+        else
+          redis.call('HSET', KEYS[2], handle, table.concat(others, '\\0'))
+        end
+      end
+      for handle in each(handles) do
+        local others = redis.call('HGET', KEYS[2], handle)
+        redis.call('HSET', KEYS[2], handle, others and others .. '\\0' .. key or key)
+      end
+      if handles == '' then
+        redis.call('HDEL', KEYS[3], key)
+      else
+        redis.call('HSET', KEYS[3], key, handles)
+      end
+    end
+    redis.call('SREM', KEYS[4], key)
+  end
+end
+`;
+
 /** The part of a ledger that is about doubt (redis-doubts.ts). */
 export type LedgerDoubts = Pick<
   Ledger,
@@ -100,6 +140,38 @@ export function redisLedger(
     const found = await compare({ job: '', keys: wanted, memos: [] });
     return found.map((mark) => (mark === 'same' ? undefined : mark));
   };
+  const handles = keys.handles(tag);
+  const unindexed = keys.unindexed(tag);
+  /** Once per target: what is acknowledged from then on is added to the keys to index. */
+  const beginIndex = async () => {
+    if ((await ask(client.get(keys.indexed(tag)))) === 'whole') return;
+    await ask(client.set(keys.indexed(tag), 'begun'));
+    let cursor = '0';
+    do {
+      const [next, found] = await ask(client.hscan(marks, cursor, 'COUNT', CHUNK));
+      const page = found.filter((_, at) => at % 2 === 0);
+      if (page.length > 0) await ask(client.sadd(unindexed, ...page));
+      cursor = next;
+    } while (cursor !== '0');
+    await ask(client.set(keys.indexed(tag), 'whole'));
+  };
+  /** Brings a page of the index up to date; whether there was any. */
+  const index = async (): Promise<boolean> => {
+    const page = await ask(client.srandmember(unindexed, INDEXED_AT_ONCE));
+    if (page.length === 0) return false;
+    // In this order: a body is of its mark when the mark is still there afterwards.
+    const found = await ask(client.hmget(marks, ...page));
+    const stored = await ask(client.hmgetBuffer(bodies, ...page));
+    const args = page.flatMap((key, position) => {
+      const mark = found[position] ?? '';
+      const body = stored[position];
+      const text = body == null ? undefined : decodeBody(body);
+      const now = mark === '' ? [] : handlesOf(text, parseMark(mark)?.id ?? null);
+      return [key, mark, now.join('\0')];
+    });
+    await ask(client.eval(INDEX_SCRIPT, 4, marks, handles, keys.handlesOfKeys(tag), unindexed, ...args));
+    return true;
+  };
   return {
     marks: readMarks,
     compare,
@@ -114,6 +186,13 @@ export function redisLedger(
     async bodies(wanted) {
       const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
       return stored.map((body) => (body === null ? undefined : decodeBody(body)));
+    },
+    async keysBy(handle, values) {
+      await beginIndex();
+      while (await index());
+      const wanted = values.map((value) => storedHandle(handle, value));
+      const found = await ask(inChunks(wanted, (chunk) => client.hmget(handles, ...chunk)));
+      return found.map((named) => named?.split('\0').sort() ?? []);
     },
     count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
     async *keysOf(job) {

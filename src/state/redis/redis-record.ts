@@ -23,15 +23,16 @@ export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent
  * outcome replaces an earlier one of its operation, also in the sums. Each process numbers its calls, so that a call that
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
- * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, and the lock if there is a
- * fence. ARGV: token, job, shard, requests, process, number of the call; then for each outcome its code, operation, rows,
- * key, mark, payload (body, refusal or reason), changed id, and its DoubtEffect.
+ * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, whether products are indexed, the
+ * keys to index, and the lock if there is a fence. ARGV: token, shard, requests, process, number of the call; then for each
+ * outcome its code, operation, rows, key, mark, payload (body, refusal or reason), changed id, and its DoubtEffect.
  */
 const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local tally, refusals, unsent, changedIds = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local doubts, lock = KEYS[9], KEYS[10]
-local token, job, shard = ARGV[1], ARGV[2], ARGV[3]
+local doubts, unindexed, lock = KEYS[9], KEYS[11], KEYS[12]
+local token, shard = ARGV[1], ARGV[2]
+local isIndexed = redis.call('EXISTS', KEYS[10]) == 1
 
 if lock and redis.call('HGET', lock, 'token') ~= token then
   return 'lost'
@@ -55,9 +56,11 @@ local function count(code, rows, sign)
     add('left', sign)
   end
 end
-local function ownerOf(key)
-  local mark = redis.call('HGET', marks, key)
+local function ownerIn(mark)
   return mark and string.match(mark, '^[^\\n]*\\n[^\\n]*\\n(.*)$')
+end
+local function ownerOf(key)
+  return ownerIn(redis.call('HGET', marks, key))
 end
 
 local function forget(key)
@@ -65,10 +68,11 @@ local function forget(key)
   if owner then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
   redis.call('HDEL', marks, key)
   redis.call('HDEL', bodies, key)
+  if isIndexed then redis.call('SADD', unindexed, key) end
 end
 
 local codes = redis.call('HGET', outcomes, shard) or ''
-for first = 7, #ARGV, 8 do
+for first = 6, #ARGV, 8 do
   local code, operation, rows = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   local key, mark, payload, changedId = ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
   local doubt = ARGV[first + 7]
@@ -84,11 +88,12 @@ for first = 7, #ARGV, 8 do
   if before == 'u' then redis.call('HDEL', unsent, unsentField) end
 
   if code == 'a' then
-    local owner = ownerOf(key)
+    local owner, job = ownerOf(key), ownerIn(mark)
     if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
     if owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
     redis.call('HSET', marks, key, mark)
     redis.call('HSET', bodies, key, payload)
+    if isIndexed then redis.call('SADD', unindexed, key) end
     if changedId ~= '' then
       redis.call('ZREMRANGEBYSCORE', changedIds, score, score)
       redis.call('ZADD', changedIds, score, changedId)
@@ -114,7 +119,7 @@ for first = 7, #ARGV, 8 do
 end
 if codes ~= '' then redis.call('HSET', outcomes, shard, codes) end
 
-local requests, process, call = tonumber(ARGV[4]), 'process:' .. ARGV[5], tonumber(ARGV[6])
+local requests, process, call = tonumber(ARGV[3]), 'process:' .. ARGV[4], tonumber(ARGV[5])
 if requests > 0 and call > tonumber(redis.call('HGET', tally, process) or 0) then
   add('requests', requests)
   redis.call('HSET', tally, process, call)
@@ -142,9 +147,11 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
       keys.unsent(tag, run.id),
       keys.changedIds(tag, run.id),
       keys.doubts(tag),
+      keys.indexed(tag),
+      keys.unindexed(tag),
       ...(fence === undefined ? [] : [keys.lock(fence.name)]),
     ];
-    const args = [fence?.token ?? '', run.job, shard, requests, process, calls];
+    const args = [fence?.token ?? '', shard, requests, process, calls];
     const outcomes = results.flatMap((result) => outcomeArgs(run.job, shard, result));
     const answer = await ask(client.eval(RECORD_SCRIPT, written.length, ...written, ...args, ...outcomes));
     if (answer !== 'written') throw lockLost(fence?.name ?? '');

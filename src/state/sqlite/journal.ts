@@ -52,6 +52,8 @@ export function createJournal(database: DatabaseSync, bodies: Bodies): Journal {
      ON CONFLICT DO UPDATE SET
        fingerprint = excluded.fingerprint, id = excluded.id, id_proof = excluded.id_proof, job = excluded.job,
        memo = excluded.memo, body = excluded.body`,
+    `INSERT OR IGNORE INTO unindexed SELECT target, key FROM journal
+       WHERE target IN (SELECT number FROM targets WHERE indexed = 1) ORDER BY target, key`,
     'DELETE FROM journal',
   ].map((step) => database.prepare(step));
 

@@ -5,6 +5,7 @@ import type { Artifacts } from '../artifacts.ts';
 import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
+import { storedHandle } from '../product-handles.ts';
 import {
   type Fence,
   importTarget,
@@ -110,6 +111,11 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     async bodies(keys) {
       const bodies = await calls.bodies(target, keysJson(keys), keys.length);
       return bodies.map((body) => body ?? undefined);
+    },
+    async keysBy(handle, values) {
+      while (!(await calls.index(target)));
+      const handles = keysJson(values.map((value) => storedHandle(handle, value)));
+      return await calls.keysBy(target, handles, values.length);
     },
     count: (job) => calls.count(target, job),
     keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),

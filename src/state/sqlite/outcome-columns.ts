@@ -71,8 +71,9 @@ export interface OutcomeColumns {
   readonly rows: number[];
   readonly keys: string[];
   readonly doubts: DoubtEffect[];
-  /** With `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
+  /** With `owners`, `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
+  readonly owners: (string | null)[];
   readonly ids: (number | null)[];
   readonly idProofs: number[];
   readonly memos: (string | null)[];
@@ -95,7 +96,7 @@ export function outcomeColumns(
   const columns: OutcomeColumns = {
     ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests },
     ...{ operations: [], kinds: [], rows: [], keys: [], doubts: [] },
-    ...{ fingerprints: [], ids: [], idProofs: [], memos: [], bodies: [] },
+    ...{ fingerprints: [], owners: [], ids: [], idProofs: [], memos: [], bodies: [] },
     ...{ details: [], changedIds: [] },
   };
   for (const result of results) append(columns, result);
@@ -111,6 +112,7 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.keys.push(operation.key);
   columns.doubts.push(doubt);
   columns.fingerprints.push(acknowledged?.mark.fingerprint ?? null);
+  columns.owners.push(acknowledged?.mark.job ?? null);
   columns.ids.push(acknowledged?.mark.id ?? null);
   columns.idProofs.push(ID_PROOFS.indexOf(acknowledged?.mark.idProof ?? 'proven'));
   columns.memos.push(acknowledged?.mark.memo ?? null);

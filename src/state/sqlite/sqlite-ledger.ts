@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
+import { handlesOf, INDEXED_AT_ONCE } from '../product-handles.ts';
 import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
@@ -17,6 +18,10 @@ export interface SqliteLedger {
   marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
   remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
   bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
+  /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
+  index(target: LedgerTarget): boolean;
+  /** For each stored handle the keys that have it, in order. */
+  keysBy(target: LedgerTarget, handles: string, count: number): string[][];
   count(target: LedgerTarget, job: string): number;
   /** A page of the keys after this one, in order; empty at the end. */
   keysAfter(target: LedgerTarget, job: string, after: string | null): OwnedKey[];
@@ -54,6 +59,24 @@ export function createSqliteLedger(
   const selectBodies = database.prepare(
     `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
      CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
+  );
+  const startIndex = database.prepare('UPDATE targets SET indexed = 1 WHERE number = ? AND indexed = 0');
+  const indexAll = database.prepare(
+    'INSERT OR IGNORE INTO unindexed SELECT target, key FROM marks WHERE target = ? ORDER BY key',
+  );
+  const selectUnindexed = database.prepare(
+    `SELECT unindexed.key, marks.id, marks.body FROM unindexed LEFT JOIN marks USING (target, key)
+     WHERE unindexed.target = ? ORDER BY unindexed.key LIMIT ${INDEXED_AT_ONCE}`,
+  );
+  const selectHandles = database.prepare('SELECT handle FROM handles WHERE target = ? AND key = ?');
+  const removeHandle = database.prepare('DELETE FROM handles WHERE target = ? AND handle = ? AND key = ?');
+  const insertHandle = database.prepare(
+    'INSERT OR IGNORE INTO handles (target, handle, key) VALUES (?, ?, ?)',
+  );
+  const indexed = database.prepare('DELETE FROM unindexed WHERE target = ? AND key = ?');
+  const selectByHandles = database.prepare(
+    `SELECT wanted.key AS position, handles.key FROM json_each(?) AS wanted
+     CROSS JOIN handles WHERE handles.target = ? AND handles.handle = wanted.value ORDER BY position, handles.key`,
   );
   const countKeys = database.prepare(
     `SELECT count(*) AS count FROM marks
@@ -122,6 +145,34 @@ export function createSqliteLedger(
       const read = bodies.reader();
       for (const { position, body } of selectBodies.all(keys, readable(target))) {
         found[integer(position, 'marks.key')] = read(integer(body, 'marks.body'));
+      }
+      return found;
+    },
+    index(target) {
+      const number = readable(target);
+      return inTransaction(database, () => {
+        if (startIndex.run(number).changes > 0) indexAll.run(number);
+        const read = bodies.reader();
+        const page = selectUnindexed.all(number);
+        for (const row of page) {
+          const key = text(row['key'], 'unindexed.key');
+          const body = integerOrNull(row['body'], 'marks.body');
+          const now = new Set(
+            body === null ? [] : handlesOf(read(body) ?? undefined, integerOrNull(row['id'], 'marks.id')),
+          );
+          for (const { handle } of selectHandles.all(number, key)) {
+            if (!now.delete(text(handle, 'handles.handle'))) removeHandle.run(number, handle ?? '', key);
+          }
+          for (const handle of now) insertHandle.run(number, handle, key);
+          indexed.run(number, key);
+        }
+        return page.length < INDEXED_AT_ONCE;
+      });
+    },
+    keysBy(target, handles, count) {
+      const found = Array.from({ length: count }, (): string[] => []);
+      for (const { position, key } of selectByHandles.all(handles, readable(target))) {
+        found[integer(position, 'handles.handle')]?.push(text(key, 'handles.key'));
       }
       return found;
     },

@@ -175,9 +175,13 @@ export function createSqliteOutcomes(
     }
     const target = names.target(batch.target);
     const job = names.job(batch.job);
-    const { shard, kinds, rows, keys, fingerprints, ids, idProofs, memos, details, doubts } = batch;
+    const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
     const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
     let applied = 0;
+    const ownerAt = (position: number) => {
+      const owner = owners[position] ?? batch.job;
+      return owner === batch.job ? job : names.job(owner);
+    };
     for (const [position, operation] of batch.operations.entries()) {
       const kind = kinds[position] ?? UNSENT;
       const key = keys[position] ?? '';
@@ -190,7 +194,7 @@ export function createSqliteOutcomes(
           memo: memos[position] ?? null,
           body: numbers[applied++] ?? 0,
         };
-        journal.append(target, job, key, mark);
+        journal.append(target, ownerAt(position), key, mark);
       } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
         journal.append(target, job, key, null);
       }
