@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
-import type { TransformContext, TransformExample } from '../../src/mapping/transforms/define-transform.ts';
-import { compileTransform, TRANSFORMS, transformSchema } from '../../src/mapping/transforms/transforms.ts';
+import { newScope, Problems } from '../../src/mapping/scope.ts';
+import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
+import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
+import { TRANSFORMS, transformSchema } from '../../src/mapping/transforms/transforms.ts';
 import { type Cell, isList, type Kind, Moment } from '../../src/mapping/values/cell.ts';
+import { applySteps, compileSteps } from '../../src/mapping/values/compile-steps.ts';
 
 const ROW = {
   table: { file: 0, headers: [], firstSlots: new Set<number>(), digest: '' },
@@ -15,26 +18,23 @@ const ROW = {
   chars: 0,
 };
 
-const CONTEXT: TransformContext = {
-  complain: (path, message) => expect.fail(`${path.join('.')}: ${message}`),
-  argument: (_path, text) => text,
-  template: (_path, text) => (_row, _n, value) => text.replace('{value}', value),
-  lookupTable: () => lookupTable(['id', 'name'], [['17', 'Teal']], 'id'),
-  note: () => undefined,
-  quote: (text) => text,
-  patternLength: 1000,
-};
+const SPEC = mappingSchema.parse({ import: 'contacts', columns: {}, contact: {} });
+
+const LOOKUPS = new Map([['colours', lookupTable(['id', 'name'], [['17', 'Teal']], 'id')]]);
 
 /** What the steps of an example make of its cell, and the kind that they declare for it. */
 function through({ cell, steps }: TransformExample): { readonly value: Cell; readonly kind: Kind } {
-  let kind: Kind = 'text';
-  let value: Cell = cell === '' ? undefined : cell;
-  for (const written of z.array(transformSchema).parse(parse(`[${steps}]`))) {
-    const step = compileTransform(written, CONTEXT);
-    kind = step.gives(kind);
-    value = value === undefined ? step.blank?.() : step.run(value, ROW, 0);
-  }
-  return { value, kind };
+  const problems = new Problems();
+  const scope = newScope(SPEC, { problems, params: new Map(), lookups: LOOKUPS });
+  const written = z.array(transformSchema).parse(parse(`[${steps}]`));
+  const compiled = compileSteps(
+    scope,
+    'text',
+    written.map((transform, index) => ({ path: [index], transform })),
+  );
+  expect(problems.found).toEqual([]);
+  const value = applySteps(compiled.steps, cell === '' ? undefined : cell, ROW, 0);
+  return { value, kind: compiled.kind };
 }
 
 /** The kind that a value has. */

@@ -4,8 +4,8 @@ import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
+import { Decimal } from '../values/decimal.ts';
 import type { RowField } from '../values/field.ts';
-import { roundTo } from './pricing.ts';
 
 /** The units a store may weigh in. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
@@ -108,5 +108,5 @@ function inStoreUnit(
   const to = UNIT_GRAMS.get(storeUnit) ?? 1;
   return from === undefined
     ? refuse('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
-    : roundTo((weight * from) / to, DIGITS);
+    : Decimal.of(weight).times(Decimal.of(from)).dividedBy(Decimal.of(to)).rounded(DIGITS).toNumber();
 }

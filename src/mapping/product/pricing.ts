@@ -4,7 +4,9 @@ import type { Path, Scope } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
+import { applySteps, compileSteps } from '../values/compile-steps.ts';
 import { compileAs } from '../values/compile-value.ts';
+import { Decimal } from '../values/decimal.ts';
 
 /** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */
 interface Prices {
@@ -41,11 +43,12 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const amount = money('amount');
   const sale = money('sale');
   const onSale = compileSale(scope, path, spec, sale, clock);
+  const ruled = compileRule(scope, path, spec.rule);
   const pricesOf = (row: SourceRow): Prices => {
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
-    const price = surcharge === 0 ? basePrice : addDecimals(basePrice, surcharge);
+    const price = Decimal.of(basePrice).plus(Decimal.of(surcharge)).toNumber();
     if (price < 0) refuse('price-negative', 'the price with its surcharge is below 0');
     const before = was?.(row, 0);
     if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'));
@@ -60,7 +63,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     );
   const others = [base?.read, sale, was, plus].filter((read) => read !== undefined);
   return {
-    read: pricesOf,
+    read: (row) => ruled(pricesOf(row), row),
     isBlank: (row) => !others.some((read) => isPresent(read, row, 0)) && isThere(row),
   };
 }
@@ -81,12 +84,46 @@ function discounted(price: number, percent: number, amount: number): Prices {
   if (percent < 0 || percent > 100 || amount < 0 || amount > price) {
     refuse('discount-out-of-range', 'the discount is below 0 or greater than the price');
   }
-  const sale = roundDecimal(price * (1 - percent / 100) - amount, price);
+  const exact = Decimal.of(price);
+  const share = Decimal.of(100).minus(Decimal.of(percent)).times(Decimal.of(0.01));
+  const sale = toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber();
   return sale < price ? { price: sale, onSale: true, regularPrice: price, salePrice: sale } : regular(price);
 }
 
 function regular(price: number): Prices {
   return { price, onSale: false, regularPrice: price };
+}
+
+/**
+ * The rule of prices, for the regular price and the sale price of a row: first the source says whether there is a sale,
+ * and last the prices that the rule gives, which may be equal.
+ */
+function compileRule(
+  scope: Scope,
+  path: Path,
+  rule: PricingSpec['rule'],
+): (prices: Prices, row: SourceRow) => Prices {
+  if (rule === undefined) return (prices) => prices;
+  const written = rule.map((transform, index) => ({ path: [...path, 'rule', index], transform }));
+  const { steps, kind } = compileSteps(scope, 'number', written);
+  if (kind !== 'number') scope.problems.add([...path, 'rule'], 'expected steps that give a number');
+  const last = rule.at(-1);
+  const isRounded = typeof last === 'object' && ('round' in last || 'convert' in last);
+  const through = (price: number, row: SourceRow): number => {
+    const given = applySteps(steps, price, row, 0);
+    if (typeof given !== 'number') {
+      return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
+    }
+    const exact = Decimal.of(given);
+    const result = isRounded ? given : toCents(exact, Decimal.of(price)).toNumber();
+    if (result < 0) refuse('price-negative', 'the price rule gives a price below 0', row.line);
+    if (result === 0 && price > 0) {
+      refuse('price-rounded-to-zero', 'the price rule makes 0 of a price above 0', row.line);
+    }
+    return result;
+  };
+  return ({ price, onSale, regularPrice }, row) =>
+    onSale ? compareAt(through(price, row), through(regularPrice, row)) : regular(through(price, row));
 }
 
 type Sale = (row: SourceRow) => number | undefined;
@@ -169,28 +206,7 @@ export class Clock {
   }
 }
 
-/** Rounds half up to so many digits, as the decimal number reads (1.005 is 1.01, though its binary form is less). */
-export function roundTo(value: number, digits: number): number {
-  const scaled = Number(`${Math.abs(value)}e${digits}`);
-  if (!Number.isFinite(scaled)) return value;
-  // Products of decimals end in binary noise (2.675 * 100 is 267.49999999999997): a billionth takes it off.
-  const rounded = Number(`${Math.floor(scaled + 0.5 + 1e-9)}e-${digits}`);
-  return value < 0 ? -rounded : rounded;
-}
-
-/** Rounds to cents, or as finely as the price it came from. */
-function roundDecimal(value: number, like: number): number {
-  return roundTo(value, Math.max(2, fractionDigits(like)));
-}
-
-/** The sum as a decimal: 0.1 and 0.2 are 0.3. */
-function addDecimals(a: number, b: number): number {
-  return roundTo(a + b, Math.max(fractionDigits(a), fractionDigits(b)));
-}
-
-/** How many digits stand behind the point; numbers in exponent form count as having many. */
-function fractionDigits(value: number): number {
-  const text = String(value);
-  const point = text.indexOf('.');
-  return text.includes('e') ? 12 : point < 0 ? 0 : text.length - point - 1;
+/** Rounded to cents, or as finely as the price it came from. */
+function toCents(exact: Decimal, like: Decimal): Decimal {
+  return exact.rounded(Math.max(2, like.fractionDigits));
 }

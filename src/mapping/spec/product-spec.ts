@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { transformSchema } from '../transforms/transforms.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';
 
 const categoriesSchema = z.strictObject({
@@ -131,6 +132,13 @@ const pricingSchema = z
     plus: valueSchema.exactOptional().describe('A surcharge on the price.'),
     percent: valueSchema.exactOptional().describe('With `price`: a discount in percent.'),
     amount: valueSchema.exactOptional().describe('With `price`: a discount in money.'),
+    rule: z
+      .array(transformSchema)
+      .min(1)
+      .exactOptional()
+      .describe(
+        'Steps on numbers that every price goes through, compare-at and sale too: `[{ times: 1.2 }, { round: { to: 1, ending: 0.99 } }]`. Without a rounding at the end: to cents, or as finely as the price in the source.',
+      ),
   })
   .superRefine((pricing, context) => {
     const has = (key: keyof typeof pricing) => pricing[key] !== undefined;

@@ -53,13 +53,16 @@ export const conditionSchema: z.ZodType<Condition> = z.lazy(() =>
 /** What a blank means: the field is not sent, is sent empty, or rejects the record. */
 export type BlankRule = 'leave-out' | 'clear' | 'reject';
 
-/** A value written as a map: one of value, const, first, all, join, and what goes with it. */
+/** A value written as a map: one of value, const, first, all, join, sum, min, max, and what goes with it. */
 export interface ValueObject {
   readonly value?: Value;
   readonly const?: string | number | boolean;
   readonly first?: readonly Value[];
   readonly all?: readonly Value[];
   readonly join?: readonly Value[];
+  readonly sum?: readonly Value[];
+  readonly min?: readonly Value[];
+  readonly max?: readonly Value[];
   readonly with?: string;
   readonly when?: Condition;
   readonly unless?: Condition;
@@ -70,6 +73,9 @@ export interface ValueObject {
 
 /** A column, a `{template}`, a constant number or boolean, a pipeline `[source, transform, …]`, or a map. */
 export type Value = string | number | boolean | readonly [Value, ...Transform[]] | ValueObject;
+
+/** The keys of a value written as a map that say what it is. */
+const VALUE_MAINS = ['value', 'const', 'first', 'all', 'join', 'sum', 'min', 'max'] as const;
 
 const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
   z
@@ -85,6 +91,21 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
           'A list: these values one after the other, of all rows of the product, blanks and repeats left out.',
         ),
       join: z.array(valueSchema).min(1).exactOptional().describe('One text of these, blanks left out.'),
+      sum: z
+        .array(valueSchema)
+        .min(1)
+        .exactOptional()
+        .describe('The sum of these numbers, blanks left out; blank if all are.'),
+      min: z
+        .array(valueSchema)
+        .min(1)
+        .exactOptional()
+        .describe('The smallest of these numbers, blanks left out.'),
+      max: z
+        .array(valueSchema)
+        .min(1)
+        .exactOptional()
+        .describe('The greatest of these numbers, blanks left out.'),
       with: z.string().exactOptional().describe('With `join`: what stands between. Default: a blank.'),
       when: conditionSchema.exactOptional().describe('Blank unless this holds.'),
       unless: conditionSchema.exactOptional().describe('Blank if this holds.'),
@@ -104,11 +125,11 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
         .describe('With `all`: a column with numbers that order the rows; rows without one come last.'),
     })
     .superRefine((value, context) => {
-      const mains = ['value', 'const', 'first', 'all', 'join'].filter((key) => key in value);
+      const mains = VALUE_MAINS.filter((key) => key in value);
       if (mains.length !== 1) {
         context.addIssue({
           code: 'custom',
-          message: `expected one of value, const, first, all, join${mains.length > 1 ? `, found ${mains.join(' and ')}` : ''}`,
+          message: `expected one of ${VALUE_MAINS.join(', ')}${mains.length > 1 ? `, found ${mains.join(' and ')}` : ''}`,
         });
       }
       if (value.with !== undefined && value.join === undefined) {

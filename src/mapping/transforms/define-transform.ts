@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { LookupTable } from '../lookup-table.ts';
 import type { SourceRow } from '../record-rows.ts';
 import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
+import { Decimal } from '../values/decimal.ts';
 
 /** One step of a pipeline, ready to run, with its types. Steps on single items are applied to each item of a list. */
 export interface Step {
@@ -13,7 +14,19 @@ export interface Step {
   readonly run: (value: Present, row: SourceRow, n: number) => Cell;
   /** What a blank becomes; left out, it stays blank. */
   readonly blank?: () => Cell;
+  /** Of a step that calculates: the same on exact decimals, so that steps in a row are not rounded between them. */
+  readonly exact?: Calculation;
 }
+
+/** A calculation on an exact decimal; undefined is a blank. */
+interface Calculation {
+  readonly run: (value: Decimal, row: SourceRow, n: number) => Decimal | undefined;
+  /** What becomes of the result of the last calculation in a row. */
+  readonly settle: (value: Decimal) => Decimal;
+}
+
+/** A number that a step calculates with; undefined where the cell that has it is blank. */
+export type Operand = (row: SourceRow, n: number) => Decimal | undefined;
 
 /** A step from a text to a text. */
 export function textStep(run: (text: string, row: SourceRow, n: number) => Cell): Step {
@@ -47,6 +60,8 @@ export interface TransformContext {
   readonly complain: (path: PathWithin, message: string) => void;
   /** An argument: the text itself, or the value of the param that it names in braces. */
   readonly argument: (path: PathWithin, text: string) => string;
+  /** A number to calculate with: as written, or from the param or column named in braces. */
+  readonly operand: (path: PathWithin, written: number | string) => Operand;
   /** Compiles a text around `{value}`, columns and params. */
   readonly template: (
     path: PathWithin,
@@ -62,13 +77,53 @@ export interface TransformContext {
   readonly patternLength: number;
 }
 
-/** A step that keeps numbers within a bound. */
-export function boundStep(run: (value: number) => number): Step {
+/** How a number is written that a step calculates with. */
+export const operandSchema = z.union([z.number(), z.string().min(1)]);
+
+/** A step that calculates. `settle` rounds what it gives, unless another calculation follows. */
+export function calculatingStep(
+  run: Calculation['run'],
+  settle: Calculation['settle'] = (value) => value,
+): Step {
   return {
     takes: 'number',
     gives: () => 'number',
-    run: (value) => (typeof value === 'number' ? run(value) : value),
+    run: (value, row, n) => {
+      if (typeof value !== 'number') return value;
+      const result = run(Decimal.of(value), row, n);
+      return result === undefined ? undefined : settle(result).toNumber();
+    },
+    exact: { run, settle },
   };
+}
+
+/** A step that keeps numbers on one side of a bound, and notes where it had to. */
+export function boundStep(
+  bound: Operand,
+  holds: (value: Decimal, bound: Decimal) => boolean,
+  note: () => void,
+): Step {
+  return calculatingStep((value, row, n) => {
+    const limit = bound(row, n);
+    if (limit === undefined || holds(value, limit)) return value;
+    note();
+    return limit;
+  });
+}
+
+/** Adds a step to a pipeline: calculations in a row become one, which is exact from its first number to its result. */
+export function addStep(steps: Step[], step: Step): void {
+  const first = steps.at(-1)?.exact?.run;
+  const then = step.exact;
+  if (first === undefined || then === undefined) {
+    steps.push(step);
+    return;
+  }
+  const both: Calculation['run'] = (value, row, n) => {
+    const between = first(value, row, n);
+    return between === undefined ? undefined : then.run(between, row, n);
+  };
+  steps[steps.length - 1] = calculatingStep(both, then.settle);
 }
 
 /** A cell, the steps it goes through, and what comes out: shown in docs/mappings.md, run by the tests. */

@@ -1,17 +1,16 @@
-import { z } from 'zod';
-import { boundStep, defineTransform } from './define-transform.ts';
+import { boundStep, defineTransform, operandSchema } from './define-transform.ts';
 
 /** `max`: lowers greater numbers to this one. */
 export const max = defineTransform({
   name: 'max',
   map: {
-    shape: { max: z.number().describe('Lowers greater numbers to this one, and counts how often.') },
-    compile: ({ max: most }, { note }) =>
-      boundStep((value) => {
-        if (value <= most) return value;
-        note(`above ${most}, lowered to ${most}`);
-        return most;
-      }),
+    shape: { max: operandSchema.describe('Lowers greater numbers to this one, and counts how often.') },
+    compile: ({ max: most }, context) =>
+      boundStep(
+        context.operand(['max'], most),
+        (value, bound) => value.compare(bound) <= 0,
+        () => context.note(`above ${most}, lowered to ${most}`),
+      ),
   },
   examples: [{ cell: '5000', steps: 'integer, { max: 999 }', gives: 999 }],
 });

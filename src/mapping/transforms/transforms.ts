@@ -13,13 +13,16 @@ import { lower } from './lower.ts';
 import { max } from './max.ts';
 import { min } from './min.ts';
 import { number } from './number.ts';
+import { plus } from './plus.ts';
 import { replace } from './replace.ts';
+import { round } from './round.ts';
 import { slug } from './slug.ts';
 import { split } from './split.ts';
 import { squeeze } from './squeeze.ts';
 import { start } from './start.ts';
 import { table } from './table.ts';
 import { template } from './template.ts';
+import { times } from './times.ts';
 import { trim } from './trim.ts';
 import { unique } from './unique.ts';
 import { unquote } from './unquote.ts';
@@ -44,6 +47,9 @@ export const TRANSFORMS: readonly TransformDefinition[] = [
   email,
   number,
   integer,
+  times,
+  plus,
+  round,
   min,
   max,
   boolean,

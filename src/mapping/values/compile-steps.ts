@@ -2,7 +2,7 @@ import type { SourceRow } from '../record-rows.ts';
 import { argument, type Path, resolveLookup, resolveName, type Scope, unknownName } from '../scope.ts';
 import { booleanStep } from '../transforms/boolean.ts';
 import { isoDateStep } from '../transforms/date.ts';
-import type { Step, TransformContext } from '../transforms/define-transform.ts';
+import { addStep, type Operand, type Step, type TransformContext } from '../transforms/define-transform.ts';
 import { numberStep } from '../transforms/number.ts';
 import { PLAIN_NUMBER } from '../transforms/read-number.ts';
 import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
@@ -18,6 +18,7 @@ import {
   type Present,
   Unreadable,
 } from './cell.ts';
+import { Decimal } from './decimal.ts';
 
 /** Transforms as a mapping has them, each with its path. */
 type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
@@ -44,7 +45,7 @@ export function compileSteps(
       scope.problems.add(path, message);
       return { steps, kind };
     }
-    steps.push(step);
+    addStep(steps, step);
     kind = next;
   }
   return { steps, kind };
@@ -56,6 +57,7 @@ function contextOf(scope: Scope, at: Path): TransformContext {
   return {
     complain: (path, message) => scope.problems.add([...at, ...path], message),
     argument: (path, text) => argument(scope, [...at, ...path], text),
+    operand: (path, written) => compileOperand(scope, [...at, ...path], written),
     template: (path, text) => compileTemplate(scope, [...at, ...path], text, true),
     lookupTable: (path, name) => resolveLookup(scope, [...at, ...path], name),
     note: (sentence) => {
@@ -63,6 +65,38 @@ function contextOf(scope: Scope, at: Path): TransformContext {
     },
     quote,
     patternLength: scope.limits.patternLength,
+  };
+}
+
+const OPERAND = /^\{([^{}]*(?:\{n\})?[^{}]*)\}$/;
+
+/** A number to calculate with: as written, or that of the param or column in braces. */
+function compileOperand(scope: Scope, path: Path, written: number | string): Operand {
+  if (typeof written === 'number') {
+    const number = Decimal.of(written);
+    return () => number;
+  }
+  const name = OPERAND.exec(written)?.[1];
+  const named = name === undefined ? undefined : resolveName(scope, name);
+  if (name === undefined) {
+    scope.problems.add(path, `expected a number, or a param or column in braces, found '${written}'`);
+    return () => undefined;
+  }
+  // The params of a check are blank where only a job can set them.
+  if (named?.kind === 'param' && named.value !== '' && !Number.isFinite(Number(named.value))) {
+    scope.problems.add(path, `expected a number as the param ${name}, found '${named.value}'`);
+  }
+  const fill = compileTemplate(scope, path, written, false);
+  const text: Expression = {
+    read: (row, n) => cleanCell(fill(row, n, '')),
+    kind: 'text',
+    sources: new Set([name]),
+    certain: true,
+  };
+  const { read } = coerce(scope, path, text, 'number');
+  return (row, n) => {
+    const number = read(row, n);
+    return typeof number === 'number' ? Decimal.of(number) : undefined;
   };
 }
 

@@ -4,6 +4,7 @@ import type { Transform } from '../transforms/transforms.ts';
 import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
 import { compileCondition } from './compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
+import { Decimal } from './decimal.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -133,7 +134,12 @@ function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind |
   }
   if (first !== undefined) return compileFirst(scope, [...path, 'first'], first, wanted);
   if (all !== undefined) return compileAll(scope, [...path, 'all'], all);
-  return compileJoin(scope, [...path, 'join'], join ?? [], spec.with ?? ' ');
+  if (join !== undefined) return compileJoin(scope, [...path, 'join'], join, spec.with ?? ' ');
+  const { sum, min, max } = spec;
+  if (sum !== undefined) return compileFold(scope, [...path, 'sum'], sum, (a, b) => a.plus(b));
+  return min === undefined
+    ? compileFold(scope, [...path, 'max'], max ?? [], (a, b) => (a.compare(b) < 0 ? b : a))
+    : compileFold(scope, [...path, 'min'], min, (a, b) => (a.compare(b) > 0 ? b : a));
 }
 
 function compileFirst(
@@ -208,6 +214,33 @@ function compileJoin(scope: Scope, path: Path, values: readonly Value[], separat
     },
     kind: 'text',
     sources: sourcesOf(texts),
+    certain: false,
+  };
+}
+
+/** One number of several, blanks left out; a family of columns counts with all its members. */
+function compileFold(
+  scope: Scope,
+  path: Path,
+  values: readonly Value[],
+  combine: (a: Decimal, b: Decimal) => Decimal,
+): Expression {
+  const numbers = values.map((value, index) => compileAs(scope, [...path, index], value, 'number[]'));
+  return {
+    read: (row, n) => {
+      let result: Decimal | undefined;
+      for (const { read } of numbers) {
+        const list = read(row, n);
+        for (const item of isList(list) ? list : []) {
+          if (typeof item !== 'number') continue;
+          const number = Decimal.of(item);
+          result = result === undefined ? number : combine(result, number);
+        }
+      }
+      return result?.toNumber();
+    },
+    kind: 'number',
+    sources: sourcesOf(numbers),
     certain: false,
   };
 }
