@@ -18,7 +18,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   csv: [],
   // What makes a first row no header is the same in every table.
   tables: ['csv'],
-  mapping: [],
+  // The keys of a lookup that name its file.
+  mapping: ['remote'],
   plan: ['state'],
   apply: ['state', 'storefront'],
   export: ['state', 'storefront', 'remote'],

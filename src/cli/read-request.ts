@@ -20,7 +20,7 @@ export async function readImportRequest(
     );
   }
   const store = workspace.store(job.store);
-  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+  const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
   return { job, store, mapping, resend };
 }
 

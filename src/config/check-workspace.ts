@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
@@ -54,6 +55,7 @@ export function checkWorkspace(
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
+      ...mappings.values.flatMap(absentLookups),
       ...openToOthers(workspace, shownPath),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
@@ -132,14 +134,27 @@ const PRIVATE = [
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);
-  const paths = [
-    ...(job.source.path === undefined ? [] : [{ at: 'source', path: job.source.path }]),
-    ...(job.crosswalk === undefined ? [] : [{ at: 'crosswalk', path: job.crosswalk.path }]),
+  const places = [
+    { at: 'source', path: job.source.path },
+    { at: 'crosswalk', path: job.crosswalk?.path },
   ];
-  return paths
-    .filter(({ path }) => !/[*?[{]/.test(path) && !existsSync(workspace.path(path)))
+  return places
+    .filter(({ path }) => isAbsent(path, workspace.dir))
     .map(({ at }) => ({
       place: yaml?.placeOf([at, 'path'], 'value') ?? { file: `jobs/${job.name}.yaml` },
       message: `${at}.path: there is no such file (yet)`,
     }));
+}
+
+function absentLookups({ dir, lookupPlaces, placeOf }: MappingFile): ConfigurationProblem[] {
+  return [...lookupPlaces]
+    .filter(([, { path }]) => isAbsent(path, dir))
+    .map(([name]) => ({
+      place: placeOf(['lookups', name, 'path']),
+      message: `lookups.${name}.path: there is no such file (yet)`,
+    }));
+}
+
+function isAbsent(path: string | undefined, dir: string): boolean {
+  return path !== undefined && !/[*?[{]/.test(path) && !existsSync(resolve(dir, path));
 }

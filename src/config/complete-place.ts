@@ -1,42 +1,22 @@
 import type { z } from 'zod';
 import type { FilePlace } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
-import { REMOTE_KINDS } from '../remote/remote-kinds.ts';
+import {
+  PLACES,
+  REMOTE_KINDS,
+  type RemoteName,
+  remoteIn,
+  type WrittenPlace,
+} from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
 import type { Interpretation } from './interpret.ts';
 import { parseTemplate, placeholder, type Template } from './placeholder.ts';
-import { type Path, valueAt } from './value-at.ts';
+import { type Path, pathKey, valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** A part of a job that names a file. */
-export type PlacePart = 'source' | 'destination';
-
-type RemoteName = keyof typeof REMOTE_KINDS;
-type WrittenAddress = z.infer<(typeof REMOTE_KINDS)[RemoteName]['schema']>;
-type PlaceName = 'path' | RemoteName;
-
-/** The fields of a source or destination that name its file, one of which is given. */
-type WrittenPlace = { readonly path?: string | undefined } & {
-  readonly [Name in RemoteName]?: WrittenAddress | undefined;
-};
-
-const PLACES = ['path', ...Object.keys(REMOTE_KINDS)];
 const ONE_OF_THEM = `give one of ${PLACES.slice(0, -1).join(', ')} and ${PLACES.at(-1)}`;
 
-type RemoteField = z.ZodExactOptional<z.ZodType<WrittenAddress>>;
-
-/** The fields of a source or destination for files on other machines. */
-export function remoteFields(part: PlacePart): Readonly<Record<RemoteName, RemoteField>>;
-export function remoteFields(part: PlacePart): Readonly<Record<string, RemoteField>> {
-  return Object.fromEntries(
-    Object.entries(REMOTE_KINDS).map(([name, { schema, description }]) => [
-      name,
-      schema.exactOptional().describe(description[part]),
-    ]),
-  );
-}
-
-/** Refuses a source or destination that names no file, or several. */
+/** Refuses a source, a crosswalk or a destination that names no file, or several. */
 export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx): void {
   const [first, second] = PLACES.filter((name) => valueAt(written, [name]) !== undefined);
   if (first === undefined) {
@@ -52,24 +32,29 @@ export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx)
 
 /** Refuses a destination that may be several files. */
 export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
-  for (const [name, address] of remotesIn(written)) {
-    if (!address.namesSeveral) continue;
-    const message = 'a destination is one file: `*` and `newest` are for sources';
-    context.addIssue({ code: 'custom', path: [name], message });
-  }
+  const remote = remoteIn(written);
+  if (remote?.address.namesSeveral !== true) return;
+  const message = 'a destination is one file: `*` and `newest` are for sources';
+  context.addIssue({ code: 'custom', path: [remote.name], message });
 }
 
-/** A source or destination without the fields that name its file. */
-export function withoutPlace<Written extends object>(written: Written): Omit<Written, PlaceName>;
+/** What names a file, without the fields that do so. */
+export function withoutPlace<Written extends object>(written: Written): Omit<Written, 'path' | RemoteName>;
 export function withoutPlace(written: object): object {
   return Object.fromEntries(Object.entries(written).filter(([name]) => !PLACES.includes(name)));
 }
 
-/** The fields of a source or destination whose values are secrets. */
-export function placeSecrets({ content }: YamlFile, part: PlacePart): SecretField[] {
-  return Object.entries(REMOTE_KINDS).flatMap(([name, { secrets }]) =>
-    secrets(valueAt(content, [part, name])).map(
-      ({ path, variable }): SecretField => ({ path: [part, name, ...path], literal: 'refused', variable }),
+/** The fields of what names a file, at these paths, whose values are secrets. */
+export function placeSecrets({ content }: YamlFile, at: readonly Path[]): SecretField[] {
+  return at.flatMap((part) =>
+    Object.entries(REMOTE_KINDS).flatMap(([name, { secrets }]) =>
+      secrets(valueAt(content, [...part, name])).map(
+        ({ path, variable }): SecretField => ({
+          path: [...part, name, ...path],
+          literal: 'refused',
+          variable,
+        }),
+      ),
     ),
   );
 }
@@ -79,48 +64,59 @@ interface Context {
   readonly onSecret: (value: string) => void;
 }
 
-/** Gives a job the place of its file, with what the environment adds to an address. */
-export function completePlace<Written, T>(
+/** Gives a part of a file its place. */
+type PlaceAt = (at: Path) => FilePlace;
+
+/** Gives a job or a mapping the places of its files, with what the environment adds to their addresses. */
+export function completePlaces<Written, T>(
   read: Interpretation<Written>,
   yaml: YamlFile,
-  part: PlacePart,
+  at: readonly Path[],
   { environment, onSecret }: Context,
-  change: (value: Written, place: FilePlace) => T,
-  placeIn: (value: Written) => WrittenPlace,
+  placeIn: (value: Written, at: Path) => WrittenPlace | undefined,
+  change: (value: Written, placeAt: PlaceAt) => T,
 ): Interpretation<T> {
-  const written = addressIn(yaml, part);
-  const literal = [...literalSecret(written, yaml)];
+  const addresses = new Map(at.map((part) => [pathKey(part), addressIn(yaml, part)]));
+  const literal = [...addresses.values()].flatMap((address) => literalSecret(address, yaml));
   const problems = [...read.problems, ...literal];
-  if (read.value === undefined || literal.length > 0) return { ...read, value: undefined, problems };
-  const spec = placeIn(read.value);
-  const [remote] = remotesIn(spec);
-  if (remote === undefined) return { ...read, value: change(read.value, { path: spec.path ?? '' }) };
-  const template = written === undefined ? undefined : (parseTemplate(written.text) ?? [written.text]);
-  for (const name of variablesOfQuery(template ?? [])) {
-    const value = environment.get(name);
-    if (value !== undefined) onSecret(value);
+  const unset = [...read.unset];
+  const { value } = read;
+  if (value === undefined || literal.length > 0) return { ...read, value: undefined, problems };
+  const places = new Map<string, FilePlace>();
+  for (const part of at) {
+    const spec = placeIn(value, part);
+    if (spec === undefined) continue;
+    const remote = remoteIn(spec);
+    if (remote === undefined) {
+      places.set(pathKey(part), { path: spec.path ?? '' });
+      continue;
+    }
+    const written = addresses.get(pathKey(part));
+    const template = written === undefined ? undefined : (parseTemplate(written.text) ?? [written.text]);
+    for (const name of variablesOfQuery(template ?? [])) {
+      const secret = environment.get(name);
+      if (secret !== undefined) onSecret(secret);
+    }
+    const completed = remote.address.complete({
+      variable: (name) => environment.get(name),
+      onSecret,
+      written: template?.map((part) => (typeof part === 'string' ? part : placeholder(part.name))).join(''),
+    });
+    const place = yaml.placeOf(written?.path ?? part, 'value');
+    if ('problem' in completed) {
+      problems.push({ place, message: completed.problem });
+    } else {
+      places.set(pathKey(part), { remote: completed.remote });
+      unset.push(...completed.unset.map((name) => ({ name, place })));
+    }
   }
-  const completed = remote[1].complete({
-    variable: (name) => environment.get(name),
-    onSecret,
-    written: template?.map((part) => (typeof part === 'string' ? part : placeholder(part.name))).join(''),
-  });
-  const place = yaml.placeOf(written?.path ?? [part], 'value');
-  if ('problem' in completed) {
-    return { ...read, value: undefined, problems: [...problems, { place, message: completed.problem }] };
-  }
-  return {
-    ...read,
-    value: change(read.value, { remote: completed.remote }),
-    unset: [...read.unset, ...completed.unset.map((name) => ({ name, place }))],
+  const placeAt: PlaceAt = (part) => {
+    const found = places.get(pathKey(part));
+    if (found === undefined) throw new TypeError(`there is no place at ${part.join('.')}`);
+    return found;
   };
-}
-
-function remotesIn(written: WrittenPlace): [name: string, address: WrittenAddress][] {
-  const { path: _, ...remotes } = written;
-  return Object.entries<WrittenAddress | undefined>(remotes).flatMap(([name, address]) =>
-    name in REMOTE_KINDS && address !== undefined ? [[name, address]] : [],
-  );
+  const isWhole = problems.length === read.problems.length;
+  return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
 }
 
 interface Address {
@@ -129,10 +125,10 @@ interface Address {
 }
 
 /** The address as it stands in the file. */
-function addressIn({ content }: YamlFile, part: PlacePart): Address | undefined {
+function addressIn({ content }: YamlFile, part: Path): Address | undefined {
   const paths = Object.keys(REMOTE_KINDS).flatMap((name) => [
-    [part, name],
-    [part, name, 'address'],
+    [...part, name],
+    [...part, name, 'address'],
   ]);
   for (const path of paths) {
     const text = valueAt(content, path);

@@ -1,14 +1,14 @@
 import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
-import { completePlace, placeSecrets } from './complete-place.ts';
+import { completePlaces, placeSecrets } from './complete-place.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';
 import { importJobSchema } from './job/import-job-schema.ts';
-import { type Job, toExportJob, toImportJob } from './job/job.ts';
+import { CROSSWALK_AT, type Job, SOURCE_AT, toExportJob, toImportJob } from './job/job.ts';
 import { jobRelations, type Named, type Quote, type RelationProblem } from './job/job-relations.ts';
 import { isName, type StoreConfig, storeSchema } from './store-config.ts';
-import { pathKey, valueAt } from './value-at.ts';
+import { type Path, pathKey, valueAt } from './value-at.ts';
 import { once, type WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml-file.ts';
 
@@ -26,6 +26,7 @@ export interface Inspection {
 }
 
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
+const DESTINATION_AT = ['destination'];
 const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
 
 /** Reads each file when it is first asked for. `onSecret` is called with each secret that the environment filled in. */
@@ -77,12 +78,22 @@ export function inspectFiles(
     const found = files.mapping(name);
     if (found === undefined) return undefined;
     const { yaml, dir, shipped } = found;
-    const read = interpret(yaml, { ...context, schema: mappingSchema, at: [], secretFields: [] });
-    return withValue(read, (spec) => ({
+    const written = valueAt(yaml.content, ['lookups']);
+    const at = isMap(written) ? Object.keys(written).map((lookup) => ['lookups', lookup]) : [];
+    const secretFields = placeSecrets(yaml, at);
+    const read = interpret(yaml, { ...context, schema: mappingSchema, at: [], secretFields });
+    const lookup = ({ lookups }: MappingFile['spec'], [, lookup = '']: Path) => {
+      const found = lookups?.[String(lookup)];
+      return found?.of === undefined ? found : undefined;
+    };
+    return completePlaces(read, yaml, at, context, lookup, (spec, placeAt) => ({
       name,
       spec,
       shipped,
       dir,
+      lookupPlaces: new Map(
+        at.flatMap((part) => (lookup(spec, part) === undefined ? [] : [[part[1] ?? '', placeAt(part)]])),
+      ),
       placeOf: (path, part = 'value') => yaml.placeOf(path, part),
     }));
   });
@@ -101,24 +112,24 @@ export function inspectFiles(
   }
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
-    const part = isExport(yaml.content) ? 'destination' : 'source';
-    const base = { ...context, at: [], secretFields: [...JOB_SECRETS, ...placeSecrets(yaml, part)] };
-    return part === 'destination'
-      ? completePlace(
+    const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT];
+    const base = { ...context, at: [], secretFields: [...JOB_SECRETS, ...placeSecrets(yaml, at)] };
+    return isExport(yaml.content)
+      ? completePlaces(
           interpret(yaml, { ...base, schema: exportJobSchema }),
           yaml,
-          part,
+          at,
           context,
-          (value, place) => toExportJob(name, value, place),
           ({ destination }) => destination,
+          (value, placeAt) => toExportJob(name, value, placeAt(DESTINATION_AT)),
         )
-      : completePlace(
+      : completePlaces(
           interpret(yaml, { ...base, schema: importJobSchema }),
           yaml,
-          part,
+          at,
           context,
-          (value, place) => toImportJob(name, value, place),
-          ({ source }) => source,
+          ({ source, crosswalk }, part) => (part === SOURCE_AT ? source : crosswalk),
+          (value, placeAt) => toImportJob(name, value, placeAt),
         );
   }
 

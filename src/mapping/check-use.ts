@@ -1,4 +1,5 @@
 import { didYouMean } from '../model/nearest.ts';
+import { PLACES } from '../remote/remote-kinds.ts';
 import type { Column } from './columns/columns.ts';
 import { LIST_COLUMNS } from './lookup-table.ts';
 import type { Scope } from './scope.ts';
@@ -52,14 +53,18 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
   }
-  for (const [name, { path, of, match, when }] of Object.entries(spec.lookups ?? {})) {
-    if ((path === undefined) === (of === undefined)) {
-      problems.add(['lookups', name], 'expected path or of, and not both');
+  for (const [name, lookup] of Object.entries(spec.lookups ?? {})) {
+    const { of, match, when } = lookup;
+    const given = Object.entries(lookup).filter(
+      ([key, value]) => PLACES.includes(key) && value !== undefined,
+    );
+    if (given.length + (of === undefined ? 0 : 1) !== 1) {
+      problems.add(['lookups', name], `expected one of ${PLACES.join(', ')} and of`);
     }
     if (of !== undefined && !LIST_COLUMNS.includes(match)) {
       problems.add(['lookups', name, 'match'], `expected ${LIST_COLUMNS.join(' or ')}, found ${match}`);
     }
-    if (path !== undefined && when !== undefined) {
+    if (of === undefined && when !== undefined) {
       problems.add(['lookups', name, 'when'], 'when goes with of: a file is always read');
     }
     checkParamsOnly(scope, name, when);

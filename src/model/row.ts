@@ -192,8 +192,8 @@ export function rowPlace(
   }
 }
 
-/** The keys that say which table of a file is meant: of a source, a crosswalk and a lookup. */
-export const tableChoiceFields = {
+/** The keys that say which table of a file is meant, and how it is written: of a source, a crosswalk and a lookup. */
+export const tableFields = {
   sheet: z
     .union([z.string().min(1), z.int().min(1)])
     .exactOptional()
@@ -214,4 +214,32 @@ export const tableChoiceFields = {
     .describe(
       'Where the records of a JSON or XML file stand, as a path of names: `data.products`, `shop.offers.offer`. Left out: the outermost array; the items of an RSS or Atom feed.',
     ),
+  encoding: encodingSchema
+    .exactOptional()
+    .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
+  delimiter: delimiterSchema
+    .exactOptional()
+    .describe('What separates the columns: the character or its name. Detected when left out.'),
+  quotes: z
+    .enum(['standard', 'none'])
+    .default('standard')
+    .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+  escape: z
+    .literal('backslash')
+    .exactOptional()
+    .describe(
+      '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Left out: a quote is doubled.',
+    ),
+  skipBlanks: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      '`true`: blanks may stand between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
+    ),
 };
+
+/** Which table of a file is meant, and how it is written. */
+export type TableHabits = {
+  readonly [Key in keyof Habits]?: Habits[Key] | undefined;
+};
+type Habits = z.infer<z.ZodObject<typeof tableFields>>;

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
@@ -9,6 +10,40 @@ import { sftpKind } from './sftp-kind.ts';
 export const REMOTE_KINDS = { url: httpKind, s3: s3Kind, sftp: sftpKind } satisfies Readonly<
   Record<string, RemoteKind>
 >;
+
+export type RemoteName = keyof typeof REMOTE_KINDS;
+
+type WrittenRemote = z.infer<(typeof REMOTE_KINDS)[RemoteName]['schema']>;
+
+/** The keys by which a job or a mapping names a file, one of which is given. */
+export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS)];
+
+/** The fields that name a file. */
+export type WrittenPlace = { readonly path?: string | undefined } & {
+  readonly [Name in RemoteName]?: WrittenRemote | undefined;
+};
+
+type RemoteField = z.ZodExactOptional<z.ZodType<WrittenRemote>>;
+
+/** The fields of a source, a table beside it or a destination for files on other machines. */
+export function remoteFields(use: 'source' | 'destination'): Readonly<Record<RemoteName, RemoteField>>;
+export function remoteFields(use: 'source' | 'destination'): Readonly<Record<string, RemoteField>> {
+  return Object.fromEntries(
+    Object.entries(REMOTE_KINDS).map(([name, { schema, description }]) => [
+      name,
+      schema.exactOptional().describe(description[use]),
+    ]),
+  );
+}
+
+/** The remote address among the fields that name a file, with its key. */
+export function remoteIn(written: WrittenPlace): { name: string; address: WrittenRemote } | undefined {
+  const { path: _, ...remotes } = written;
+  const [found] = Object.entries<WrittenRemote | undefined>(remotes).flatMap(([name, address]) =>
+    name in REMOTE_KINDS && address !== undefined ? [{ name, address }] : [],
+  );
+  return found;
+}
 
 /** The client of an address; nothing is connected yet, and every call has a deadline. */
 export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {

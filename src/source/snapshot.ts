@@ -8,23 +8,24 @@ import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
+const fileSchema = z.strictObject({
+  name: z.string(),
+  stored: z.string(),
+  bytes: z.int().min(0),
+  sha256: z.string(),
+  table: z
+    .strictObject({
+      format: z.enum(TABLE_FORMATS),
+      title: z.string(),
+      header: z.array(z.string()).nullable(),
+      width: z.int().min(0),
+    })
+    .exactOptional(),
+});
+
 const snapshotSchema = z.strictObject({
-  files: z.array(
-    z.strictObject({
-      name: z.string(),
-      stored: z.string(),
-      bytes: z.int().min(0),
-      sha256: z.string(),
-      table: z
-        .strictObject({
-          format: z.enum(TABLE_FORMATS),
-          title: z.string(),
-          header: z.array(z.string()).nullable(),
-          width: z.int().min(0),
-        })
-        .exactOptional(),
-    }),
-  ),
+  files: z.array(fileSchema),
+  tables: z.array(fileSchema).exactOptional(),
   sha256: z.string(),
   readAs: z.strictObject({ encoding: z.string(), delimiter: z.string() }).exactOptional(),
   version: z.string().exactOptional(),
@@ -46,11 +47,13 @@ export interface SnapshotFile {
 /** The immutable copy of a run's source. */
 export interface Snapshot {
   readonly files: readonly SnapshotFile[];
+  /** The lookups and the crosswalk, in the order in which the mapping reads them; absent where there are none. */
+  readonly tables?: readonly SnapshotFile[];
   /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
   readonly sha256: string;
   /** How to read the files instead of as the job says: a corrected rejects file has its own dialect. */
   readonly readAs?: { readonly encoding: string; readonly delimiter: string };
-  /** The version of the source when it was fetched, for the next conditional request. */
+  /** The version of all files when they were fetched, for the next conditional requests. */
   readonly version?: string;
 }
 
@@ -87,7 +90,7 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
 /** The snapshot, each file of which still has its checksum; undefined when staging has not finished. StateError. */
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   const snapshot = await loadSnapshot(folder);
-  for (const file of snapshot?.files ?? []) {
+  for (const file of [...(snapshot?.files ?? []), ...(snapshot?.tables ?? [])]) {
     for await (const _ of verified(folder, file, await folder.read(file.stored)));
   }
   return snapshot;
@@ -115,14 +118,18 @@ async function* verified(
   });
 }
 
-/** Writes the next file of a snapshot into the run's folder, completely or not at all. */
+/** The name of a copy in the run's folder. */
+export function copyName(number: number, beginning = 'source'): string {
+  return `${beginning}-${String(number).padStart(4, '0')}`;
+}
+
+/** Writes a file of a snapshot into the run's folder, completely or not at all. */
 export async function writeCopy(
   folder: RunFolder,
-  number: number,
+  stored: string,
   name: string,
   content: AsyncIterable<Uint8Array | string>,
 ): Promise<SnapshotFile> {
-  const stored = `source-${String(number).padStart(4, '0')}`;
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array | string> {
     for await (const chunk of content) {
@@ -148,7 +155,7 @@ export async function stageContents(
 ): Promise<Snapshot> {
   const files: SnapshotFile[] = [];
   for (const { name, content } of contents) {
-    files.push(await writeCopy(folder, files.length + 1, name, content()));
+    files.push(await writeCopy(folder, copyName(files.length + 1), name, content()));
   }
   return { ...snapshotOf(files), readAs };
 }

@@ -12,11 +12,13 @@ import { fetchSource } from './fetch-source.ts';
 import { findFiles, openFound } from './find-files.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
-import { type Snapshot, type SnapshotFile, snapshotOf, writeCopy } from './snapshot.ts';
+import { copyName, type Snapshot, type SnapshotFile, snapshotOf, writeCopy } from './snapshot.ts';
 import { peek, refuseTooMuch, unpack } from './unpack.ts';
 
 export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
+  /** What the names of the copies begin with, where they are not the source of the run. */
+  readonly copyAs?: string | undefined;
   readonly limits?: Partial<InputLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Shorter in tests. */
@@ -153,7 +155,7 @@ async function store(
   staging: Staging,
 ): Promise<void> {
   refuseTooMany(name, staging);
-  const { format, content: unpacked } = await unpack(content, { noun: 'source', name });
+  const { format, content: unpacked } = await unpack(content, name);
   if (format !== undefined) {
     const read = () => watched(name, unpacked, archive, staging);
     await storeTable({ name, format, content: read, parts: new Map() }, archive, staging);
@@ -162,7 +164,11 @@ async function store(
   refuseOtherChoice(name, undefined, staging);
   const { files, options } = staging;
   const bytes = watched(name, unpacked, archive, staging);
-  files.push(await writeCopy(options.folder, files.length + 1, unique(name, files), bytes));
+  files.push(await writeCopy(options.folder, nextCopy(staging), unique(name, files), bytes));
+}
+
+function nextCopy({ options: { copyAs }, files }: Staging): string {
+  return copyName(files.length + 1, copyAs);
 }
 
 function refuseTooMany(file: string, { files, limits }: Staging): void {
@@ -230,8 +236,7 @@ async function storeTable(
       yield text;
     }
   }
-  const number = files.length + 1;
-  const copy = await writeCopy(options.folder, number, unique(file.name, files), counted());
+  const copy = await writeCopy(options.folder, nextCopy(staging), unique(file.name, files), counted());
   files.push({ ...copy, table: table.describe() });
 }
 

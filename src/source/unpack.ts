@@ -5,7 +5,7 @@ import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { googleSheetHint } from '../remote/google-sheet-export.ts';
-import { RECOGNISED_BYTES, type Recognised, recognise, SAVE_AS_CSV } from './recognise.ts';
+import { RECOGNISED_BYTES, type Recognised, recognise } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
 export type SourceLimits = Pick<InputLimits, 'bytes' | 'ratio' | 'fileCount' | 'pathBytes'>;
@@ -31,40 +31,33 @@ export function refuseTooMuch(file: string, unpacking: Unpacking, limits: Source
   }
 }
 
-/** The file for messages: a source, or another file such as a lookup. */
-export interface Unpacked {
-  readonly noun: 'source' | 'file';
-  readonly name: string;
-}
-
 /**
  * The content of a file, unpacked where it is gzip, and its format where it is no CSV; close it when it is not read.
  * SourceError where it is empty, damaged or no table.
  */
 export async function unpack(
   content: AsyncIterable<Uint8Array>,
-  from: Unpacked,
+  name: string,
 ): Promise<{ readonly content: Closable; readonly format: TableFormat | undefined }> {
   let { beginning, whole } = await peek(content, RECOGNISED_BYTES);
   let recognised = recognise(beginning);
   if (recognised.kind === 'gzip') {
-    ({ beginning, whole } = await peek(gunzip(whole, from.name), RECOGNISED_BYTES));
+    ({ beginning, whole } = await peek(gunzip(whole, name), RECOGNISED_BYTES));
     recognised = recognise(beginning);
   }
   if (recognised.kind === 'table') return { content: whole, format: recognised.format };
   if (recognised.kind === 'text' && beginning.length > 0) return { content: whole, format: undefined };
   await whole.close();
-  throw notText(recognised, from);
+  throw notText(recognised, name);
 }
 
-function notText(recognised: Recognised, { noun, name }: Unpacked): SourceError {
+function notText(recognised: Recognised, name: string): SourceError {
   const refused = (what: string, hint: string) =>
-    new SourceError(`The ${noun} ${name} is ${what}.`, { place: { file: name }, hint });
+    new SourceError(`The source ${name} is ${what}.`, { place: { file: name }, hint });
   switch (recognised.kind) {
     case 'mistaken':
       return refused(`${recognised.what}, not a CSV file`, googleSheetHint(name) ?? recognised.hint);
     case 'zip':
-      if (noun === 'file') return refused('a zip archive or a workbook, not a CSV file', SAVE_AS_CSV);
       return refused('packed twice: it contains another zip file', 'Pack the CSV file itself.');
     case 'gzip':
       return refused('packed twice: it contains another gzip file', 'Pack the CSV file itself.');

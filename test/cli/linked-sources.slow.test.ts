@@ -109,7 +109,7 @@ describe('a source that a link in the inbox leads elsewhere', () => {
     const planned = await workspace.storeferry('plan', 'crm');
     const checked = await workspace.storeferry('check', '--online');
     expect(exported.stdout + exported.stderr).toContain('leads outside the workspace');
-    expect(planned.stderr).toContain('is hidden');
+    expect(planned.stdout).toContain('The crosswalk ids.csv is hidden');
     expect(checked.stdout).toContain('leads outside the workspace');
     expect(checked.stdout).toContain('is hidden');
     const written = await readdir(s.outside);

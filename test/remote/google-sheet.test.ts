@@ -32,7 +32,7 @@ describe('the link of a Google Sheet', () => {
 
   it('is explained where it gives a page to sign in', async () => {
     const page = Readable.from([Buffer.from('<!doctype html><html><title>Sign in</title>')]);
-    await expect(unpack(page, { noun: 'source', name: `${SHEET}/edit#gid=7` })).rejects.toMatchObject({
+    await expect(unpack(page, `${SHEET}/edit#gid=7`)).rejects.toMatchObject({
       hint: expect.stringContaining('Anyone with the link'),
     });
   });

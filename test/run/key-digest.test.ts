@@ -24,8 +24,11 @@ const PRODUCTS = 'import: products\nstore: main\nsource: { path: a.csv }\nmappin
 async function digestOf(mapping: string, job = PRODUCTS): Promise<string> {
   const spec = mappingOf(mapping);
   const read = importJobSchema.parse({ ...parse(job) });
-  const opened = await openMapping(
-    { name: 'own', spec, shipped: false, dir, placeOf: () => ({ file: 'own.yaml' }) },
+  const opened = openMapping(
+    {
+      ...{ name: 'own', spec, shipped: false, dir, placeOf: () => ({ file: 'own.yaml' }) },
+      lookupPlaces: new Map([['shops', { path: 'shops.csv' }]]),
+    },
     { ...read, name: 'nightly', kind: 'import' },
     { workspaceDir: dir },
   );

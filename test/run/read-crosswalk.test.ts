@@ -3,19 +3,42 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
-import { readCrosswalk } from '../../src/run/inputs/read-crosswalk.ts';
+import type { TableHabits } from '../../src/model/row.ts';
+import { readMappingTables } from '../../src/run/inputs/open-mapping.ts';
+import { type SideTable, stageWithSideTables } from '../../src/run/inputs/side-table.ts';
+import { SampleFolder } from '../../src/run/look-at-source.ts';
+import { snapshotOf } from '../../src/source/snapshot.ts';
+import type { FileAccess } from '../../src/state/file-access.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { makeOds, makeXlsx } from '../tables/workbooks.ts';
 
+interface Written extends TableHabits {
+  readonly path: string;
+  readonly match: string;
+  readonly id: string;
+}
+
+/** Stages a crosswalk as a run does, and reads it. */
+async function readCrosswalk(
+  { match, id, ...at }: Written,
+  access: FileAccess,
+  limits: InputLimits = DEFAULT_LIMITS,
+) {
+  const tables: SideTable[] = [{ kind: 'crosswalk', at, columns: { match, id }, access }];
+  const folder = new SampleFolder(Number.POSITIVE_INFINITY);
+  const source = async () => snapshotOf([]);
+  const snapshot = await stageWithSideTables(tables, null, source, { folder, limits });
+  if (snapshot === undefined) throw new Error('nothing was staged');
+  const { crosswalk } = await readMappingTables({ tables }, snapshot, folder, limits);
+  if (crosswalk === undefined) throw new Error('no crosswalk was read');
+  return { crosswalk, digest: snapshot.sha256 };
+}
+
 async function read(content: string, columns = { match: 'email', id: 'id' }) {
   await using workspace = await makeWorkspace({ 'ids.csv': content });
-  return await readCrosswalk(
-    { path: 'ids.csv', ...columns },
-    { workspaceDir: workspace.dir },
-    DEFAULT_LIMITS,
-  );
+  return await readCrosswalk({ path: 'ids.csv', ...columns }, { workspaceDir: workspace.dir });
 }
 
 describe('a crosswalk', () => {
@@ -138,7 +161,7 @@ describe('a crosswalk', () => {
     await makePipe(join(workspace.dir, 'ids.csv'));
     const columns = { path: 'ids.csv', match: 'email', id: 'id' };
     await expect(readCrosswalk(columns, { workspaceDir: workspace.dir }, DEFAULT_LIMITS)).rejects.toThrow(
-      'The file ids.csv is no regular file.',
+      'The crosswalk `ids.csv` is not a regular file',
     );
   });
 
@@ -150,7 +173,7 @@ describe('a crosswalk', () => {
         { workspaceDir: workspace.dir },
         DEFAULT_LIMITS,
       ),
-    ).rejects.toThrow('ids.csv cannot be read');
+    ).rejects.toThrow('No file matches the crosswalk `ids.csv`.');
   });
 });
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { didYouMean } from '../../model/nearest.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import { exactlyOnePlace, oneFile, remoteFields } from '../complete-place.ts';
+import { remoteFields } from '../../remote/remote-kinds.ts';
+import { exactlyOnePlace, oneFile } from '../complete-place.ts';
 import { jobFields } from './job-fields.ts';
 
 /** Where an export goes: exactly one of `path`, `url`, `s3` and `sftp`. */

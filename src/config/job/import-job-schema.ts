@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { delimiterSchema, encodingSchema, tableChoiceFields } from '../../model/row.ts';
+import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
-import { exactlyOnePlace, remoteFields } from '../complete-place.ts';
+import { remoteFields } from '../../remote/remote-kinds.ts';
+import { exactlyOnePlace } from '../complete-place.ts';
 import { jobFields } from './job-fields.ts';
 
 /** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
@@ -19,53 +20,36 @@ const sourceSchema = z
       .min(1)
       .exactOptional()
       .describe('How many files the glob must find; any other number stops the run.'),
-    ...tableChoiceFields,
-    encoding: encodingSchema
-      .exactOptional()
-      .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
-    delimiter: delimiterSchema
-      .exactOptional()
-      .describe('What separates the columns: the character or its name. Detected when left out.'),
-    quotes: z
-      .enum(['standard', 'none'])
-      .default('standard')
-      .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
-    escape: z
-      .literal('backslash')
-      .exactOptional()
-      .describe(
-        '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Left out: a quote is doubled.',
-      ),
-    skipBlanks: z
-      .literal(true)
-      .exactOptional()
-      .describe(
-        '`true`: blanks may stand between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
-      ),
+    ...tableFields,
   })
   .superRefine(exactlyOnePlace);
 
-const crosswalkSchema = z.strictObject({
-  path: workspacePathSchema.describe("The file with the store's ids: CSV, a sheet, JSON or XML."),
-  ...tableChoiceFields,
-  match: z
-    .string()
-    .min(1)
-    .meta({
-      description:
-        "The crosswalk's column to match, by its header; case, spaces, hyphens and underscores do not matter. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
-      examples: ['email', 'E-mail'],
-    }),
-  field: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .meta({
-      description: 'The field to compare with, where its name is not that of the column.',
-      examples: ['email'],
-    }),
-  id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
-});
+const crosswalkSchema = z
+  .strictObject({
+    path: workspacePathSchema
+      .exactOptional()
+      .describe("The file with the store's ids, in any format of a source."),
+    ...remoteFields('source'),
+    ...tableFields,
+    match: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          "The crosswalk's column to match, by its header; case, spaces, hyphens and underscores do not matter. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
+        examples: ['email', 'E-mail'],
+      }),
+    field: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .meta({
+        description: 'The field to compare with, where its name is not that of the column.',
+        examples: ['email'],
+      }),
+    id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
+  })
+  .superRefine(exactlyOnePlace);
 
 const EXPECTED = 'expected a whole number, a percentage such as 5%, or off';
 const PATTERN = /^(off|\d+|(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%)$/;

@@ -16,10 +16,11 @@ type ImportFields = z.infer<typeof importJobSchema>;
 type ExportFields = z.infer<typeof exportJobSchema>;
 
 /** An import job with its defaults filled in. `notify` is absent when its address is empty. */
-export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'notify'>> & {
+export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' | 'notify'>> & {
   readonly kind: 'import';
   readonly name: string;
   readonly source: SourceSpec;
+  readonly crosswalk?: CrosswalkSpec;
   readonly notify?: Notify;
 };
 
@@ -34,6 +35,12 @@ export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'
 /** A source with its address completed. `encoding` is the WHATWG name. */
 export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportFields['source']>>> & FilePlace;
 
+/** A crosswalk with its address completed. */
+export type CrosswalkSpec = DeepReadonly<
+  ReturnType<typeof withoutPlace<NonNullable<ImportFields['crosswalk']>>>
+> &
+  FilePlace;
+
 /** A destination with its address completed. */
 export type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> &
   FilePlace;
@@ -41,17 +48,22 @@ export type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<Export
 /** The webhook that is notified when a run ends. */
 export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;
 
-/** An import job by the name of its file, reading from this place. */
+/** The paths of the parts of an import job that name a file to read. */
+export const SOURCE_AT = ['source'];
+export const CROSSWALK_AT = ['crosswalk'];
+
+/** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,
-  { notify, source, ...fields }: ImportFields,
-  place: FilePlace,
+  { notify, source, crosswalk, ...fields }: ImportFields,
+  placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
   return {
     kind: 'import',
     name,
     ...fields,
-    source: { ...withoutPlace(source), ...place },
+    source: { ...withoutPlace(source), ...placeAt(SOURCE_AT) },
+    ...(crosswalk && { crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) } }),
     ...notification(notify),
   };
 }

@@ -81,7 +81,7 @@ function importSettings(job: ImportJob): Slot {
     fact('Mode', modeWords(job)),
     fact('Duplicates', duplicatesWords(job)),
     crosswalk !== undefined &&
-      fact('Crosswalk', html`<code>${crosswalk.path}</code>, matched by <code>${crosswalk.match}</code>`),
+      fact('Crosswalk', html`${placeWords(crosswalk)}, matched by <code>${crosswalk.match}</code>`),
     fact('Safety limits', safetyWords(limitWords(job))),
   ];
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import { delimiterSchema, encodingSchema, tableChoiceFields } from '../../model/row.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
+import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import type { Place } from '../../model/storeferry-error.ts';
+import { remoteFields } from '../../remote/remote-kinds.ts';
 import { groupSchema } from './group-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';
@@ -135,8 +137,11 @@ const common = {
     .record(
       z.string().min(1),
       z.strictObject({
-        path: workspacePathSchema.exactOptional().describe('A file: CSV, a sheet, JSON or XML.'),
-        ...tableChoiceFields,
+        path: workspacePathSchema
+          .exactOptional()
+          .describe('A file beside the mapping, in any format of a source.'),
+        ...remoteFields('source'),
+        ...tableFields,
         match: z.string().min(1).describe('Its column that is compared, in any case.'),
         of: z
           .literal('subscriber-lists')
@@ -240,6 +245,8 @@ export interface MappingFile {
   readonly shipped: boolean;
   /** The folder that the paths of its lookup files are relative to. */
   readonly dir: string;
+  /** Where its lookups are, their addresses completed; without those of the store's lists. */
+  readonly lookupPlaces: ReadonlyMap<string, FilePlace>;
   /** Where a part of the mapping stands in the file, for messages. */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
 }

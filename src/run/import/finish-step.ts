@@ -158,7 +158,7 @@ async function writeRunRejects(
   if (isSheet(source.files[0]?.places) && rows > 0 && rows < MOST_SHEET_ROWS) {
     await writeRejectsWorkbook(folder);
   }
-  if (request.mapping.crosswalk === undefined) return;
+  if (request.job.crosswalk === undefined) return;
   await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
 }
 

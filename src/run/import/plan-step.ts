@@ -7,10 +7,11 @@ import { COMPLETED, type Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
-import { loadSnapshot } from '../../source/snapshot.ts';
+import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
-import { comparableKeyDigest } from '../inputs/open-mapping.ts';
+import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
+import { tablesDigest } from '../inputs/side-table.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readSnapshotThroughMapping } from './snapshot-reading.ts';
@@ -29,13 +30,19 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
       hint: 'The files of the run were deleted. Run the job again: it begins from the start.',
     });
   const lists = await stagedLists(request.mapping, folder);
+  const { lookups, crosswalk } = await readMappingTables(
+    request.mapping,
+    snapshot,
+    folder,
+    request.job.limits,
+  );
   const reading = readSnapshotThroughMapping({
     snapshot,
     folder,
     request,
-    lookups: withStoreLists(request.mapping, lists),
+    tables: { lookups: withStoreLists(lookups, request.mapping, lists), crosswalk },
     stagedAt: run.stagedAt ?? run.startedAt,
-    memoContext: memoContext(context.version, request, lists?.lists ?? null),
+    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
   });
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
@@ -81,18 +88,20 @@ async function lastCompleted(
 function memoContext(
   version: string,
   { mapping, store, job }: ImportRequest,
+  { tables = [] }: Snapshot,
   lists: readonly StoreList[] | null,
 ): string {
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
-    // These two, the mapping itself and the files that it looks up are in the mapping's own digest.
+    // In the digest of the mapping.
     params: null,
+    // In the digest of the tables, like lookups in files.
     crosswalk: null,
     lookups: lists,
     weightUnit: store.weightUnit,
     limits: job.limits ?? null,
     html: job.html ?? null,
   };
-  return digestOf([version, mappingCode(), mapping.digest, context]);
+  return digestOf([version, mappingCode(), mapping.digest, tablesDigest(tables), context]);
 }
 
 /** Reasons and notes may quote cells, and cells may hold anything. */

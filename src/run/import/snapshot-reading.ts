@@ -7,7 +7,7 @@ import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openTable } from '../../tables/open-table.ts';
-import type { MappingSource } from '../inputs/open-mapping.ts';
+import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 
 /** A staged source, and how it is to be read. */
@@ -15,8 +15,8 @@ export interface SnapshotReading {
   readonly snapshot: Snapshot;
   readonly folder: RunFolder;
   readonly request: ImportRequest;
-  /** The mapping's, with the store's lists among them. */
-  readonly lookups: MappingSource['lookups'];
+  /** The mapping's, with the store's lists among the lookups. */
+  readonly tables: MappingTables;
   /** Dated sales are judged at this moment. */
   readonly stagedAt: number;
   /** Digest of everything but the rows and the moment that decides how rows are mapped. */
@@ -62,25 +62,24 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   /** What was found in the files; complete when they have been read. */
   readonly describe: () => PlanSource;
 } {
-  const { snapshot, request, lookups, stagedAt, memoContext } = reading;
-  let tables: SourceTable[] = [];
+  const { snapshot, request, stagedAt, memoContext } = reading;
+  let opened: SourceTable[] = [];
   let columnsNotUsed = new Set<string>();
   let mapping: CompiledMapping | undefined;
   return {
     open() {
-      tables = [];
+      opened = [];
       columnsNotUsed = new Set();
-      const { spec, params, crosswalk } = request.mapping;
+      const { spec, params } = request.mapping;
       mapping = compileMapping(spec, {
         params,
-        lookups,
-        crosswalk,
+        ...reading.tables,
         weightUnit: request.store.weightUnit,
         now: stagedAt,
         limits: request.job.limits,
         html: request.job.html,
       });
-      return deferTables(mapping, openTables(reading, tables), {
+      return deferTables(mapping, openTables(reading, opened), {
         context: memoContext,
         onTable: ({ unused }) => {
           for (const header of unused) columnsNotUsed.add(header);
@@ -88,7 +87,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       });
     },
     describe: () => {
-      const files = tables.map(({ dialect, counts, places }, index) => ({
+      const files = opened.map(({ dialect, counts, places }, index) => ({
         name: snapshot.files[index]?.name ?? '',
         rows: counts.rows,
         blankLines: counts.blankLines,

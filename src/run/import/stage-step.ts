@@ -1,4 +1,5 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
 import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { type Snapshot, saveSnapshot } from '../../source/snapshot.ts';
@@ -6,10 +7,11 @@ import { stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
+import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
-/** Copies the source into the run's folder and gives the snapshot; undefined when it is still of the known version. */
+/** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
 export type Stage = (
   context: RunContext,
   request: ImportRequest,
@@ -18,8 +20,8 @@ export type Stage = (
 ) => Promise<Snapshot | undefined>;
 
 /**
- * Takes the snapshot, and with it the digest that decides whether an unfinished run may be continued. Where the source
- * is what the last run has already applied, the run gets `unchangedSince` and its totals instead.
+ * Takes the snapshot of the source and of the tables beside it, and with it the digest that decides whether an unfinished
+ * run may be continued. Where they are what the last run has already applied, the run gets `unchangedSince` and its totals instead.
  */
 export async function stageStep(
   context: RunContext,
@@ -29,7 +31,12 @@ export async function stageStep(
 ): Promise<Run> {
   const folder = context.artifacts.run(run.id);
   const settled = await settledRun(context, request, run);
-  const snapshot = await stage(context, request, folder, settled?.source.version ?? null);
+  const snapshot = await stageWithSideTables(
+    request.mapping.tables,
+    settled?.source.version ?? null,
+    (known) => stage(context, request, folder, known),
+    stagingOf(context, request, folder),
+  );
   const { keyDigest } = request.mapping;
   const stagedAt = context.clock();
   if (snapshot === undefined) {
@@ -53,16 +60,22 @@ export async function stageStep(
 }
 
 /** Stages the job's own source. */
-export const stageJobSource: Stage = (context, { job }, folder, knownVersion) =>
-  stageSourceUnless(knownVersion, job.source, {
+export const stageJobSource: Stage = (context, request, folder, knownVersion) =>
+  stageSourceUnless(knownVersion, request.job.source, {
     workspaceDir: context.workspaceDir,
     allowedFolders: context.allowedFolders,
+    ...stagingOf(context, request, folder),
+  });
+
+function stagingOf({ signal, onEvent }: RunContext, { job }: ImportRequest, folder: RunFolder) {
+  return {
     folder,
     limits: job.limits,
-    signal: context.signal,
-    onProgress: ({ bytes }) =>
-      context.onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),
-  });
+    signal,
+    onProgress: ({ bytes }: { readonly bytes: number }) =>
+      onEvent({ type: 'progress', step: 'stage', done: bytes, total: null, unit: 'bytes' }),
+  };
+}
 
 /** Of all that decides a run's plan: the bytes of its source, mapping, job, store and version. */
 export function runDigest(
@@ -72,19 +85,22 @@ export function runDigest(
   sourceSha256: string,
   lists: readonly StoreList[] | null,
 ): string {
-  const { schedule: _when, notify: _whom, source, ...rest } = job;
-  const { remote, ...reading } = source;
+  const { schedule: _when, notify: _whom, source, crosswalk, ...rest } = job;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,
     lists,
-    // A new password is no new job; and what is derived from a secret is not kept either.
-    job: { ...rest, source: remote === undefined ? reading : { ...reading, remote: remote.location } },
+    job: { ...rest, source: withoutSecrets(source), crosswalk: crosswalk && withoutSecrets(crosswalk) },
     store: [storeIdentity(store), store.weightUnit],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,
     resend: run.resend,
   });
+}
+
+/** A new password is no new job; and what is derived from a secret is not kept either. */
+function withoutSecrets<Spec extends FilePlace>({ remote, ...reading }: Spec) {
+  return remote === undefined ? reading : { ...reading, remote: remote.location };
 }
 
 /** A run after which nothing is left to do while its source stays as it is. */

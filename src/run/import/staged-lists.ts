@@ -4,7 +4,7 @@ import { readLists } from '../../export/reading/read-items.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
-import type { MappingSource } from '../inputs/open-mapping.ts';
+import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /** Kept beside the snapshot, so that all of a run is planned with the same lists. */
@@ -53,11 +53,12 @@ export async function stageStoreLists(
   return lists;
 }
 
-/** The lookups of a mapping, with the lists that were read for this run. */
+/** Lookups together with the lists that were read for this run. */
 export function withStoreLists(
-  { lookups, listLookups }: MappingSource,
+  lookups: MappingTables['lookups'],
+  { listLookups }: MappingSource,
   staged: StagedLists | null,
-): MappingSource['lookups'] {
+): MappingTables['lookups'] {
   if (staged === null) return lookups;
   const { lists, notes } = staged;
   return new Map([

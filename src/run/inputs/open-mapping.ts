@@ -2,66 +2,127 @@ import { crosswalkField, type ImportJob } from '../../config/job/job.ts';
 import { keyNames, lookupsOfStoreLists } from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { InputLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
-import { MappingError } from '../../model/storeferry-error.ts';
+import type { TableHabits } from '../../model/row.ts';
+import { MappingError, StateError } from '../../model/storeferry-error.ts';
+import type { Snapshot } from '../../source/snapshot.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
-import { readSideTable } from './read-side-table.ts';
+import { openSideTable, type SideTable, sideTableFile, sideTableWords } from './side-table.ts';
 
-/** A mapping with all it needs besides the rows: its file, the files it looks up, the job's params and crosswalk. */
+/** A mapping with all that is known before its tables are read: its file, the job's params, and where the tables are. */
 export interface MappingSource {
   readonly spec: MappingSpec;
   readonly params: ImportJob['params'];
-  readonly lookups: ReadonlyMap<string, LookupTable>;
+  /** The lookups and the crosswalk, which a run stages together with its source. */
+  readonly tables: readonly SideTable[];
   /** The lookups that want the store's subscriber lists, which only a run may ask for. */
   readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
-  readonly crosswalk: Crosswalk | undefined;
-  /** Of everything above: rows map alike under equal digests. */
+  /** Of everything above but the content of the tables. */
   readonly digest: string;
   /** Of what decides a record's key. */
   readonly keyDigest: string;
 }
 
-/** Reads the files that a job's mapping needs besides the source. */
-export async function openMapping(
-  { spec, dir }: MappingFile,
+/** What a job's mapping needs besides the source. */
+export function openMapping(file: MappingFile, job: ImportJob, access: FileAccess): MappingSource {
+  const { spec } = file;
+  const { tests: _, lookups: __, ...maps } = spec;
+  // As text: the order of a mapping's options and columns decides, too, and `digestOf` knows none.
+  const written = JSON.stringify(maps);
+  const lookups = writtenLookups(file);
+  return {
+    spec,
+    params: job.params,
+    tables: sideTablesOf(file, job, access),
+    listLookups: lookupsOfStoreLists(spec, job.params),
+    digest: digestOf([written, lookups, job.params]),
+    keyDigest: keyDigestOf(spec, job, lookups),
+  };
+}
+
+/** The tables that a job reads besides its source: the lookups of its mapping, and its crosswalk. */
+export function sideTablesOf(
+  { spec, dir, lookupPlaces }: MappingFile,
   job: ImportJob,
   access: FileAccess,
-): Promise<MappingSource> {
+): SideTable[] {
   const besideMapping = {
     workspaceDir: dir,
     allowedFolders: [access.workspaceDir, ...(access.allowedFolders ?? [])],
   };
-  const digests: string[] = [];
+  const lookups = Object.entries(spec.lookups ?? {}).flatMap(([name, { match, ...written }]): SideTable[] => {
+    const place = lookupPlaces.get(name);
+    if (place === undefined) return [];
+    return [{ kind: 'lookup', name, match, at: { ...habitsOf(written), ...place }, access: besideMapping }];
+  });
+  const { crosswalk } = job;
+  if (crosswalk === undefined) return lookups;
+  return [...lookups, { kind: 'crosswalk', at: crosswalk, columns: withField(crosswalk, spec), access }];
+}
+
+/** The tables that rows are compared with. */
+export interface MappingTables {
+  readonly lookups: ReadonlyMap<string, LookupTable>;
+  readonly crosswalk: Crosswalk | undefined;
+}
+
+/** Reads the tables of a mapping from the snapshot into memory. */
+export async function readMappingTables(
+  { tables }: Pick<MappingSource, 'tables'>,
+  { tables: staged = [] }: Snapshot,
+  folder: RunFolder,
+  limits: InputLimits,
+): Promise<MappingTables> {
   const lookups = new Map<string, LookupTable>();
-  for (const [name, { path, match, sheet, headerRow, records }] of Object.entries(spec.lookups ?? {})) {
-    if (path === undefined) continue;
-    const file = await readSideTable(
-      { path, sheet, headerRow, records },
-      { limits: job.limits, rows: 'lookupRows', access: besideMapping },
-    );
+  let crosswalk: Crosswalk | undefined;
+  for (const [index, table] of tables.entries()) {
+    const file = staged[index];
+    if (file === undefined) {
+      throw new StateError(`The snapshot has no copy of the ${sideTableWords(table)}.`, {
+        hint: 'Run the job again: it takes a new snapshot.',
+      });
+    }
+    const { header, rows: read } = await openSideTable(table, file, folder, limits);
+    if (table.kind === 'crosswalk') {
+      crosswalk = await readCrosswalk(table.columns, sideTableFile(table), header, read());
+      continue;
+    }
     const rows: (readonly string[])[] = [];
-    for await (const batch of file.rows()) rows.push(...batch.map(({ cells }) => cells));
-    const table = lookupTable(file.header, rows, match);
-    if (table === undefined) throw columnMissing(path, match, file.header);
-    lookups.set(name, table);
-    digests.push(file.digest());
+    for await (const batch of read()) rows.push(...batch.map(({ cells }) => cells));
+    const lookup = lookupTable(header, rows, table.match);
+    if (lookup === undefined) throw columnMissing(table, table.match, header);
+    lookups.set(table.name, lookup);
   }
-  const crosswalk =
-    job.crosswalk && (await readCrosswalk(withField(job.crosswalk, spec), access, job.limits));
-  const { tests: _, ...maps } = spec;
-  // As text: the order of a mapping's options and columns decides, too, and `digestOf` knows none.
-  const written = JSON.stringify(maps);
-  return {
-    spec,
-    params: job.params,
-    lookups,
-    listLookups: lookupsOfStoreLists(spec, job.params),
-    crosswalk: crosswalk?.crosswalk,
-    digest: digestOf([written, job.params, digests, crosswalk?.digest ?? null]),
-    keyDigest: keyDigestOf(spec, job),
-  };
+  return { lookups, crosswalk };
+}
+
+/** The lookups as they are written, with the addresses of their files but without secrets. */
+function writtenLookups({ spec, lookupPlaces }: MappingFile): Readonly<Record<string, object>> {
+  return Object.fromEntries(
+    Object.entries(spec.lookups ?? {}).map(([name, { match, of, when, ...written }]) => {
+      const { path, remote } = lookupPlaces.get(name) ?? {};
+      const place = remote === undefined ? { path } : { remote: remote.location };
+      return [name, { match, of, when, ...habitsOf(written), ...place }];
+    }),
+  );
+}
+
+/** How a table is written, without the place of its file. */
+export function habitsOf({
+  sheet,
+  headerRow,
+  records,
+  encoding,
+  delimiter,
+  quotes,
+  escape: escapedBy,
+  skipBlanks,
+}: TableHabits) {
+  return { sheet, headerRow, records, encoding, delimiter, quotes, escape: escapedBy, skipBlanks };
 }
 
 /** The crosswalk with the field that its column is compared with; a mapping without that field says so itself. */
@@ -82,7 +143,7 @@ function contactKey(
 }
 
 /** What decides the key: its expression, how rows are grouped, and the columns, params and lookups that these name. */
-function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
+function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<typeof writtenLookups>): string {
   const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
   const { columns, params, lookups } = keyNames(spec, key);
   const named = <T>(entries: Readonly<Record<string, T>> | undefined, names: ReadonlySet<string>) =>
@@ -90,7 +151,7 @@ function keyDigestOf(spec: MappingSpec, job: ImportJob): string {
   const { match, id } = job.crosswalk ?? {};
   return `${KEY_DIGEST}${digestOf([
     ...[key ?? null, spec.group ?? null, match ?? null, id ?? null],
-    ...[named(spec.columns, columns), named(spec.lookups, lookups)],
+    ...[named(spec.columns, columns), named(written, lookups)],
     ...[named(spec.params, params), named(job.params, params)],
   ])}`;
 }
@@ -103,9 +164,13 @@ export function comparableKeyDigest(digest: string | null): string | null {
   return digest?.startsWith(KEY_DIGEST) === true ? digest : null;
 }
 
-function columnMissing(file: string, name: string, header: readonly string[]): MappingError {
-  return new MappingError(`There is no column '${name}'; the columns are ${header.join(', ')}.`, {
-    place: { file, line: 1 },
-    hint: 'Correct the name where the mapping or the job says it, or the header of the file.',
-  });
+function columnMissing(table: SideTable, name: string, header: readonly string[]): MappingError {
+  const columns = header.join(', ');
+  return new MappingError(
+    `The ${sideTableWords(table)} has no column '${name}'; its columns are ${columns}.`,
+    {
+      place: { file: sideTableFile(table), line: 1 },
+      hint: 'Correct `match` in the mapping, or the header of the file.',
+    },
+  );
 }

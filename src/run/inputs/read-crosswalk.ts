@@ -1,37 +1,30 @@
-import type { ImportJob } from '../../config/job/job.ts';
+import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
-import type { InputLimits } from '../../model/input-limits.ts';
 import { loosened } from '../../model/nearest.ts';
-import { blankCellsBeyond } from '../../model/row.ts';
+import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
-import type { FileAccess } from '../../state/file-access.ts';
 import { CrosswalkIndex } from './crosswalk-index.ts';
-import { readSideTable } from './read-side-table.ts';
 
 /**
- * Reads the crosswalk of a job into memory, which a million lines fit in easily: looking an id up must not wait.
- * Lines without a value or an id are passed over. SourceError, CsvError, and MappingError where a column is not there
- * or one value has two ids.
+ * Reads the rows of a crosswalk into memory, which a million lines fit in easily: looking an id up must not wait. Lines
+ * without a value or an id are passed over. MappingError where a column is not there or one value has two ids.
  */
 export async function readCrosswalk(
-  { path, match, field = match, id, sheet, headerRow, records }: NonNullable<ImportJob['crosswalk']>,
-  access: FileAccess,
-  limits: InputLimits,
-): Promise<{ readonly crosswalk: Crosswalk; readonly digest: string }> {
-  const file = await readSideTable(
-    { path, sheet, headerRow, records },
-    { limits, rows: 'crosswalkRows', access },
-  );
-  const matchAt = columnAt(file.header, match, path);
-  const idAt = columnAt(file.header, id, path);
+  { match, field = match, id }: Pick<CrosswalkSpec, 'match' | 'field' | 'id'>,
+  path: string,
+  header: readonly string[],
+  rows: AsyncIterable<readonly Row[]>,
+): Promise<Crosswalk> {
+  const matchAt = columnAt(header, match, path);
+  const idAt = columnAt(header, id, path);
   let width: number | undefined;
   const index = new CrosswalkIndex();
-  for await (const batch of file.rows()) {
-    width ??= file.header.length + blankCellsBeyond(file.header, batch);
+  for await (const batch of rows) {
+    width ??= header.length + blankCellsBeyond(header, batch);
     for (const { cells, line } of batch) {
       const place = { file: path, line };
       if (cells.length !== width) {
-        const message = `The row has ${cells.length} cells under ${file.header.length} headers, so its id may be another's.`;
+        const message = `The row has ${cells.length} cells under ${header.length} headers, so its id may be another's.`;
         throw new MappingError(message, {
           place,
           hint: 'Is a quote or a delimiter missing, or one too many?',
@@ -50,10 +43,7 @@ export async function readCrosswalk(
       }
     }
   }
-  return {
-    crosswalk: { match: field, file: path, find: (value) => index.get(lookupKey(value)) },
-    digest: file.digest(),
-  };
+  return { match: field, file: path, find: (value) => index.get(lookupKey(value)) };
 }
 
 /** The store's id as a number; NaN for what is none, which rejects the contact that asks for it. */

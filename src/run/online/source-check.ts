@@ -1,12 +1,15 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
+import { lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { findFiles, probeRemote } from '../../source/find-files.ts';
-import { allowedPath, type FileAccess } from '../../state/file-access.ts';
+import type { FileAccess } from '../../state/file-access.ts';
+import { habitsOf, sideTablesOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
+import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
 import { lookAtSource } from '../look-at-source.ts';
 import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
@@ -18,17 +21,18 @@ export const sourceCheck: OnlineCheck = (workspace) => {
   const access = accessOf(workspace);
   return workspace.jobs.flatMap((job) => {
     if (job.kind !== 'import') return [];
-    const { source, crosswalk } = job;
-    const spec = workspace.mappings.find(({ name }) => name === job.mapping)?.spec;
+    const { source } = job;
+    const mapping = workspace.mappings.find(({ name }) => name === job.mapping);
+    const tables = mapping === undefined ? [] : sideTablesOf(mapping, job, access);
     return [
       {
         subject: `job ${job.name}`,
         look: async (signal) =>
           await Promise.all([
             source.path === undefined
-              ? judgeRemote(source.remote, signal)
-              : judgeSource(source.path, job, spec, access),
-            ...(crosswalk === undefined ? [] : [judgeCrosswalk(crosswalk, access)]),
+              ? judgeRemote('source', source.remote, signal)
+              : judgeSource(source.path, job, mapping?.spec, access),
+            ...tables.map((table) => judgeSideTable(table, signal)),
           ]),
       },
     ];
@@ -57,7 +61,7 @@ async function judgeSource(
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
     const { header } = await lookAtSource(first.real, {
-      ...dialectOf(source),
+      ...habitsOf(source),
       encoding: source.encoding ?? spec?.csv?.encoding,
       delimiter: source.delimiter ?? spec?.csv?.delimiter,
       sampleBytes: SAMPLE_BYTES,
@@ -75,57 +79,62 @@ async function judgeSource(
   return await look().catch((error: unknown) => unreadable('source', error));
 }
 
-async function judgeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<Facts> {
+async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSignal): Promise<Facts> {
   const look = async (): Promise<Facts> => {
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
-      const message = `its source ${remote.location} does not exist`;
+      const message = `its ${what} ${remote.location} does not exist`;
       return { verdict: 'error', message, hint: 'Check the address, and that the file has been written.' };
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
     const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;
-    return { verdict: 'ok', message: `its source ${remote.location} can be read${more}${size}` };
+    return { verdict: 'ok', message: `its ${what} ${remote.location} can be read${more}${size}` };
   };
-  return await look().catch((error: unknown) => unreadable('source', error));
+  return await look().catch((error: unknown) => unreadable(what, error));
 }
 
-async function judgeCrosswalk(
-  { path, match, id, sheet, headerRow, records }: NonNullable<ImportJob['crosswalk']>,
-  access: FileAccess,
-): Promise<Facts> {
+/** A crosswalk or a lookup: whether it exists and has the columns that are compared. */
+async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Facts> {
+  const { at, access } = table;
+  const what = sideTableWords(table);
+  if (at.path === undefined) return await judgeRemote(what, at.remote, signal);
+  const { path } = at;
   const look = async (): Promise<Facts> => {
-    const allowed = await allowedPath(path, access);
-    if ('refused' in allowed) {
-      return { verdict: 'error', message: `its crosswalk ${path} ${allowed.refused}`, hint: allowed.hint };
+    const files = await findFiles(path, access);
+    const [first] = files;
+    if (first === undefined || files.length > 1) {
+      return {
+        verdict: 'error',
+        message: `its ${what} ${path} is ${files.length} files`,
+        hint: 'Name one file.',
+      };
     }
-    const { header } = await lookAtSource(allowed.real, {
-      ...{ sheet, headerRow, records, sampleBytes: SAMPLE_BYTES },
-    });
-    const lacking = [match, id].filter((name) => columnsNamed(header, name).length === 0);
+    const { header } = await lookAtSource(first.real, { ...habitsOf(at), sampleBytes: SAMPLE_BYTES });
+    const names = table.kind === 'lookup' ? [table.match] : [table.columns.match, table.columns.id];
+    const lacking = names.filter((name) =>
+      table.kind === 'lookup'
+        ? lookupTable(header, [], name) === undefined
+        : columnsNamed(header, name).length === 0,
+    );
+    const hint =
+      table.kind === 'lookup'
+        ? 'Correct `match` of the lookup in the mapping, or the header of the file.'
+        : CROSSWALK_COLUMN_HINT;
     return lacking.length === 0
-      ? { verdict: 'ok', message: `its crosswalk ${path} exists and has the columns ${match} and ${id}` }
+      ? {
+          verdict: 'ok',
+          message: `its ${what} ${path} exists and has the ${names.length === 1 ? 'column' : 'columns'} ${names.join(' and ')}`,
+        }
       : {
           verdict: 'error',
-          message: `its crosswalk ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
-          hint: `It has ${header.join(', ')}. ${CROSSWALK_COLUMN_HINT}`,
+          message: `its ${what} ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
+          hint: `It has ${header.join(', ')}. ${hint}`,
         };
   };
-  return await look().catch((error: unknown) => unreadable('crosswalk', error));
+  return await look().catch((error: unknown) => unreadable(what, error));
 }
 
 function unreadable(what: string, error: unknown): Facts {
   if (!(error instanceof StoreferryError)) throw error;
   return { verdict: 'error', message: `its ${what} cannot be read: ${explainError(error)}` };
-}
-
-/** What a job says of how its files are to be read. */
-function dialectOf({
-  sheet,
-  records,
-  headerRow,
-  quotes,
-  escape: escapedBy,
-  skipBlanks,
-}: ImportJob['source']) {
-  return { sheet, records, headerRow, quotes, escape: escapedBy, skipBlanks };
 }

@@ -1,0 +1,189 @@
+import type { CrosswalkSpec } from '../../config/job/job.ts';
+import { readCsv } from '../../csv/read-csv.ts';
+import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
+import type { Row, Table, TableHabits } from '../../model/row.ts';
+import { CsvError, SourceError } from '../../model/storeferry-error.ts';
+import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
+import { type StageOptions, stageSourceUnless } from '../../source/stage-source.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import type { FileAccess } from '../../state/file-access.ts';
+import { openTable } from '../../tables/open-table.ts';
+import { digestOf } from '../digest-of.ts';
+
+/** A table that rows are compared with: a lookup of the mapping by its name, or the crosswalk of the job. */
+export type SideTable = {
+  readonly at: FilePlace & TableHabits;
+  /** Where the file may be, if it is on this machine. */
+  readonly access: FileAccess;
+} & (
+  | { readonly kind: 'lookup'; readonly name: string; readonly match: string }
+  | { readonly kind: 'crosswalk'; readonly columns: Pick<CrosswalkSpec, 'match' | 'field' | 'id'> }
+);
+
+/** What messages call its file: the path as written, or the address. */
+export function sideTableFile({ at }: Pick<SideTable, 'at'>): string {
+  return at.remote?.location ?? at.path ?? '';
+}
+
+/** The copy of a table in the run's folder, and the version that it had. */
+interface StagedSideTable {
+  readonly file: SnapshotFile;
+  /** Null where the server gives none. */
+  readonly version: string | null;
+}
+
+/**
+ * Copies a table into the run's folder, as a source is copied; undefined, with nothing copied, when it still has this
+ * version. SourceError as for a source, naming the table.
+ */
+async function stageSideTable(
+  table: SideTable,
+  known: string | null,
+  options: Omit<StageOptions, keyof FileAccess>,
+): Promise<StagedSideTable | undefined> {
+  const { at, access } = table;
+  const staged = await namingTable(table, () => stageSourceUnless(known, at, { ...access, ...options }));
+  if (staged === undefined) return undefined;
+  const { files, sha256 } = staged;
+  const [file] = files;
+  if (file === undefined || files.length > 1) {
+    throw new SourceError(`The ${sideTableWords(table)} ${sideTableFile(table)} has ${files.length} files.`, {
+      place: { file: sideTableFile(table) },
+      hint: 'Name one file that has one table.',
+    });
+  }
+  // A file of this machine has no version: its content is one.
+  const version = at.remote === undefined ? sha256 : (staged.version ?? null);
+  if (version !== known || known === null) return { file, version };
+  await options.folder.remove([file.stored]);
+  return undefined;
+}
+
+/** What is staged of a run: its source, and the tables beside it. */
+type StageRest = (known: string | null) => Promise<Snapshot | undefined>;
+
+/**
+ * Stages the source of a run by `stage`, and the tables beside it. Undefined, with nothing copied, when all of them still
+ * have the versions of `known`.
+ */
+export async function stageWithSideTables(
+  tables: readonly SideTable[],
+  known: string | null,
+  stage: StageRest,
+  options: Omit<StageOptions, keyof FileAccess>,
+): Promise<Snapshot | undefined> {
+  if (tables.length === 0) return await stage(known);
+  const [knownSource = null, ...knownTables] = versionsIn(known);
+  const copy = (table: SideTable, index: number, version: string | null) =>
+    stageSideTable(table, version, { ...options, copyAs: `table-${index + 1}` });
+  const staged: (StagedSideTable | undefined)[] = [];
+  let isUnchanged = known !== null;
+  for (const [index, table] of tables.entries()) {
+    const found = await copy(table, index, isUnchanged ? (knownTables[index] ?? null) : null);
+    staged.push(found);
+    isUnchanged &&= found === undefined;
+  }
+  const source = await stage(isUnchanged ? knownSource : null);
+  if (source === undefined) return undefined;
+  const found: StagedSideTable[] = [];
+  for (const [index, table] of tables.entries()) {
+    const late = staged[index] ?? (await copy(table, index, null));
+    if (late === undefined) throw new TypeError('a table without a known version cannot be unchanged');
+    found.push(late);
+  }
+  const { version: ofSource, sha256, ...snapshot } = source;
+  const versions = [ofSource ?? null, ...found.map(({ version }) => version)];
+  return {
+    ...snapshot,
+    tables: found.map(({ file }) => file),
+    sha256: digestOf([sha256, tablesDigest(found.map(({ file }) => file))]),
+    ...(versions.includes(null) ? {} : { version: JSON.stringify(versions) }),
+  };
+}
+
+/** Over the content of staged tables: rows map alike under equal digests. */
+export function tablesDigest(tables: readonly SnapshotFile[]): string {
+  return digestOf(tables.map(({ sha256, table }) => [sha256, table ?? null]));
+}
+
+function versionsIn(known: string | null): (string | null)[] {
+  const versions: unknown = JSON.parse(known ?? '[]');
+  return Array.isArray(versions) ? versions.map(String) : [];
+}
+
+/** A staged table whose header has been read. */
+interface OpenSideTable {
+  readonly header: readonly string[];
+  /** In the order of the file; a row beyond the limit is a CsvError. */
+  rows(): AsyncIterable<readonly Row[]>;
+}
+
+/** Opens a staged table. SourceError where it cannot be read, naming the table. */
+export async function openSideTable(
+  side: SideTable,
+  staged: SnapshotFile,
+  folder: RunFolder,
+  limits: InputLimits,
+): Promise<OpenSideTable> {
+  const name = sideTableFile(side);
+  const table = await namingTable(side, async () => {
+    const bytes = await readSnapshotFile(folder, staged);
+    const opened =
+      staged.table === undefined
+        ? await readCsv(bytes, { ...side.at, name, limits })
+        : await openTable(bytes, staged.table, { name, file: 0, headerRow: side.at.headerRow });
+    if (opened.doubt !== null) throw opened.doubt;
+    return opened;
+  });
+  return { header: table.header, rows: () => upTo(table, side, limits) };
+}
+
+async function* upTo(table: Table, side: SideTable, limits: InputLimits): AsyncGenerator<readonly Row[]> {
+  const limit = side.kind === 'lookup' ? 'lookupRows' : 'crosswalkRows';
+  let left = limits[limit];
+  try {
+    for await (const batch of table.batches()) {
+      const first = batch[left];
+      if (first !== undefined) {
+        throw fileLimitError(CsvError, limits, limit, { file: sideTableFile(side), line: first.line });
+      }
+      left -= batch.length;
+      yield batch;
+    }
+  } catch (error) {
+    throw ofSideTable(side, error);
+  }
+}
+
+async function namingTable<T>(side: SideTable, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw ofSideTable(side, error);
+  }
+}
+
+/** `lookup 'colours'`, `crosswalk`. */
+export function sideTableWords(side: SideTable): string {
+  return side.kind === 'lookup' ? `lookup '${side.name}'` : 'crosswalk';
+}
+
+/** The error with the name of the table: what reads files calls each of them the source of the job. */
+function ofSideTable(side: SideTable, error: unknown): unknown {
+  if (!(error instanceof SourceError || error instanceof CsvError)) return error;
+  const words = sideTableWords(side);
+  const { message, place, hint } = error;
+  const named = message.replace(/\b([Tt]he) source\b/, `$1 ${words}`);
+  return new SourceError(
+    named === message ? `${words[0]?.toUpperCase()}${words.slice(1)}: ${message}` : named,
+    {
+      place,
+      hint: hint?.replace(
+        'the source of the job',
+        side.kind === 'lookup' ? `the ${words} of the mapping` : 'the crosswalk of the job',
+      ),
+      cause: error,
+    },
+  );
+}
