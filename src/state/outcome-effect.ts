@@ -1,5 +1,6 @@
 import type { Applied, Operation, Outcome, Rejected, Unsent } from '../model/operation.ts';
-import type { IdProof, LedgerMark, OperationResult } from './state.ts';
+import type { IdProof, LedgerMark, OperationResult, VersionKind } from './state.ts';
+import { versionHead } from './stored-version.ts';
 
 /** The operation is acknowledged: its key is no longer in doubt. */
 export const END_DOUBT = 0;
@@ -25,12 +26,17 @@ export interface OutcomeEffect {
   readonly doubt: DoubtEffect;
   /** Of an applied upsert. */
   readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
+  /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
+  readonly version?: string;
 }
 
 /** The effect of an operation of this job. */
 export function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
   const doubt = doubtEffect(outcome);
-  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt };
+  const version = (kind: VersionKind, id: number | null) => versionHead({ kind, id, spans: operation.spans });
+  if (doubt === FORGET_KEY) return { doubt, version: version('absent', null) };
+  if (outcome.kind !== 'applied') return { doubt };
+  if (operation.kind === 'delete-product') return { doubt, version: version('deleted', null) };
   const { fingerprint, body, memo } = operation;
   const { id, idProof } = acknowledgedId(operation, outcome);
   const mark = {
@@ -38,7 +44,7 @@ export function outcomeEffect(job: string, { operation, outcome }: OperationResu
     ...(idProof === 'proven' ? {} : { idProof }),
     ...(memo === undefined ? {} : { memo }),
   };
-  return { doubt, acknowledged: { mark, body } };
+  return { doubt, acknowledged: { mark, body }, version: version('acknowledged', id) };
 }
 
 function ownerAfter(job: string, operation: Operation): string {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
-import type { RowSpan } from '../model/row.ts';
+import type { RowSpan, TablePlaces } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handles.ts';
 
@@ -13,6 +13,8 @@ import type { ProductHandle } from './product-handles.ts';
  */
 export interface State extends AsyncDisposable {
   ledger(target: LedgerTarget): Ledger;
+  /** The versions of a target's records that the store acknowledged. */
+  history(target: LedgerTarget): History;
   readonly runs: Runs;
   readonly locks: Locks;
   /** Opens the sending of an import run to its target; several may be open at the same time in one process. */
@@ -137,6 +139,58 @@ export interface Ledger {
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
 
+/** What became of a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
+export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
+
+/** A run of the history: kept for as long as its versions, longer than the run itself. */
+export interface HistoryRun {
+  readonly id: string;
+  readonly job: string;
+  /** When it began to send, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The files of its source, which spans refer to by their position. */
+  readonly files: readonly { readonly name: string; readonly places?: TablePlaces }[];
+}
+
+/** One acknowledged version of a record. */
+export interface Version {
+  readonly kind: VersionKind;
+  readonly run: HistoryRun;
+  /** When the acknowledgement was recorded, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The id that the ledger knew from then on; null where there was none. */
+  readonly id: number | null;
+  readonly spans: readonly RowSpan[];
+  /** The acknowledged body; null after a delete. Undefined where the history that leads to it is damaged. */
+  readonly body: string | null | undefined;
+  /** The body that it replaced; null where the ledger knew none. */
+  readonly before: string | null | undefined;
+}
+
+/** How much the history of a target holds; `bytes` is an estimate of its size in the state. */
+export interface HistorySize {
+  readonly versions: number;
+  readonly bytes: number;
+}
+
+/**
+ * What the store acknowledged of the records of a target, over time. `Runs.record` writes a version in the transaction of
+ * the acknowledgement, as the difference to the body that it replaces: the newest body is the ledger's own.
+ */
+export interface History {
+  /** Names the run and its files; call it before the first version of the run is recorded. A repetition changes nothing. */
+  begin(run: Run, at: number, files: HistoryRun['files']): Promise<void>;
+  /** The versions of each key, newest first. */
+  versions(keys: readonly string[]): Promise<readonly (readonly Version[])[]>;
+  /** The keys of which the run wrote versions, in batches; a key may come twice. */
+  keysOf(run: string): AsyncIterable<readonly string[]>;
+  /** The runs that have versions, newest first. */
+  runs(): Promise<readonly HistoryRun[]>;
+  /** Removes the versions of runs that began before this moment, and all that are older in the same records. */
+  prune(before: number): Promise<void>;
+  size(): Promise<HistorySize>;
+}
+
 /** What `Sending.begin` returns for each operation, in their order. */
 export interface Begun {
   /**
@@ -253,7 +307,9 @@ export interface Runs {
    * applied delete removes them, and both end the doubt about the key; an operation that certainly did not arrive ends the
    * doubt that `begin` wrote for it, but no earlier one. Survives the death of the process when the promise resolves. An
    * outcome replaces an earlier one of the same operation. `requests` (attempts sent) adds to the tally of the run.
-   * With a fence nothing is written once its lock is lost: LockedError. Simultaneous calls share a commit.
+   * With a fence nothing is written once its lock is lost: LockedError. Simultaneous calls share a commit. `versionAt` is
+   * the time of the versions that are added to the history; null adds none, and removes the history of the keys, which
+   * would lack this one.
    */
   record(
     run: Run,
@@ -261,6 +317,7 @@ export interface Runs {
     results: readonly OperationResult[],
     requests: number,
     fence?: Fence,
+    versionAt?: number | null,
   ): Promise<void>;
   /** The outcome kinds of a shard so far, by operation index: applied and rejected are final. */
   outcomes(id: string, shard: number): Promise<ReadonlyMap<number, Outcome['kind']>>;

@@ -1,5 +1,6 @@
 import type { Opening } from './child.ts';
 import { describeDoubts } from './doubts-suite.ts';
+import { describeHistory } from './history-suite.ts';
 import { describeLedger } from './ledger-suite.ts';
 import { describeLocks } from './locks-suite.ts';
 import { describeRuns } from './runs-suite.ts';
@@ -9,5 +10,6 @@ export function describeState(fresh: () => Promise<Opening>): void {
   describeLedger(fresh);
   describeDoubts(fresh);
   describeRuns(fresh);
+  describeHistory(fresh);
   describeLocks(fresh);
 }

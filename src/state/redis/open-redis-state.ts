@@ -6,6 +6,7 @@ import { importTarget, type State } from '../state.ts';
 import { witnessFiles } from '../witness.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts } from './redis-doubts.ts';
+import { redisHistory } from './redis-history.ts';
 import { redisKeys } from './redis-keys.ts';
 import { redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
@@ -64,6 +65,7 @@ export async function openRedisState({
         ...redisDoubts(connection, keys, target, witnesses?.of(target)),
       };
     },
+    history: (target) => redisHistory(connection, keys, target),
     sending(options) {
       const target = importTarget(options.run);
       const witness = witnesses?.of(target);

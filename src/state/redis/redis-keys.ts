@@ -36,6 +36,14 @@ export interface RedisKeys {
   unsent(tag: string, run: string): string;
   /** Sorted set: ChangedId as JSON, by shard and operation. */
   changedIds(tag: string, run: string): string;
+  /** The beginning of the names of lists of versions, oldest first, one for each key of the ledger (redis-history.ts). */
+  versions(tag: string): string;
+  /** List: the keys of the ledger of which the run wrote versions. */
+  versionsOf(tag: string, run: string): string;
+  /** Hash: run -> HistoryRun as JSON. */
+  versionRuns(tag: string): string;
+  /** Hash: `run:versions` and `run:bytes` -> their sums. */
+  versionSizes(tag: string): string;
   /** Hash with an expiry: token, job, run. */
   lock(name: string): string;
   /** Which version of Storeferry's keys these are (upgrade-redis.ts). */
@@ -67,6 +75,10 @@ export function redisKeys(prefix: string): RedisKeys {
     refusals: (tag, run) => `${prefix}:${tag}:run:${run}:refusals`,
     unsent: (tag, run) => `${prefix}:${tag}:run:${run}:unsent`,
     changedIds: (tag, run) => `${prefix}:${tag}:run:${run}:changed-ids`,
+    versions: (tag) => `${prefix}:${tag}:versions:`,
+    versionsOf: (tag, run) => `${prefix}:${tag}:run:${run}:versions`,
+    versionRuns: (tag) => `${prefix}:${tag}:version-runs`,
+    versionSizes: (tag) => `${prefix}:${tag}:version-sizes`,
     lock: (name) => `${prefix}:lock:${name}`,
     version: () => `${prefix}:version`,
     pause: (store) => `${prefix}:pause:${store}`,

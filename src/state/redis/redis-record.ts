@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { lockLost } from '../../model/storeferry-error.ts';
-import { encodeBody } from '../encode-body.ts';
-import { END_DOUBT, FORGET_KEY, KEEP_AT_WORK, outcomeEffect, RESTORE_PREVIOUS } from '../outcome-effect.ts';
+import { decodeBody, encodeBody } from '../encode-body.ts';
+import {
+  END_DOUBT,
+  FORGET_KEY,
+  KEEP_AT_WORK,
+  type OutcomeEffect,
+  outcomeEffect,
+  RESTORE_PREVIOUS,
+} from '../outcome-effect.ts';
 import {
   changedId,
   importTarget,
@@ -10,6 +17,7 @@ import {
   type Runs,
   targetTag,
 } from '../state.ts';
+import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
 import type { RedisKeys } from './redis-keys.ts';
@@ -24,14 +32,17 @@ export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, whether products are indexed, the
- * keys to index, and the lock if there is a fence. ARGV: token, shard, requests, process, number of the call; then for each
- * outcome its code, operation, rows, key, mark, payload (body, refusal or reason), changed id, and its DoubtEffect.
+ * keys to index, the names of lists of versions, the run's list of their keys, their sizes, and the lock if there is a fence.
+ * ARGV: token, run, shard, requests, process, number of the call; then for each outcome its code, operation, rows, key, mark,
+ * payload (body, refusal or reason), changed id, its DoubtEffect, and its version: `-` where it is none, empty where none is
+ * kept.
  */
 const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local tally, refusals, unsent, changedIds = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local doubts, unindexed, lock = KEYS[9], KEYS[11], KEYS[12]
-local token, shard = ARGV[1], ARGV[2]
+local doubts, unindexed, versions, versionsOf = KEYS[9], KEYS[11], KEYS[12], KEYS[13]
+local sizes, lock = KEYS[14], KEYS[15]
+local token, run, shard = ARGV[1], ARGV[2], ARGV[3]
 local isIndexed = redis.call('EXISTS', KEYS[10]) == 1
 
 if lock and redis.call('HGET', lock, 'token') ~= token then
@@ -71,11 +82,23 @@ local function forget(key)
   if isIndexed then redis.call('SADD', unindexed, key) end
 end
 
+local function addVersion(key, version)
+  local list = versions .. key
+  if version == '' then
+    redis.call('UNLINK', list)
+  elseif redis.call('LINDEX', list, -1) ~= version then
+    redis.call('RPUSH', list, version)
+    redis.call('RPUSH', versionsOf, key)
+    redis.call('HINCRBY', sizes, run .. ':versions', 1)
+    redis.call('HINCRBY', sizes, run .. ':bytes', #version + #key)
+  end
+end
+
 local codes = redis.call('HGET', outcomes, shard) or ''
-for first = 6, #ARGV, 8 do
+for first = 7, #ARGV, 9 do
   local code, operation, rows = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   local key, mark, payload, changedId = ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
-  local doubt = ARGV[first + 7]
+  local doubt, version = ARGV[first + 7], ARGV[first + 8]
   local score = tonumber(shard) * 65536 + operation
   local unsentField = shard .. ':' .. operation
 
@@ -106,6 +129,7 @@ for first = 6, #ARGV, 8 do
   elseif code == 'u' then
     redis.call('HSET', unsent, unsentField, payload)
   end
+  if version ~= '-' then addVersion(key, version) end
   if doubt == '${END_DOUBT}' or doubt == '${FORGET_KEY}' then
     redis.call('HDEL', doubts, key)
   elseif doubt ~= '${KEEP_AT_WORK}' then
@@ -119,7 +143,7 @@ for first = 6, #ARGV, 8 do
 end
 if codes ~= '' then redis.call('HSET', outcomes, shard, codes) end
 
-local requests, process, call = tonumber(ARGV[3]), 'process:' .. ARGV[4], tonumber(ARGV[5])
+local requests, process, call = tonumber(ARGV[4]), 'process:' .. ARGV[5], tonumber(ARGV[6])
 if requests > 0 and call > tonumber(redis.call('HGET', tally, process) or 0) then
   add('requests', requests)
   redis.call('HSET', tally, process, call)
@@ -134,8 +158,19 @@ return 'written'
 export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): Runs['record'] {
   const process = randomUUID().slice(0, 8);
   let calls = 0;
-  return async (run, shard, results, requests, fence) => {
-    calls += 1;
+  /** The packed bodies that the outcomes replace; null where there is none, or the outcome replaces none. */
+  const replacedBodies = async (
+    bodies: string,
+    results: readonly OperationResult[],
+    effects: readonly OutcomeEffect[],
+  ): Promise<readonly (Buffer | null)[]> => {
+    const wanted = results.filter((_, index) => effects[index]?.version !== undefined);
+    if (wanted.length === 0) return [];
+    const found = await ask(client.hmgetBuffer(bodies, ...wanted.map(({ operation }) => operation.key)));
+    const byResult = new Map(wanted.map((result, index) => [result, found[index] ?? null]));
+    return results.map((result) => byResult.get(result) ?? null);
+  };
+  return async (run, shard, results, requests, fence, versionAt = null) => {
     const tag = targetTag(importTarget(run));
     const written = [
       keys.marks(tag),
@@ -149,23 +184,50 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
       keys.doubts(tag),
       keys.indexed(tag),
       keys.unindexed(tag),
+      keys.versions(tag),
+      keys.versionsOf(tag, run.id),
+      keys.versionSizes(tag),
       ...(fence === undefined ? [] : [keys.lock(fence.name)]),
     ];
-    const args = [fence?.token ?? '', shard, requests, process, calls];
-    const outcomes = results.flatMap((result) => outcomeArgs(run.job, shard, result));
+    const effects = results.map((result) => outcomeEffect(run.job, result));
+    // Under the lock of the target nobody else writes these bodies.
+    const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), results, effects);
+    // Numbered as they are sent: Redis counts the requests of a call only after those of lower numbers.
+    calls += 1;
+    const args = [fence?.token ?? '', run.id, shard, requests, process, calls];
+    const outcomes = results.flatMap((result, index) => {
+      const effect = effects[index] ?? { doubt: KEEP_AT_WORK };
+      const version =
+        versionAt === null ? '' : versionText(run.id, versionAt, effect, replaced[index] ?? null);
+      return [...outcomeArgs(shard, result, effect), effect.version === undefined ? '-' : version];
+    });
     const answer = await ask(client.eval(RECORD_SCRIPT, written.length, ...written, ...args, ...outcomes));
     if (answer !== 'written') throw lockLost(fence?.name ?? '');
   };
 }
 
-/** The arguments of the script for one outcome. */
+/** A version as a list has it, with its run and time before it (redis-history.ts). */
+function versionText(
+  run: string,
+  at: number,
+  { version = '', acknowledged }: OutcomeEffect,
+  replaced: Buffer | null,
+): Buffer {
+  // A body without a successor is stored as the ledger had it.
+  const before =
+    replaced === null || acknowledged === undefined
+      ? replaced
+      : encodeBefore(() => decodeBody(replaced), acknowledged.body);
+  return Buffer.concat([Buffer.from(`${run} ${at.toString(36)}\n`), encodeVersion(version, before)]);
+}
+
+/** The arguments of the script for one outcome, but for its version. */
 function outcomeArgs(
-  job: string,
   shard: number,
   result: OperationResult,
+  { doubt, acknowledged }: OutcomeEffect,
 ): readonly (string | number | Buffer)[] {
   const { index, rows, key } = result.operation;
-  const { doubt, acknowledged } = outcomeEffect(job, result);
   const [code, payload] = codeAndPayload(shard, result, acknowledged?.body);
   const mark = acknowledged === undefined ? '' : markText(acknowledged.mark);
   const changed = changedId(result);

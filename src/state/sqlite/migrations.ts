@@ -66,6 +66,7 @@ export const FOLD_TARGETS = `
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
  * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
  *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.
+ * - `versions`: what `history` shows; `version_runs` are its runs, which it keeps when `runs` forgets them (sqlite-history.ts).
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -164,5 +165,24 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE unindexed (
     target INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (target, key)
   ) STRICT, WITHOUT ROWID;
+  `,
+  // A row of the journal with a run becomes a version when it is merged (sqlite-history.ts).
+  `
+  ALTER TABLE journal ADD COLUMN run INTEGER;
+  ALTER TABLE journal ADD COLUMN at INTEGER;
+  ALTER TABLE journal ADD COLUMN head TEXT;
+  CREATE TABLE version_keys (
+    number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (target, key)
+  ) STRICT;
+  CREATE TABLE version_runs (
+    target INTEGER NOT NULL, run INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, document TEXT NOT NULL,
+    versions INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (target, run)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE versions (
+    key INTEGER NOT NULL, number INTEGER NOT NULL, run INTEGER NOT NULL, at INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (key, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX versions_by_run ON versions (run, key);
   `,
 ];

@@ -8,6 +8,7 @@ import { openSending, type SendingStore } from '../open-sending.ts';
 import { storedHandle } from '../product-handles.ts';
 import {
   type Fence,
+  type History,
   importTarget,
   type Ledger,
   type LedgerMark,
@@ -17,6 +18,7 @@ import {
   type State,
 } from '../state.ts';
 import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
+import { restoreVersions, storedHistoryRun, UNKNOWN_RUN, type VersionRow } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness.ts';
 import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
 import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
@@ -73,6 +75,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   };
   return {
     ledger: (target) => ledger(calls, target, witnesses.of(target)),
+    history: (target) => history(calls, target),
     runs: runs(calls, refuseWithout, path),
     locks,
     sending(options) {
@@ -136,6 +139,32 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
   };
 }
 
+function history(calls: RemoteCalls, target: LedgerTarget): History {
+  return {
+    begin: ({ id, job }, at, files) => calls.beginHistory(target, { id, job, at, files }),
+    async versions(keys) {
+      const found = await calls.versions(target, keysJson(keys), keys.length);
+      const runs = new Map([...found.documents].map(([number, json]) => [number, storedHistoryRun(json)]));
+      const rows: VersionRow[][] = keys.map(() => []);
+      for (const [index, position] of found.keys.entries()) {
+        const run = runs.get(found.runs[index] ?? 0) ?? UNKNOWN_RUN;
+        const content = found.contents[index] ?? new Uint8Array();
+        rows[position]?.push({ run, at: found.ats[index] ?? 0, content });
+      }
+      return rows.map((ofKey, position) => restoreVersions(ofKey, found.bodies[position] ?? null));
+    },
+    async *keysOf(run) {
+      const found = pages<{ number: number; key: string }>((last) =>
+        calls.keysOfRunAfter(target, run, last?.number ?? 0),
+      );
+      for await (const page of found) yield page.map(({ key }) => key);
+    },
+    runs: async () => (await calls.historyRuns(target)).flatMap((json) => storedHistoryRun(json) ?? []),
+    prune: (before) => calls.pruneHistory(target, before),
+    size: () => calls.historySize(target),
+  };
+}
+
 /** Reads page after page, each behind the last item of the one before, until one is empty. */
 async function* pages<Item>(
   pageAfter: (last: Item | undefined) => Promise<readonly Item[]>,
@@ -186,9 +215,9 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
     },
     list: async (filter) => (await calls.list(filter)).map(checkedRun),
     remove: (id) => calls.remove(id),
-    async record(run, shard, results, requests, fence) {
+    async record(run, shard, results, requests, fence, versionAt = null) {
       refuseWithout(fence);
-      await record(outcomeColumns(run, shard, results, requests));
+      await record(outcomeColumns(run, shard, results, requests, versionAt));
     },
     outcomes: (id, shard) => calls.outcomes(id, shard),
     tally: (id) => calls.tally(id),

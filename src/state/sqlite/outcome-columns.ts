@@ -66,6 +66,8 @@ export interface OutcomeColumns {
   readonly job: string;
   readonly shard: number;
   readonly requests: number;
+  /** The time of the versions; null where none are kept. */
+  readonly versionAt: number | null;
   readonly operations: number[];
   readonly kinds: number[];
   readonly rows: number[];
@@ -78,6 +80,8 @@ export interface OutcomeColumns {
   readonly idProofs: number[];
   readonly memos: (string | null)[];
   readonly bodies: (string | null)[];
+  /** Set where the history gets a version (OutcomeEffect). */
+  readonly versions: (string | null)[];
   /** JSON: the RejectionDetail of a rejection, the Reason of an unsent operation. */
   readonly details: (string | null)[];
   readonly changedIds: (ChangedId & { readonly operation: number })[];
@@ -92,12 +96,13 @@ export function outcomeColumns(
   shard: number,
   results: readonly OperationResult[],
   requests: number,
+  versionAt: number | null,
 ): OutcomeColumns {
   const columns: OutcomeColumns = {
-    ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests },
+    ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests, versionAt },
     ...{ operations: [], kinds: [], rows: [], keys: [], doubts: [] },
     ...{ fingerprints: [], owners: [], ids: [], idProofs: [], memos: [], bodies: [] },
-    ...{ details: [], changedIds: [] },
+    ...{ versions: [], details: [], changedIds: [] },
   };
   for (const result of results) append(columns, result);
   return columns;
@@ -105,7 +110,7 @@ export function outcomeColumns(
 
 function append(columns: OutcomeColumns, result: OperationResult): void {
   const { operation, outcome } = result;
-  const { doubt, acknowledged } = outcomeEffect(columns.job, result);
+  const { doubt, acknowledged, version } = outcomeEffect(columns.job, result);
   columns.operations.push(operation.index);
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
@@ -117,6 +122,7 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.idProofs.push(ID_PROOFS.indexOf(acknowledged?.mark.idProof ?? 'proven'));
   columns.memos.push(acknowledged?.mark.memo ?? null);
   columns.bodies.push(acknowledged?.body ?? null);
+  columns.versions.push(version ?? null);
   columns.details.push(detail(operation, outcome));
   const changed = changedId(result);
   if (changed !== undefined) columns.changedIds.push({ operation: operation.index, ...changed });

@@ -3,6 +3,7 @@ import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
 import { createNames } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
+import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
 import {
   createSqliteOutcomes,
@@ -12,17 +13,24 @@ import {
 } from './sqlite-runs.ts';
 
 /** Everything that the database thread does. */
-export interface SqliteCalls extends SqliteLedger, SqliteDoubts, SqliteRuns, SqliteOutcomes, LockRows {}
+export interface SqliteCalls
+  extends SqliteLedger,
+    SqliteDoubts,
+    SqliteHistory,
+    SqliteRuns,
+    SqliteOutcomes,
+    LockRows {}
 
 /** The calls on an open database, all of one connection. */
 export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   const names = createNames(database);
   const bodies = createBodies(database);
-  const journal = createJournal(database, bodies);
+  const journal = createJournal(database, bodies, createKeepVersions(database, bodies));
   const { endDoubts, ...doubts } = createSqliteDoubts(database, names, journal);
   return {
     ...createSqliteLedger(database, names, journal, bodies),
     ...doubts,
+    ...createSqliteHistory(database, names, journal, bodies),
     ...createSqliteRuns(database),
     ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
     ...createLockRows(database),

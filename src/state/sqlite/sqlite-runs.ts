@@ -176,6 +176,7 @@ export function createSqliteOutcomes(
     const target = names.target(batch.target);
     const job = names.job(batch.job);
     const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
+    const { versionAt, versions } = batch;
     const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
     let applied = 0;
     const ownerAt = (position: number) => {
@@ -185,6 +186,8 @@ export function createSqliteOutcomes(
     for (const [position, operation] of batch.operations.entries()) {
       const kind = kinds[position] ?? UNSENT;
       const key = keys[position] ?? '';
+      const head = versions[position] ?? null;
+      const version = versionAt === null || head === null ? null : { run, at: versionAt, head };
       insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
       if (kind === APPLIED) {
         const mark = {
@@ -194,9 +197,9 @@ export function createSqliteOutcomes(
           memo: memos[position] ?? null,
           body: numbers[applied++] ?? 0,
         };
-        journal.append(target, ownerAt(position), key, mark);
+        journal.append(target, ownerAt(position), key, mark, version);
       } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
-        journal.append(target, job, key, null);
+        journal.append(target, job, key, null, version);
       }
     }
     for (const { operation, key, knownId, answeredId } of batch.changedIds) {

@@ -1,0 +1,129 @@
+import { StateError } from '../../model/storeferry-error.ts';
+import { decodeBody } from '../encode-body.ts';
+import { type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
+import { restoreVersions, storedHistoryRun, UNKNOWN_RUN, type VersionRow } from '../stored-version.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+/** Keys per call: Redis serves others in between. */
+const CHUNK = 100;
+/** Keys of a run per page. */
+const PAGE = 1_000;
+/** What a list and the run's list of keys take per version besides its bytes. */
+const BYTES_PER_VERSION = 12;
+
+/** Bodies and versions as they are at one moment. KEYS: bodies, the names of lists of versions. ARGV: keys of the ledger. */
+const READ_SCRIPT = `
+local found = {}
+for _, key in ipairs(ARGV) do
+  found[#found + 1] = { redis.call('HGET', KEYS[1], key) or '', redis.call('LRANGE', KEYS[2] .. key, 0, -1) }
+end
+return found`;
+
+/**
+ * Removes the oldest versions of a key, up to the newest one of an expired run: what is older is read by way of it.
+ * KEYS: the names of lists of versions. ARGV: how many expired runs, their ids, keys of the ledger.
+ */
+const PRUNE_SCRIPT = `
+local expired = {}
+for at = 2, tonumber(ARGV[1]) + 1 do expired[ARGV[at]] = true end
+for at = tonumber(ARGV[1]) + 2, #ARGV do
+  local list = KEYS[1] .. ARGV[at]
+  local last = 0
+  for place, version in ipairs(redis.call('LRANGE', list, 0, -1)) do
+    if expired[string.match(version, '^%S*')] then last = place end
+  end
+  if last > 0 then redis.call('LTRIM', list, last, -1) end
+end`;
+
+const LINE_BREAK = 10;
+
+/** The history of a target in Redis: per key a list of versions, per run a list of the keys that it wrote. */
+export function redisHistory(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+): History {
+  const tag = targetTag(target);
+  const runsHash = keys.versionRuns(tag);
+
+  const runsById = async (): Promise<Map<string, HistoryRun>> => {
+    const stored = Object.values(await ask(client.hgetall(runsHash)));
+    return new Map(stored.flatMap((json) => storedHistoryRun(json) ?? []).map((run) => [run.id, run]));
+  };
+  async function* keysOf(run: string): AsyncGenerator<readonly string[]> {
+    for (let from = 0; ; from += PAGE) {
+      const page = await ask(client.lrange(keys.versionsOf(tag, run), from, from + PAGE - 1));
+      if (page.length === 0) return;
+      yield page;
+    }
+  }
+  return {
+    async begin({ id, job }, at, files) {
+      const run: HistoryRun = { id, job, at, files };
+      await ask(client.hsetnx(runsHash, id, JSON.stringify(run)));
+    },
+    async versions(wanted) {
+      if (wanted.length === 0) return [];
+      const runs = await runsById();
+      const chunks = Array.from({ length: Math.ceil(wanted.length / CHUNK) }, (_, index) =>
+        wanted.slice(index * CHUNK, (index + 1) * CHUNK),
+      );
+      const answers = await Promise.all(
+        chunks.map((chunk) =>
+          ask(client.callBuffer('eval', READ_SCRIPT, 2, keys.bodies(tag), keys.versions(tag), ...chunk)),
+        ),
+      );
+      return answers.flatMap((answer) => (Array.isArray(answer) ? answer : [])).map((found) => {
+        const [body, list]: unknown[] = Array.isArray(found) ? found : [];
+        if (!(body instanceof Buffer) || !Array.isArray(list)) {
+          throw new StateError('Redis answered a question for versions with something else.');
+        }
+        const rows = list.map((version) => versionRow(version, runs)).reverse();
+        return restoreVersions(rows, body.length === 0 ? null : decodeBody(body));
+      });
+    },
+    keysOf,
+    async runs() {
+      return [...(await runsById()).values()].sort((one, other) => other.at - one.at);
+    },
+    async prune(before) {
+      const expired = [...(await runsById()).values()].filter(({ at }) => at < before).map(({ id }) => id);
+      for (const run of expired) {
+        for await (const page of keysOf(run)) {
+          for (let from = 0; from < page.length; from += CHUNK) {
+            const some = page.slice(from, from + CHUNK);
+            await ask(
+              client.eval(PRUNE_SCRIPT, 1, keys.versions(tag), expired.length, ...expired, ...some),
+            );
+          }
+        }
+      }
+      for (const run of expired) {
+        await ask(client.hdel(keys.versionSizes(tag), `${run}:versions`, `${run}:bytes`));
+        await ask(client.unlink(keys.versionsOf(tag, run)));
+        // Last: a prune that is interrupted here is repeated.
+        await ask(client.hdel(runsHash, run));
+      }
+    },
+    async size() {
+      const sizes = Object.entries(await ask(client.hgetall(keys.versionSizes(tag))));
+      const sum = (name: string) =>
+        sizes.reduce((all, [field, value]) => (field.endsWith(name) ? all + Number(value) : all), 0);
+      const versions = sum(':versions');
+      return { versions, bytes: sum(':bytes') + BYTES_PER_VERSION * versions };
+    },
+  };
+}
+
+/** A version as RECORD_SCRIPT has stored it: run and time, then as `encodeVersion` made it. */
+function versionRow(stored: unknown, runs: ReadonlyMap<string, HistoryRun>): VersionRow {
+  const bytes = stored instanceof Buffer ? stored : Buffer.alloc(0);
+  const end = Math.max(0, bytes.indexOf(LINE_BREAK));
+  const [run = '', at = ''] = bytes.toString('latin1', 0, end).split(' ');
+  return {
+    run: runs.get(run) ?? { ...UNKNOWN_RUN, id: run },
+    at: Number.parseInt(at, 36) || 0,
+    content: bytes.subarray(end + 1),
+  };
+}

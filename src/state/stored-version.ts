@@ -1,0 +1,191 @@
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import type { RowSpan } from '../model/row.ts';
+import { StateError } from '../model/storeferry-error.ts';
+import { decodeBody, encodeBody } from './encode-body.ts';
+import type { HistoryRun, Version, VersionKind } from './state.ts';
+
+/** What is stored of a version besides its key, run and time. */
+interface StoredVersion {
+  readonly kind: VersionKind;
+  /** The id that the store answered; null where it answered none, and for a version without a body. */
+  readonly id: number | null;
+  readonly spans: readonly RowSpan[];
+  /** The body that this version replaced, as `encodeBefore` packed it; null where the ledger knew none. */
+  readonly before: Uint8Array | null;
+}
+
+const CODES = { acknowledged: 'a', deleted: 'd', absent: 'x' } as const satisfies Record<VersionKind, string>;
+/** A record of thousands of rows is found by its first ones. */
+const MOST_SPANS = 20;
+const LINE_BREAK = 10;
+
+/** The first part of a stored version: kind, id and rows, as in `a1234 4-6,1:9`; file 0 and a single row are left out. */
+export function versionHead({ kind, id, spans }: Omit<StoredVersion, 'before'>): string {
+  const rows = spans
+    .slice(0, MOST_SPANS)
+    .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
+  return `${CODES[kind]}${id ?? ''} ${rows.join(',')}`;
+}
+
+/** A version as it is stored: its head, and the body before it. */
+export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
+  return before === null ? Buffer.from(head) : Buffer.concat([Buffer.from(`${head}\n`), before]);
+}
+
+const HEAD = /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)$/;
+
+/** The version that `encodeVersion` stored. StateError when it is damaged. */
+function decodeVersion(stored: Uint8Array): StoredVersion {
+  const end = stored.indexOf(LINE_BREAK);
+  const head = Buffer.from(end === -1 ? stored : stored.subarray(0, end)).toString('latin1');
+  const [whole, code, id = '', rows = ''] = HEAD.exec(head) ?? [];
+  if (whole === undefined) throw unreadable('its head is damaged');
+  const kind = code === CODES.acknowledged ? 'acknowledged' : code === CODES.deleted ? 'deleted' : 'absent';
+  return {
+    kind,
+    id: id === '' ? null : Number(id),
+    spans: rows === '' ? [] : rows.split(',').map(spanOf),
+    before: end === -1 ? null : stored.subarray(end + 1),
+  };
+}
+
+function spanOf(text: string): RowSpan {
+  const [, file = '0', from = '', to = from] = /^(?:(\d+):)?(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  return { file: Number(file), from: Number(from), to: Number(to) };
+}
+
+/** The first byte of a packed body that needs the one after it: its middle as it is, or deflated against that body. */
+const PLAIN_DELTA = 3;
+const DEFLATED_DELTA = 4;
+/** Deflating less costs more bytes than it saves, and most of the time. */
+const LEAST_DEFLATED = 48;
+/** Of the dictionary zlib uses no more. */
+const WINDOW_BYTES = 32 * 1024;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Packs the body that was replaced by `after`: what both begin and end with is left out, which for a price leaves a few bytes
+ * of a thousand. Alone, with the dictionary of bodies, where no body came after it. Where it cannot be read the history ends,
+ * and writing goes on.
+ */
+export function encodeBefore(readBody: () => string, after: string | null): Buffer {
+  try {
+    const body = readBody();
+    return after === null ? encodeBody(body) : encodeDelta(Buffer.from(body), Buffer.from(after));
+  } catch (error) {
+    if (error instanceof StateError) return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+function encodeDelta(old: Buffer, next: Buffer): Buffer {
+  const most = Math.min(old.length, next.length);
+  let start = 0;
+  while (start < most && old[start] === next[start]) start++;
+  let end = 0;
+  while (end < most - start && old[old.length - 1 - end] === next[next.length - 1 - end]) end++;
+  const middle = old.subarray(start, old.length - end);
+  const isPlain = middle.length < LEAST_DEFLATED;
+  const head = Buffer.from(` ${start} ${end} ${crc32(next).toString(36)}\n`);
+  head[0] = isPlain ? PLAIN_DELTA : DEFLATED_DELTA;
+  return Buffer.concat([head, isPlain ? middle : deflateRawSync(middle, against(next, start))]);
+}
+
+/** A version with its run, as the state gives it. */
+export interface VersionRow {
+  readonly run: HistoryRun;
+  readonly at: number;
+  /** As `encodeVersion` stored it. */
+  readonly content: Uint8Array;
+}
+
+/**
+ * The versions of a record from their rows, newest first, and the body that the ledger holds: each row leads to the body
+ * before it. A body that does not fit, since something is damaged, is undefined, and so are those before it.
+ */
+export function restoreVersions(rows: readonly VersionRow[], ledgerBody: string | null): Version[] {
+  let known: string | null | undefined = ledgerBody;
+  return rows.map(({ run, at, content }) => {
+    const { kind, id, spans, before: packed } = decodeVersion(content);
+    const body = kind === 'acknowledged' ? (known ?? undefined) : null;
+    const before = packed === null ? null : readableBefore(packed, body);
+    known = before;
+    return { kind, run, at, id, spans, body, before };
+  });
+}
+
+function readableBefore(packed: Uint8Array, after: string | null | undefined): string | undefined {
+  try {
+    return decodeBefore(packed, after ?? null);
+  } catch (error) {
+    if (error instanceof StateError) return undefined;
+    throw error;
+  }
+}
+
+/** The body before `after`. StateError when it is damaged, or belongs to another body: its checksum differs. */
+export function decodeBefore(packed: Uint8Array, after: string | null): string {
+  const format = packed[0];
+  if (format !== PLAIN_DELTA && format !== DEFLATED_DELTA) return decodeBody(packed);
+  if (after === null) throw unreadable('the version after it has no body');
+  const headEnd = packed.indexOf(LINE_BREAK);
+  const head = Buffer.from(packed.subarray(1, Math.max(1, headEnd))).toString('latin1');
+  const [whole, start = '', end = '', sum] = /^(\d+) (\d+) ([0-9a-z]+)$/.exec(head.trim()) ?? [];
+  const next = Buffer.from(after);
+  if (whole === undefined) throw unreadable('its body is damaged');
+  if (sum !== crc32(next).toString(36)) throw unreadable('its body belongs to another version');
+  const rest = packed.subarray(headEnd + 1);
+  const [from, to] = [Number(start), next.length - Number(end)];
+  if (from > next.length || to < 0) throw unreadable('its body is damaged');
+  try {
+    const middle = format === PLAIN_DELTA ? rest : inflateRawSync(rest, against(next, from));
+    return Buffer.concat([next.subarray(0, from), middle, next.subarray(to)]).toString();
+  } catch (cause) {
+    throw unreadable('its body is damaged', cause);
+  }
+}
+
+/** The part of the body after it in which most of the middle is likely to be found again. */
+function against(next: Buffer, start: number) {
+  const from = Math.min(start, Math.max(0, next.length - WINDOW_BYTES));
+  const dictionary = next.subarray(from, from + WINDOW_BYTES);
+  return { level: 6, windowBits: 15, memLevel: 6, dictionary, maxOutputLength: MAX_BODY_BYTES } as const;
+}
+
+function unreadable(problem: string, cause?: unknown): StateError {
+  return new StateError(`A version in the history cannot be read: ${problem}.`, {
+    hint: 'The history before it is lost; what the ledger acknowledges is not affected.',
+    cause,
+  });
+}
+
+const runSchema: z.ZodType<HistoryRun> = z.object({
+  id: z.string(),
+  job: z.string(),
+  at: z.number(),
+  files: z.array(
+    z.object({
+      name: z.string(),
+      places: z
+        .object({
+          format: z.enum(['xlsx', 'ods', 'json', 'jsonl', 'xml']),
+          title: z.string(),
+          letters: z.record(z.string(), z.string()),
+        })
+        .exactOptional(),
+    }),
+  ),
+});
+
+/** A run of the history as it is stored; undefined where it is damaged. */
+export function storedHistoryRun(json: string): HistoryRun | undefined {
+  try {
+    return runSchema.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stands for a run that cannot be read: its versions are shown without it. */
+export const UNKNOWN_RUN: HistoryRun = { id: '', job: '', at: 0, files: [] };
