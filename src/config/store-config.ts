@@ -29,6 +29,8 @@ export const baseUrlSchema = z.string().transform((text, context) => {
   return origin + pathname.replace(/\/+$/, '');
 });
 
+const KEEP_EXPECTED = 'expected a number of days such as 400d, or off';
+
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** One store of stores.yaml. */
@@ -75,6 +77,21 @@ export const storeSchema = z.strictObject({
     })
     .prefault({})
     .describe('Ceilings on what is sent to the site.'),
+  history: z
+    .strictObject({
+      keep: z
+        .string(KEEP_EXPECTED)
+        .regex(/^(off|[1-9]\d{0,4}d)$/, KEEP_EXPECTED)
+        .prefault('400d')
+        .transform((written) => (written === 'off' ? null : Number.parseInt(written, 10)))
+        .meta({
+          description:
+            'For how many days each acknowledged version of a record is kept, such as `400d`; `off` keeps none and removes what was kept. `history` shows the versions.',
+          examples: ['400d', 'off'],
+        }),
+    })
+    .prefault({})
+    .describe('What is kept of earlier versions of records.'),
   id: z
     .string()
     .regex(NAME, 'expected letters, digits, dots, - and _, beginning with one of the first two')

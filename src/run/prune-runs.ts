@@ -1,6 +1,8 @@
+import type { StoreConfig } from '../config/store-config.ts';
 import { COMPLETED, type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
 import type { Artifacts } from '../state/artifacts.ts';
-import type { State } from '../state/state.ts';
+import { importTarget, type State } from '../state/state.ts';
+import type { RunContext } from './run-context.ts';
 
 /** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
 export const RUNS_KEPT = 20;
@@ -50,4 +52,16 @@ export async function pruneRuns(
     pruned.push(run.id);
   }
   return pruned;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Removes the versions of records that the store's `history.keep` keeps no longer; all where it is off. */
+export async function pruneHistory(
+  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
+  run: Run,
+  { history: { keep } }: StoreConfig,
+): Promise<void> {
+  const before = keep === null ? Number.MAX_SAFE_INTEGER : clock() - keep * DAY_MS;
+  await state.history(importTarget(run)).prune(before);
 }

@@ -49,7 +49,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       // Before it is recorded: no run may delete by ids from before a restore of the store.
       await context.state.ledger(importTarget(run)).proveIdsAgain();
     }
-    await runs.record(run, shard, results, requests, fence);
+    await runs.record(run, shard, results, requests, fence, versionTime(context, store));
   };
   await using sending = await context.state.sending({ run, attemptMs, fence });
   const operations = beginGroups({
@@ -94,6 +94,11 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       await storefront.subscriberLists({ signal });
     },
   });
+}
+
+/** The time of versions that are recorded now; null where the store keeps none. */
+export function versionTime({ clock }: Pick<RunContext, 'clock'>, { history }: StoreConfig): number | null {
+  return history.keep === null ? null : clock();
 }
 
 /** As many operations as a shard holds. */

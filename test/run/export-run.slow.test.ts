@@ -59,6 +59,7 @@ async function setup() {
     baseUrl: store.baseUrl,
     apiKey: store.apiKey,
     weightUnit: 'kg',
+    history: { keep: 400 },
     limits: { concurrency: 8, timeoutSeconds: 40 },
   };
   const requestTo = (path: string, mode: 'append' | 'replace'): ExportRequest => {
@@ -244,7 +245,10 @@ describe('where an export writes', () => {
         destination: { remote, mode: 'append', format: 'csv' },
       };
       const limits = { concurrency: 8, timeoutSeconds: 40 };
-      const store = { name: 'main', baseUrl: 'http://store', apiKey: 'K', weightUnit: 'kg' as const, limits };
+      const store = {
+        ...{ name: 'main', baseUrl: 'http://store', apiKey: 'K', weightUnit: 'kg' as const, limits },
+        history: { keep: 400 },
+      };
       return exportDigest({ job, store });
     };
     expect(digestOf('new', null)).toBe(digestOf('old', null));

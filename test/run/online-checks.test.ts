@@ -10,6 +10,7 @@ const STORE = { name: 'main', baseUrl: 'https://shop.example' };
 const REST = {
   apiKey: 'the-key',
   weightUnit: 'kg',
+  history: { keep: 400 },
   limits: { concurrency: 16, timeoutSeconds: 40 },
 } as const;
 const NOW = Date.parse('2026-03-01T00:00:00Z');

@@ -35,10 +35,36 @@ export function describeHistory(fresh: () => Promise<Opening>): void {
       const run = (id: string, at: number) => ({ id, job: `job of ${id}`, at, files: FILES });
       const created = upsert(4, 'shirt').body;
       expect(shirt).toEqual([
-        { kind: 'acknowledged', run: run('three', 3_000), at: 3_000, id: 8, spans: spans(6), body: created, before: null },
-        { ...version('deleted', 'two', 2_500, null), spans: [], run: run('two', 2_000), body: null, before: productOf('shirt', 12) },
-        { ...version('acknowledged', 'two', 2_000, 7), spans: spans(2), run: run('two', 2_000), body: productOf('shirt', 12), before: productOf('shirt', 10) },
-        { ...version('acknowledged', 'one', 1_000, 7), spans: spans(2), run: run('one', 1_000), body: productOf('shirt', 10), before: null },
+        {
+          kind: 'acknowledged',
+          run: run('three', 3_000),
+          at: 3_000,
+          id: 8,
+          spans: spans(6),
+          body: created,
+          before: null,
+        },
+        {
+          ...version('deleted', 'two', 2_500, null),
+          spans: [],
+          run: run('two', 2_000),
+          body: null,
+          before: productOf('shirt', 12),
+        },
+        {
+          ...version('acknowledged', 'two', 2_000, 7),
+          spans: spans(2),
+          run: run('two', 2_000),
+          body: productOf('shirt', 12),
+          before: productOf('shirt', 10),
+        },
+        {
+          ...version('acknowledged', 'one', 1_000, 7),
+          spans: spans(2),
+          run: run('one', 1_000),
+          body: productOf('shirt', 10),
+          before: null,
+        },
       ]);
       expect(hat.map(({ body }) => body)).toEqual([productOf('hat', 5)]);
       expect(nobody).toEqual([]);
@@ -52,7 +78,10 @@ export function describeHistory(fresh: () => Promise<Opening>): void {
       await record(state, 'one', 1_000, [price(0, 'shirt', 10)]);
       const gone = rejected(upsert(0, 'shirt'));
       await record(state, 'two', 2_000, [
-        { ...gone, outcome: { kind: 'rejected', reason: { code: 'store-404', message: 'none' }, absent: true } },
+        {
+          ...gone,
+          outcome: { kind: 'rejected', reason: { code: 'store-404', message: 'none' }, absent: true },
+        },
       ]);
       const [versions = []] = await state.history(TARGET).versions(['shirt']);
       expect(versions.map(({ kind, before }) => [kind, before])).toEqual([
@@ -86,7 +115,9 @@ export function describeHistory(fresh: () => Promise<Opening>): void {
       const silent = sampleRun({ id: 'silent' });
       await state.runs.create(silent);
       await state.runs.record(silent, 1, [price(0, 'shirt', 11)], 1);
-      expect((await state.history(TARGET).versions(['shirt', 'hat'])).map(({ length }) => length)).toEqual([0, 1]);
+      expect((await state.history(TARGET).versions(['shirt', 'hat'])).map(({ length }) => length)).toEqual([
+        0, 1,
+      ]);
       await record(state, 'two', 2_000, [price(0, 'shirt', 12)]);
       const [shirt = []] = await state.history(TARGET).versions(['shirt']);
       expect(shirt.map(({ body, before }) => [body, before])).toEqual([
@@ -99,7 +130,9 @@ export function describeHistory(fresh: () => Promise<Opening>): void {
       const body = fc.oneof(
         fc.json(),
         fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
-        fc.tuple(fc.constantFrom('shirt', 'hat'), fc.nat(1_000)).map(([name, amount]) => productOf(name, amount)),
+        fc
+          .tuple(fc.constantFrom('shirt', 'hat'), fc.nat(1_000))
+          .map(([name, amount]) => productOf(name, amount)),
       );
       const step = fc.record({ key, body: fc.option(body, { nil: null, freq: 4 }), reads: fc.boolean() });
       let runs = 0;
@@ -134,7 +167,10 @@ function version(kind: 'acknowledged' | 'deleted', _run: string, at: number, id:
 
 /** The body of a product of about 1 KB with this price. */
 function productOf(key: string, price: number): string {
-  const description = Array.from({ length: 12 }, (_, line) => `<p>${key} ${line * 7919} of the kind that lasts ${key.length * line}.</p>`);
+  const description = Array.from(
+    { length: 12 },
+    (_, line) => `<p>${key} ${line * 7919} of the kind that lasts ${key.length * line}.</p>`,
+  );
   return JSON.stringify({
     ...{ type: 'physical', title: `Title of ${key} – ü`, description: description.join('\n'), url: key },
     variants: [{ options: [], price, onSale: false, regularPrice: price, sku: `S-${key}`, weight: 0.25 }],

@@ -9,7 +9,7 @@ import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import type { RunContext } from '../run-context.ts';
-import { type ShardOperation, sendOperations } from '../send-operations.ts';
+import { type ShardOperation, sendOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
 
 /** A planned run on its way to the store. */
@@ -42,6 +42,10 @@ export async function applyStep(
 ): Promise<void> {
   const { run, plan } = delivery;
   await context.state.runs.update(run.id, { step: 'apply' });
+  const files = plan.source.files.map(({ name, places }) =>
+    places === undefined ? { name } : { name, places: { ...places, letters: {} } },
+  );
+  await context.state.history(importTarget(run)).begin(run, context.clock(), files);
   const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
   const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
   if (upserts.length > 0) await deliver(context, delivery, upserts);
@@ -60,7 +64,7 @@ export async function applyStep(
  */
 async function spareSharedIds(
   context: RunContext,
-  { run, lock }: Delivery,
+  { run, store, lock }: Delivery,
   shards: readonly PlannedShard[],
 ): Promise<void> {
   const folder = context.artifacts.run(run.id);
@@ -81,7 +85,8 @@ async function spareSharedIds(
     for (const { shard, operation } of isRenamed && deletes.length === keys.length
       ? deletes.slice(1)
       : deletes) {
-      await context.state.runs.record(run, shard, [{ operation, outcome }], 0, lock.fence);
+      const versionAt = versionTime(context, store);
+      await context.state.runs.record(run, shard, [{ operation, outcome }], 0, lock.fence, versionAt);
     }
   }
 }

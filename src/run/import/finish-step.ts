@@ -20,7 +20,7 @@ import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
-import { pruneRuns } from '../prune-runs.ts';
+import { pruneHistory, pruneRuns } from '../prune-runs.ts';
 import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
@@ -79,6 +79,7 @@ export async function finishStep(
     if (kept) await folder.remove(await trafficFiles(folder));
   }
   await pruneRuns(context.state, context.artifacts, ended.job);
+  await pruneHistory(context, ended, request.store);
   return { ...collected, run: ended, reportFile };
 }
 

@@ -86,6 +86,7 @@ async function resendSample(context: RunContext, resending: Resending): Promise<
   const ledger = context.state.ledger(importTarget(run));
   const altered = new Map<string, readonly string[]>();
   const storefront = await context.openStorefront(store);
+  await context.state.history(importTarget(run)).begin(run, context.clock(), []);
   await sendOperations(context, {
     ...{ run, store, lock },
     operations: sampledOperations(ledger, job, keys),

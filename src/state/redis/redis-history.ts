@@ -74,14 +74,16 @@ export function redisHistory(
           ask(client.callBuffer('eval', READ_SCRIPT, 2, keys.bodies(tag), keys.versions(tag), ...chunk)),
         ),
       );
-      return answers.flatMap((answer) => (Array.isArray(answer) ? answer : [])).map((found) => {
-        const [body, list]: unknown[] = Array.isArray(found) ? found : [];
-        if (!(body instanceof Buffer) || !Array.isArray(list)) {
-          throw new StateError('Redis answered a question for versions with something else.');
-        }
-        const rows = list.map((version) => versionRow(version, runs)).reverse();
-        return restoreVersions(rows, body.length === 0 ? null : decodeBody(body));
-      });
+      return answers
+        .flatMap((answer) => (Array.isArray(answer) ? answer : []))
+        .map((found) => {
+          const [body, list]: unknown[] = Array.isArray(found) ? found : [];
+          if (!(body instanceof Buffer) || !Array.isArray(list)) {
+            throw new StateError('Redis answered a question for versions with something else.');
+          }
+          const rows = list.map((version) => versionRow(version, runs)).reverse();
+          return restoreVersions(rows, body.length === 0 ? null : decodeBody(body));
+        });
     },
     keysOf,
     async runs() {
@@ -93,9 +95,7 @@ export function redisHistory(
         for await (const page of keysOf(run)) {
           for (let from = 0; from < page.length; from += CHUNK) {
             const some = page.slice(from, from + CHUNK);
-            await ask(
-              client.eval(PRUNE_SCRIPT, 1, keys.versions(tag), expired.length, ...expired, ...some),
-            );
+            await ask(client.eval(PRUNE_SCRIPT, 1, keys.versions(tag), expired.length, ...expired, ...some));
           }
         }
       }

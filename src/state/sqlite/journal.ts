@@ -45,11 +45,7 @@ export interface Journal {
 }
 
 /** The journal of an open database. */
-export function createJournal(
-  database: DatabaseSync,
-  bodies: Bodies,
-  keepVersions: KeepVersions,
-): Journal {
+export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: KeepVersions): Journal {
   const append = database.prepare(
     `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, run, at, head)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -123,7 +123,13 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): Keep
       contents.set(version, contentOf(version, body));
     }
     for (const version of kept) {
-      insert.run(version.run, version.at, contents.get(version) ?? Buffer.alloc(0), version.target, version.key);
+      insert.run(
+        version.run,
+        version.at,
+        contents.get(version) ?? Buffer.alloc(0),
+        version.target,
+        version.key,
+      );
     }
     for (const ofRun of Map.groupBy(kept, ({ target, run }) => `${target} ${run}`).values()) {
       const bytes = ofRun.reduce((sum, version) => sum + (contents.get(version)?.length ?? 0), 0);
