@@ -65,13 +65,13 @@ const WINDOW_BYTES = 32 * 1024;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Packs the body that was replaced by `after`: what both begin and end with is left out, which for a price leaves a few bytes
+ * Packs a body that was replaced by `after`: what both begin and end with is left out, which for a price leaves a few bytes
  * of a thousand. Alone, with the dictionary of bodies, where no body came after it. Where it cannot be read the history ends,
  * and writing goes on.
  */
-export function encodeBefore(readBody: () => string, after: string | null): Buffer {
+export function encodeBefore(read: () => { readonly body: string; readonly after: string | null }): Buffer {
   try {
-    const body = readBody();
+    const { body, after } = read();
     return after === null ? encodeBody(body) : encodeDelta(Buffer.from(body), Buffer.from(after));
   } catch (error) {
     if (error instanceof StateError) return Buffer.alloc(0);

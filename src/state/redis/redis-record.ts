@@ -217,7 +217,7 @@ function versionText(
   const before =
     replaced === null || acknowledged === undefined
       ? replaced
-      : encodeBefore(() => decodeBody(replaced), acknowledged.body);
+      : encodeBefore(() => ({ body: decodeBody(replaced), after: acknowledged.body }));
   return Buffer.concat([Buffer.from(`${run} ${at.toString(36)}\n`), encodeVersion(version, before)]);
 }
 

@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../encode-body.ts';
 import { inTransaction } from './open-state-database.ts';
-import type { KeepVersions } from './sqlite-history.ts';
 
 /** Blocks that a reader keeps: 64 KiB each at most. */
 const MOST_UNPACKED = 256;
@@ -45,7 +44,7 @@ export interface Journal {
 }
 
 /** The journal of an open database. */
-export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: KeepVersions): Journal {
+export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: () => void): Journal {
   const append = database.prepare(
     `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, run, at, head)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -33,9 +33,6 @@ export interface SqliteHistory {
   historySize(target: LedgerTarget): HistorySize;
 }
 
-/** Within the transaction of a merge, before it changes `marks`: makes versions of the rows of the journal. */
-export type KeepVersions = () => void;
-
 /** What SQLite stores of a version besides its content: its row, and its entry of the index. */
 const BYTES_PER_VERSION = 34;
 const PAGE_SIZE = 1_000;
@@ -52,10 +49,10 @@ interface Kept {
 }
 
 /**
- * Makes the versions of an open database: when the journal is merged, since only then is the body that each version replaces
+ * Makes versions of the rows of the journal, within the transaction of a merge and before it changes `marks`: when the journal is merged, since only then is the body that each version replaces
  * looked up, in the order in which bodies are stored, and the body itself is about to be removed.
  */
-export function createKeepVersions(database: DatabaseSync, bodies: Bodies): KeepVersions {
+export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void {
   const concerns = database.prepare(
     'SELECT 1 WHERE EXISTS (SELECT 1 FROM versions) OR EXISTS (SELECT 1 FROM journal WHERE run IS NOT NULL)',
   );
@@ -104,12 +101,12 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): Keep
   };
   const contentOf = ({ head, old, next }: Kept, body: ReturnType<Bodies['reader']>): Buffer => {
     if (old === null) return encodeVersion(head, null);
-    const readOld = () => {
+    const read = () => {
       const found = body(old);
       if (found === null) throw new StateError(`The body ${old} is gone.`);
-      return found;
+      return { body: found, after: next === null ? null : body(next) };
     };
-    return encodeVersion(head, encodeBefore(readOld, next === null ? null : body(next)));
+    return encodeVersion(head, encodeBefore(read));
   };
 
   return () => {
