@@ -6,7 +6,7 @@ import { decodeBody, encodeBody } from './encode-body.ts';
 import type { HistoryRun, Version, VersionKind } from './state.ts';
 
 /** What is stored of a version besides its key, run and time. */
-interface StoredVersion {
+interface VersionParts {
   readonly kind: VersionKind;
   /** The id that the store answered; null where it answered none, and for a version without a body. */
   readonly id: number | null;
@@ -21,7 +21,7 @@ const MOST_SPANS = 20;
 const LINE_BREAK = 10;
 
 /** The first part of a stored version: kind, id and rows, as in `a1234 4-6,1:9`; file 0 and a single row are left out. */
-export function versionHead({ kind, id, spans }: Omit<StoredVersion, 'before'>): string {
+export function versionHead({ kind, id, spans }: Omit<VersionParts, 'before'>): string {
   const rows = spans
     .slice(0, MOST_SPANS)
     .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
@@ -36,7 +36,7 @@ export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
 const HEAD = /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)$/;
 
 /** The version that `encodeVersion` stored. StateError when it is damaged. */
-function decodeVersion(stored: Uint8Array): StoredVersion {
+function decodeVersion(stored: Uint8Array): VersionParts {
   const end = stored.indexOf(LINE_BREAK);
   const head = Buffer.from(end === -1 ? stored : stored.subarray(0, end)).toString('latin1');
   const [whole, code, id = '', rows = ''] = HEAD.exec(head) ?? [];
@@ -93,7 +93,7 @@ function encodeDelta(old: Buffer, next: Buffer): Buffer {
 }
 
 /** A version with its run, as the state gives it. */
-export interface VersionRow {
+export interface StoredVersion {
   readonly run: HistoryRun;
   readonly at: number;
   /** As `encodeVersion` stored it. */
@@ -104,7 +104,7 @@ export interface VersionRow {
  * The versions of a record from their rows, newest first, and the body that the ledger holds: each row leads to the body
  * before it. A body that does not fit, since something is damaged, is undefined, and so are those before it.
  */
-export function restoreVersions(rows: readonly VersionRow[], ledgerBody: string | null): Version[] {
+export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
   return rows.map(({ run, at, content }) => {
     const { kind, id, spans, before: packed } = decodeVersion(content);

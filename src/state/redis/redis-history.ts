@@ -1,7 +1,15 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
+import type { OutcomeEffect } from '../outcome-effect.ts';
 import { type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
-import { restoreVersions, storedHistoryRun, UNKNOWN_RUN, type VersionRow } from '../stored-version.ts';
+import {
+  encodeBefore,
+  encodeVersion,
+  restoreVersions,
+  type StoredVersion,
+  storedHistoryRun,
+  UNKNOWN_RUN,
+} from '../stored-version.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
@@ -116,8 +124,23 @@ export function redisHistory(
   };
 }
 
-/** A version as RECORD_SCRIPT has stored it: run and time, then as `encodeVersion` made it. */
-function versionRow(stored: unknown, runs: ReadonlyMap<string, HistoryRun>): VersionRow {
+/** A version as its list has it: run and time, then as `encodeVersion` makes it. `replaced` is the packed body before it. */
+export function versionText(
+  run: string,
+  at: number,
+  { version = '', acknowledged }: OutcomeEffect,
+  replaced: Buffer | null,
+): Buffer {
+  // A body without a successor is stored as the ledger had it.
+  const before =
+    replaced === null || acknowledged === undefined
+      ? replaced
+      : encodeBefore(() => ({ body: decodeBody(replaced), after: acknowledged.body }));
+  return Buffer.concat([Buffer.from(`${run} ${at.toString(36)}\n`), encodeVersion(version, before)]);
+}
+
+/** The version that `versionText` made. */
+function versionRow(stored: unknown, runs: ReadonlyMap<string, HistoryRun>): StoredVersion {
   const bytes = stored instanceof Buffer ? stored : Buffer.alloc(0);
   const end = Math.max(0, bytes.indexOf(LINE_BREAK));
   const [run = '', at = ''] = bytes.toString('latin1', 0, end).split(' ');

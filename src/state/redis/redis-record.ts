@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { lockLost } from '../../model/storeferry-error.ts';
-import { decodeBody, encodeBody } from '../encode-body.ts';
+import { encodeBody } from '../encode-body.ts';
 import {
   END_DOUBT,
   FORGET_KEY,
@@ -17,9 +17,9 @@ import {
   type Runs,
   targetTag,
 } from '../state.ts';
-import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
+import { versionText } from './redis-history.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { markText } from './redis-ledger.ts';
 
@@ -204,21 +204,6 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
     const answer = await ask(client.eval(RECORD_SCRIPT, written.length, ...written, ...args, ...outcomes));
     if (answer !== 'written') throw lockLost(fence?.name ?? '');
   };
-}
-
-/** A version as a list has it, with its run and time before it (redis-history.ts). */
-function versionText(
-  run: string,
-  at: number,
-  { version = '', acknowledged }: OutcomeEffect,
-  replaced: Buffer | null,
-): Buffer {
-  // A body without a successor is stored as the ledger had it.
-  const before =
-    replaced === null || acknowledged === undefined
-      ? replaced
-      : encodeBefore(() => ({ body: decodeBody(replaced), after: acknowledged.body }));
-  return Buffer.concat([Buffer.from(`${run} ${at.toString(36)}\n`), encodeVersion(version, before)]);
 }
 
 /** The arguments of the script for one outcome, but for its version. */

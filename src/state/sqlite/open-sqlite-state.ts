@@ -16,13 +16,15 @@ import {
   type OwnedKey,
   type Runs,
   type State,
+  type Version,
 } from '../state.ts';
 import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
-import { restoreVersions, storedHistoryRun, UNKNOWN_RUN, type VersionRow } from '../stored-version.ts';
+import { restoreVersions, type StoredVersion, storedHistoryRun, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness.ts';
 import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
 import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
 import { damagedDatabase } from './sqlite-error.ts';
+import type { VersionColumns } from './sqlite-history.ts';
 import type { Expected } from './sqlite-ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
 import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
@@ -144,14 +146,7 @@ function history(calls: RemoteCalls, target: LedgerTarget): History {
     begin: ({ id, job }, at, files) => calls.beginHistory(target, { id, job, at, files }),
     async versions(keys) {
       const found = await calls.versions(target, keysJson(keys), keys.length);
-      const runs = new Map([...found.documents].map(([number, json]) => [number, storedHistoryRun(json)]));
-      const rows: VersionRow[][] = keys.map(() => []);
-      for (const [index, position] of found.keys.entries()) {
-        const run = runs.get(found.runs[index] ?? 0) ?? UNKNOWN_RUN;
-        const content = found.contents[index] ?? new Uint8Array();
-        rows[position]?.push({ run, at: found.ats[index] ?? 0, content });
-      }
-      return rows.map((ofKey, position) => restoreVersions(ofKey, found.bodies[position] ?? null));
+      return versionsIn(found, keys.length);
     },
     async *keysOf(run) {
       const found = pages<{ number: number; key: string }>((last) =>
@@ -163,6 +158,17 @@ function history(calls: RemoteCalls, target: LedgerTarget): History {
     prune: (before) => calls.pruneHistory(target, before),
     size: () => calls.historySize(target),
   };
+}
+
+function versionsIn(found: VersionColumns, count: number): Version[][] {
+  const runs = new Map([...found.documents].map(([number, json]) => [number, storedHistoryRun(json)]));
+  const rows = Array.from({ length: count }, (): StoredVersion[] => []);
+  for (const [index, position] of found.keys.entries()) {
+    const run = runs.get(found.runs[index] ?? 0) ?? UNKNOWN_RUN;
+    const content = found.contents[index] ?? new Uint8Array();
+    rows[position]?.push({ run, at: found.ats[index] ?? 0, content });
+  }
+  return rows.map((ofKey, position) => restoreVersions(ofKey, found.bodies[position] ?? null));
 }
 
 /** Reads page after page, each behind the last item of the one before, until one is empty. */
