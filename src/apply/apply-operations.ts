@@ -117,8 +117,8 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     if (exceeded !== undefined) stop.stop(exceeded, 'drain');
   };
   const keyRefused = (): UnauthorizedError =>
-    new UnauthorizedError('The store answers 403 to everything that is sent with this API key.', {
-      hint: 'Check what the key may do in the store, then run the job again: it continues where it stopped.',
+    new UnauthorizedError('The store answers 403 to every request with this API key.', {
+      hint: 'Check the permissions of the key in the store, then run the job again: it continues where it stopped.',
     });
   const refusals = forbidden<Finished<Op>>({
     confirmKey: options.confirmKey ?? (() => Promise.reject(keyRefused())),

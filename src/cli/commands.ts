@@ -34,7 +34,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'run',
-    summary: 'run a job in this process: apply an import, write an export; continues what did not finish',
+    summary: 'run a job in this process: apply an import, write an export; continues an unfinished run',
     load: async () => (await import('./commands/run-command.ts')).runCommand,
     alias: ['import', 'export', 'sync'],
   },
@@ -74,7 +74,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'enqueue',
-    summary: 'hand a run of a job over to the workers (needs REDIS_URL)',
+    summary: 'queue a run of a job for the workers (needs REDIS_URL)',
     load: async () => (await import('./commands/enqueue-command.ts')).enqueueCommand,
   },
   {
@@ -84,13 +84,13 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'dashboard',
-    summary: 'serve jobs, runs, reports and list trends to browsers, and act from there; sign-in by token',
+    summary: 'show jobs, runs, reports and list trends in a browser, and start runs there; sign-in by token',
     load: async () => (await import('./commands/dashboard-command.ts')).dashboardCommand,
     alias: ['serve'],
   },
   {
     name: 'sandbox',
-    summary: 'serve a complete storefront on this machine, to rehearse against',
+    summary: 'serve a complete storefront on this machine, for tests',
     load: async () => (await import('./commands/sandbox-command.ts')).sandboxCommand,
   },
   {

@@ -12,12 +12,9 @@ export async function readImportRequest(
 ): Promise<ImportRequest> {
   const job = workspace.job(name);
   if (job.kind !== 'import') {
-    throw new UsageError(
-      `The job ${name} is an export: it reads the store, and sends nothing to plan or retry.`,
-      {
-        hint: `Run it with: storeferry run ${name}`,
-      },
-    );
+    throw new UsageError(`The job ${name} is an export: it sends nothing that could be planned or retried.`, {
+      hint: `Run it with: storeferry run ${name}`,
+    });
   }
   const store = workspace.store(job.store);
   const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());

@@ -121,7 +121,7 @@ function holderText(heldBy: LockHolder | null): string {
 function storeText(...[store, event]: Parameters<StoreListener['onEvent']>): string | null {
   switch (event.kind) {
     case 'breaker-opened':
-      return `The store ${store} fails (${printable(event.reason)}): probes it once per second until it recovers.`;
+      return `The store ${store} fails (${printable(event.reason)}): Storeferry probes it once per second until it recovers.`;
     case 'breaker-closed':
       return `The store ${store} answers again after ${formatDuration(event.openForMs)}.`;
     case 'paused':

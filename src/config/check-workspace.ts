@@ -105,8 +105,8 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
       const place = files.stores()?.placeOf([other.name], 'key') ?? { file: 'stores.yaml' };
       const message =
         storeIdentity(first) === storeIdentity(other)
-          ? `${other.name} is the same store as ${first.name}: the address is the same; they share one ledger, and one waits for the other. If the API key selects another site, give each an id:`
-          : `${other.name} has the same address as ${first.name}, and only one of them has an id: give both the same id: if they are one site, else different ones`;
+          ? `${other.name} is the same store as ${first.name}: they have the same address. They share one ledger, and their runs wait for each other. If the API key selects another site, give each an id:`
+          : `${other.name} has the same address as ${first.name}, and only one of them has an id. If they are one site, give both the same id; otherwise give them different ids`;
       return [{ place, message }];
     }),
   );
@@ -142,7 +142,7 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
     .filter(({ path }) => isAbsent(path, workspace.dir))
     .map(({ at }) => ({
       place: yaml?.placeOf([at, 'path'], 'value') ?? { file: `jobs/${job.name}.yaml` },
-      message: `${at}.path: there is no such file (yet)`,
+      message: `${at}.path: this file does not exist (yet)`,
     }));
 }
 

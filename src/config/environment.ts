@@ -24,7 +24,12 @@ function readDotEnv(dir: string): Variables {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
     throw new ConfigurationError(
-      [{ place: { file: '.env' }, message: 'the file cannot be read; let this user read it, or remove it' }],
+      [
+        {
+          place: { file: '.env' },
+          message: 'the file cannot be read; give this user read access, or remove the file',
+        },
+      ],
       {
         cause: error,
       },

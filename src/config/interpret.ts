@@ -92,7 +92,7 @@ function literalSecrets(values: FilledValues, fields: readonly SecretField[]): F
     .map(({ path, variable = 'STORE_API_KEY' }) => ({
       path,
       part: 'value',
-      message: `a secret must not stand in a file; write ${placeholder(variable)}, and set that in the environment or in .env`,
+      message: `a secret must not be in a file; write ${placeholder(variable)}, and set that in the environment or in .env`,
       hint: '',
       wrongKind: false,
     }));

@@ -20,14 +20,14 @@ export const settingsSchema = z.object({
     .refine((url) => parseRedisUrl(url) !== undefined, 'expected redis://… or rediss://…')
     .exactOptional()
     .describe(
-      'Where shared state lives. Unset: in SQLite under `.storeferry/`. Of a Redis Cluster, any node, or several with commas between them: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
+      'The Redis server of the shared state. Unset: the state is in SQLite under `.storeferry/`. For a Redis Cluster, any node, or several separated by commas: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
     ),
   ARTIFACTS_URL: z
     .string()
     .refine(isArtifactsUrl, ARTIFACTS_EXPECTED)
     .default('.storeferry/artifacts')
     .describe(
-      'Where the files of runs live: a folder, shared by all workers, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
+      'Where the files of runs are stored: a folder that all workers share, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
     ),
   STOREFERRY_ALLOW: z
     .string()
@@ -37,7 +37,7 @@ export const settingsSchema = z.object({
     )
     .exactOptional()
     .describe(
-      'Folders outside the workspace into which links in it may lead, with colons between them: `/data/feeds:/mnt/exports`. A source or a destination that leads anywhere else is refused, unless the job writes its absolute path.',
+      'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`. A source or destination that leads anywhere else is refused, unless the job names its absolute path.',
     ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });

@@ -36,8 +36,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** One store of stores.yaml. */
 export const storeSchema = z.strictObject({
   baseUrl: baseUrlSchema.meta({
-    description:
-      'The address of the site, http or https; a path prefix is kept, a slash at the end makes no difference.',
+    description: 'The address of the site, http or https, if needed with a path prefix.',
     examples: [placeholder('STORE_URL')],
   }),
   apiKey: z
@@ -50,7 +49,7 @@ export const storeSchema = z.strictObject({
   weightUnit: z
     .enum(['kg', 'g', 'lb', 'oz'])
     .default('kg')
-    .describe("The unit the site shows weights in; the source's units are converted into it."),
+    .describe('The unit in which the site shows weights; weights of the source are converted to it.'),
   limits: z
     .strictObject({
       concurrency: z
@@ -64,7 +63,7 @@ export const storeSchema = z.strictObject({
         .positive('expected a number above 0')
         .exactOptional()
         .describe(
-          'Most requests a second, over all processes that share a Redis; without one, of each process. No ceiling when left out.',
+          'Most requests per second, over all processes that share a Redis; without Redis, of each process. Default: no limit.',
         ),
       timeoutSeconds: z
         .number()
@@ -72,7 +71,7 @@ export const storeSchema = z.strictObject({
         .max(600)
         .default(40)
         .describe(
-          'How long one request may take, until its answer is complete. After a crash, requests in flight are sent again only after this time.',
+          'The longest time that one request may take, until its answer is complete. After a crash, requests in flight are sent again only after this time.',
         ),
     })
     .prefault({})
@@ -94,10 +93,10 @@ export const storeSchema = z.strictObject({
     .describe('What is kept of earlier versions of records.'),
   id: z
     .string()
-    .regex(NAME, 'expected letters, digits, dots, - and _, beginning with one of the first two')
+    .regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit')
     .exactOptional()
     .describe(
-      'Identifies the site where its address does not: entries with the same id are one store, with one ledger; different ids at one address are different stores. Default: the normalised address. A new id begins with an empty ledger.',
+      'Identifies the site if its address does not: entries with the same id are one store with one ledger; different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
     ),
 });
 

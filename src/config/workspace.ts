@@ -51,8 +51,8 @@ export function openWorkspace(
 ): Workspace {
   const dir = resolve(folder);
   if (!isWorkspace(dir)) {
-    throw new UsageError(`${dir} is no workspace: it has neither stores.yaml nor jobs/.`, {
-      hint: 'Name the workspace with -C DIR, or make one: storeferry init DIR',
+    throw new UsageError(`${dir} is not a workspace: it has neither stores.yaml nor jobs/.`, {
+      hint: 'Name the workspace with -C DIR, or create one: storeferry init DIR',
     });
   }
   const files = filesOf(dir, shippedMappings);

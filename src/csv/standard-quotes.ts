@@ -8,7 +8,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 export interface QuoteHabits {
   /** `backslash`: in quoted cells, a quote and a backslash stand behind a backslash. */
   readonly escape?: 'backslash' | undefined;
-  /** Whether blanks may stand between a delimiter and the quote that opens a cell. */
+  /** Whether there may be blanks between a delimiter and the quote that opens a cell. */
   readonly skipBlanks?: boolean | undefined;
 }
 

@@ -74,7 +74,7 @@ function urlHost(host: string): string {
 
 function cannotListen(error: unknown, { host, port }: Listen): UsageError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const why = code === 'EADDRINUSE' ? 'something listens there already' : code;
+  const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
   return new UsageError(`The dashboard cannot listen on ${host}:${port}: ${why}.`, {
     cause: error,
     hint: 'Name another port: storeferry dashboard --listen 8701',

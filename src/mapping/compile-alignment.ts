@@ -52,7 +52,7 @@ function wrongLength(
   if (!isLong && (cells.length === width || padsShortRows)) return undefined;
   return {
     code: isLong ? 'row-too-long' : 'row-too-short',
-    message: `the row has ${cells.length} cells under ${width} headers: is there a delimiter too many or too few, or a quote left out?`,
+    message: `the row has ${cells.length} cells under ${width} headers: look for a missing or extra delimiter or quote`,
     line,
   };
 }
@@ -90,7 +90,7 @@ function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect
           const column = table.headers[slot];
           return {
             code: 'cell-unexpected',
-            message: `${scope.quote(text)} is not what stands in this column${words}: has the row shifted?`,
+            message: `${scope.quote(text)} does not fit this column${words}: has the row shifted?`,
             line,
             ...(column === undefined ? {} : { column }),
           };

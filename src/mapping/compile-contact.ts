@@ -106,7 +106,7 @@ function listsFiller(read: Field | undefined): Filler {
     const ids = filledList(read?.(rows));
     if (ids === undefined) return;
     if (!ids.every(isId)) {
-      return refuse('not-an-id', 'a subscriber list is named by its id, a whole number', rows.head?.line);
+      return refuse('not-an-id', 'the id of a subscriber list must be a whole number', rows.head?.line);
     }
     draft.subscriberLists = ids;
   };
@@ -212,7 +212,7 @@ export function compileContactId(
     if (typeof found !== 'string' || found.trim() === '') {
       return refuse(
         NOTHING_TO_MATCH,
-        `the ${match} is blank, and the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
+        `the ${match} is blank, but the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
         rows.head?.line,
       );
     }

@@ -106,7 +106,7 @@ function evened(binding: Binding, header: readonly string[], batch: readonly Row
 function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows {
   const reason = {
     code: 'second-header',
-    message: 'this row is a header again, or the units or explanations below one: delete it, it is no data',
+    message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
     line: row.line,
   };
   const stray = strayRecord([row], reason);
@@ -116,7 +116,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
 
 /** A file within a zip, by the label that it is staged under. */
 const IN_ARCHIVE = /\.zip\//i;
-const LEAVE_IT_OUT = 'What is no table of this kind must be removed from the zip: every file in it is read.';
+const LEAVE_IT_OUT = 'Remove files with other content from the zip: Storeferry reads every file in it.';
 
 function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding {
   try {

@@ -45,7 +45,7 @@ interface LimitWords {
 export const LIMIT_WORDS = {
   rowBytes: {
     counts: 'Most bytes of one row, quoted line breaks included.',
-    found: 'the row that begins here is longer; perhaps a quote is not closed, or this is no CSV file',
+    found: 'the row that begins here is longer; perhaps a quote is not closed, or this is not a CSV file',
   },
   cellBytes: {
     counts: 'Most bytes of one cell.',
@@ -69,10 +69,11 @@ export const LIMIT_WORDS = {
   },
   ratio: {
     counts: 'How many times larger than its archive the content may be; judged from 64 MiB on.',
-    found: 'what has been unpacked is more times larger than the archive, as in one made to fill disks',
+    found:
+      'the unpacked content is larger than this ratio allows, as in an archive that is made to fill disks',
   },
   fileCount: {
-    counts: 'Most files, those within zips counted one by one.',
+    counts: 'Most files; each file in a zip counts.',
     found: 'there are more files',
   },
   pathBytes: {
@@ -80,12 +81,12 @@ export const LIMIT_WORDS = {
     found: 'the path of entry {entry} has {bytes} bytes',
   },
   crosswalkRows: {
-    counts: 'Most rows of a crosswalk, which is held in memory.',
-    found: 'this row of the crosswalk is one too many',
+    counts: 'Most rows of a crosswalk, which is kept in memory.',
+    found: 'the crosswalk has more rows',
   },
   lookupRows: {
-    counts: 'Most rows of the file of a lookup, which is held in memory.',
-    found: 'this row of the lookup is one too many',
+    counts: 'Most rows of the file of a lookup, which is kept in memory.',
+    found: 'the lookup has more rows',
   },
   patternLength: {
     counts: 'Most characters of a pattern in the mapping.',
@@ -93,7 +94,7 @@ export const LIMIT_WORDS = {
   },
   recordRows: {
     counts: 'Most rows of one record; one with more is rejected.',
-    found: 'the record goes on for more rows; is this the column that identifies records?',
+    found: 'the record has more rows; is this the column that identifies records?',
   },
   combinations: {
     counts: 'Most variants that a product gets by combining options; one with more is rejected.',
@@ -122,7 +123,7 @@ export function beyondLimit(
 
 /** What to do where a limit is too low for what is right. */
 export function raiseLimit(limit: LimitName): string {
-  return `If that is right, set a higher \`limits: { ${limit}: … }\` in the job.`;
+  return `If this is correct, set a higher \`limits: { ${limit}: … }\` in the job.`;
 }
 
 /** The error for a file beyond a limit, with how to raise it; `found` fills the message. */

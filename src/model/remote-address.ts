@@ -6,7 +6,7 @@ export interface RemoteAddress {
   readonly kind: string;
   /** For people: the address as it was written, without query and secrets; what the environment fills in by its name. */
   readonly location: string;
-  /** Whether the address may lead into a private network, or to this machine. */
+  /** Whether the address may be in a private network, or on this machine. */
   readonly allowPrivateAddresses: boolean;
   /** The address of the service, where the location does not say it; null: the usual one. */
   readonly endpoint?: string | null;

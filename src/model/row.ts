@@ -198,21 +198,21 @@ export const tableFields = {
     .union([z.string().min(1), z.int().min(1)])
     .exactOptional()
     .describe(
-      'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible ones. Needed where several hold something.',
+      'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible sheets. Required if several sheets have content.',
     ),
   headerRow: z
     .int()
     .min(1)
     .exactOptional()
     .describe(
-      'The row of a sheet, or the line of a CSV file, that is the header. Left out: the first that holds anything.',
+      'The row of a sheet, or the line of a CSV file, that is the header. Default: the first row with content.',
     ),
   records: z
     .string()
     .min(1)
     .exactOptional()
     .describe(
-      'Where the records of a JSON or XML file stand, as a path of names: `data.products`, `shop.offers.offer`. Left out: the outermost array; the items of an RSS or Atom feed.',
+      'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. Default: the outermost array; the items of an RSS or Atom feed.',
     ),
   encoding: encodingSchema
     .exactOptional()

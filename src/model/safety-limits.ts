@@ -35,7 +35,7 @@ export interface Measured {
   readonly base: number | null;
 }
 
-/** The texts for something that stops a run. */
+/** The texts of a rule that can stop a run. */
 interface SafetyRule {
   /** What it guards against. */
   readonly title: string;
@@ -43,6 +43,8 @@ interface SafetyRule {
   readonly found: (measured: Measured, resource: Resource) => string;
   /** The same for a message, which also names the basis: `52 products would be deleted, of 100 products that this job sent`. */
   readonly detail: (measured: Measured, resource: Resource) => string;
+  /** For the headline of a stopped run, with the limit; absent: `found`, and the limit as the job sets it. */
+  readonly stop?: (measured: Measured, allowed: { readonly text: string; readonly amount: number }) => string;
 }
 
 /** A safety limit: all that is known about it. */
@@ -87,7 +89,7 @@ export const SAFETY_LIMITS = {
     title: 'Deletions',
     default: '5%',
     description:
-      'Most products a mirror may delete; the percentage is of the keys this job has in the ledger.',
+      'Most products that mirror mode may delete; a percentage is of the keys that this job has in the ledger.',
     resources: PRODUCTS,
     mirrorOnly: true,
     bound: 'most',
@@ -104,7 +106,7 @@ export const SAFETY_LIMITS = {
     title: 'Rejected records',
     default: '10%',
     description:
-      'Most records that may be rejected, of all records; judged on the plan and while applying, where requests under way still end, and those of other workers within a second.',
+      'Most records that may be rejected, of all records. Checked on the plan and while applying; then requests in flight still end, and other workers stop within a second.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,
@@ -116,7 +118,7 @@ export const SAFETY_LIMITS = {
     title: 'Too few rows',
     default: '80%',
     description:
-      'Fewest rows the source must have, of the last completed run. No rows at all stop a run unless this is 0.',
+      'Fewest rows that the source must have, compared with the last completed run. A source without rows stops a run unless this is 0.',
     resources: BOTH,
     bound: 'fewest',
     floor: { of: 'base', least: 5, unit: 'rows' },
@@ -124,22 +126,26 @@ export const SAFETY_LIMITS = {
     setting: { of: "of the last run's rows", what: 'in the source' },
     found: ({ figure, base }) => {
       if (figure === 0) return 'the source has no rows';
-      const before = base === null ? '' : `, the run before had ${number(base)}`;
+      const before = base === null ? '' : `, the last run had ${number(base)}`;
       return `the source has ${number(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
     },
     detail: ({ figure, base }) =>
       base === null
         ? `${number(figure)} rows`
-        : `${number(figure)} rows, where the last completed run had ${number(base)}`,
+        : `${number(figure)} rows; the last completed run had ${number(base)}`,
+    stop: ({ figure }, { text, amount }) => {
+      const share = text.endsWith('%') ? ` (${text} of the last run)` : '';
+      return `too few rows: ${number(figure)}, minimum ${number(Math.ceil(amount))}${share}`;
+    },
     always: ({ figure }, setting) =>
       figure > 0 || allowsNothing(setting)
         ? null
-        : 'the source has no rows; if that is right, set `minRows: 0`',
+        : 'the source has no rows; if this is correct, set `minRows: 0`',
   },
   maxChanges: {
     title: 'Changes',
     default: 'off',
-    description: 'Most records that may change, of those already known.',
+    description: 'Most records that may change, of the known records.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,
@@ -150,7 +156,7 @@ export const SAFETY_LIMITS = {
   maxPriceMoves: {
     title: 'Price moves',
     default: '5%',
-    description: `Most products with a price move, of those already known. A price move is a price, of any variant, that becomes ${PRICE_MOVE}, compared with the acknowledged one.`,
+    description: `Most products with a price move, of the known products. A price move is a price, of any variant, that becomes ${PRICE_MOVE}, compared with the acknowledged one.`,
     resources: PRODUCTS,
     bound: 'most',
     floor: FEW_RECORDS,
@@ -185,13 +191,13 @@ export type SafetyRuleName = SafetyLimitName | 'key';
 export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key'];
 
 const KEY_RULE: SafetyRule = {
-  title: 'Another key',
+  title: 'Changed key',
   found: ({ figure, base }, resource) =>
     figure === 0
-      ? `what identifies a record has changed, and most known ${resource} change with it`
-      : `what identifies a record has changed: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} are missing`,
+      ? `keys are made differently than in the last completed run, and most known ${resource} would change`
+      : `keys are made differently than in the last completed run: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} known ones are missing`,
   detail: ({ figure, base }, resource) =>
-    `what makes the ${resource === 'products' ? 'url' : 'id'} was changed since the last completed run, ${number(figure)} ${resource} are new and ${number(base ?? 0)} known ones are missing`,
+    `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${number(figure)} ${resource} look new and ${number(base ?? 0)} known ones are missing`,
 };
 
 /** The limit of a name. */

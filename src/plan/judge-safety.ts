@@ -95,8 +95,8 @@ function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   const measured = { figure: keyChange.new, base: keyChange.missing };
   const danger =
     resource === 'products' && !isExchanged
-      ? 'they would be created a second time under other addresses'
-      : `the fields of one ${resource.slice(0, -1)} may be about to be written into another`;
+      ? 'they would be created a second time with other urls'
+      : `the run may write the fields of one ${resource.slice(0, -1)} into another`;
   const others = isExchanged ? `, and ${changed} of ${known} known ones change` : '';
   const found = `key: ${safetyRule('key').detail(measured, resource)}${others}`;
   return {
@@ -116,7 +116,7 @@ function exampleText(examples: readonly string[], figure: number): string {
 }
 
 function wayOut(run: string): string {
-  return `. If this is right, approve run ${run}`;
+  return `. If this is correct, approve run ${run}`;
 }
 
 function share({ figure, base }: Measured): string {

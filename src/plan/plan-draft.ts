@@ -234,8 +234,8 @@ export class PlanDraft {
       const missing = keys[bodies.indexOf(undefined)];
       if (missing === undefined || resend) return bodies;
       throw new StateError(
-        `The state has lost what the store last acknowledged for ${JSON.stringify(missing)}: changes cannot be compared.`,
-        { hint: `Look at the source, then send everything again: storeferry run ${job} --resend` },
+        `The state has lost the acknowledged body of ${JSON.stringify(missing)}, so changes cannot be compared.`,
+        { hint: `Check the source, then send everything again: storeferry run ${job} --resend` },
       );
     } catch (error) {
       if (resend && error instanceof StateError) return keys.map(() => undefined);

@@ -133,9 +133,9 @@ export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
     if (!isSealed && plan.rejectionsSha256 !== undefined) throw new SyntaxError('the checksum is gone');
     return plan;
   } catch (cause) {
-    throw new StateError(`${folder.location}/${PLAN_FILE} is not a plan that this version writes.`, {
+    throw new StateError(`${folder.location}/${PLAN_FILE} is not a plan of this version.`, {
       cause,
-      hint: 'The file was damaged or edited, or another version wrote it; run the job again to plan it again.',
+      hint: 'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
     });
   }
 }
@@ -163,8 +163,8 @@ export async function verifiedShard(folder: RunFolder, { name, sha256 }: Planned
   const file = `${folder.location}/${name}`;
   throw new StateError(
     sha256 === undefined
-      ? `An earlier version has planned ${file}, without the checksum that shows whether it is whole.`
-      : `${file} is not what the plan has written: its checksum is another one.`,
+      ? `An earlier version planned ${file} without the checksum that shows whether the file is complete.`
+      : `${file} was changed after planning: its checksum differs.`,
     { hint: 'Run the job again: it is planned again.' },
   );
 }
@@ -189,8 +189,8 @@ export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: 
   const hash = createHash('sha256');
   for await (const chunk of await folder.read(REJECTIONS_FILE)) hash.update(chunk);
   if (hash.digest('hex') === rejectionsSha256) return;
-  throw new StateError(`${folder.location}/${REJECTIONS_FILE} is not what the plan has written.`, {
-    hint: 'The file was damaged or edited; run the job again to plan it again.',
+  throw new StateError(`${folder.location}/${REJECTIONS_FILE} was changed after planning.`, {
+    hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
   });
 }
 
@@ -206,15 +206,15 @@ export async function* readLines(folder: RunFolder, name: string): AsyncGenerato
   }
   if (rest !== '') {
     throw new StateError(`${folder.location}/${name} ends in the middle of a line.`, {
-      hint: 'The file was cut off or edited; run the job again.',
+      hint: 'The file is incomplete or was edited. Run the job again.',
     });
   }
 }
 
 /** The error for a damaged line of an artifact. */
 export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
-  return new StateError(`Line ${line} of ${folder.location}/${name} is not what a plan writes.`, {
+  return new StateError(`Line ${line} of ${folder.location}/${name} is not a line of a plan.`, {
     cause,
-    hint: 'The file was damaged or edited; run the job again.',
+    hint: 'The file was damaged or edited. Run the job again.',
   });
 }

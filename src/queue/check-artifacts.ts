@@ -46,7 +46,7 @@ export async function checkArtifacts(
   const left = first && (await leaveOwn(expected));
   if (!left) await folder.remove([own]);
   if (!left && !same && !(await compare()).same) {
-    throw new StateError(`${folder.location} is not where the other workers keep artifacts.`, {
+    throw new StateError(`${folder.location} is not where the other workers store artifacts.`, {
       hint: 'Give all workers the same ARTIFACTS_URL: a folder that all of them share, or s3://bucket/prefix with the same AWS_ENDPOINT_URL.',
     });
   }

@@ -169,7 +169,7 @@ async function beginRound(
 
 function vanished(id: string): never {
   throw new StateError(`The queue has lost the job of shard ${id}.`, {
-    hint: 'Redis was emptied or evicts keys; check maxmemory-policy, then enqueue the job again to continue.',
+    hint: 'Redis was emptied, or it evicts keys. Check maxmemory-policy, then enqueue the job again to continue.',
   });
 }
 

@@ -35,19 +35,15 @@ export const METRICS: readonly MetricDefinition[] = [
   storeCounter('push_backs', 'Answers 429: too many requests.', ({ pushBacks }) => pushBacks),
   storeGauge('requests_in_flight', 'Requests in flight.', ({ inFlight }) => inFlight),
   storeGauge('requests_waiting', 'Requests that wait for a slot.', ({ waiting }) => waiting),
-  storeGauge(
-    'concurrency_limit',
-    'Requests that may be in flight at once, as the limiter has found.',
-    ({ limit }) => limit,
-  ),
+  storeGauge('concurrency_limit', 'Requests that the limiter allows in flight.', ({ limit }) => limit),
   storeGauge(
     'requests_per_second_limit',
-    'Requests a second that the store seems to allow, or the configuration does.',
+    'Requests per second that the store seems to allow, or the configuration allows.',
     ({ requestsPerSecond }) => requestsPerSecond,
   ),
   storeGauge(
     'paused_seconds',
-    'How long the store has asked to wait.',
+    'The waiting time that the store has asked for.',
     ({ pausedForMs }) => pausedForMs / 1_000,
   ),
   storeGauge(
@@ -55,7 +51,7 @@ export const METRICS: readonly MetricDefinition[] = [
     'Retries that may be sent before they must wait.',
     ({ retryBudget }) => retryBudget,
   ),
-  storeGauge('breaker_open', '1 while the store fails and is only probed.', ({ breakerOpen }) =>
+  storeGauge('breaker_open', '1 while the store fails and Storeferry only probes it.', ({ breakerOpen }) =>
     breakerOpen ? 1 : 0,
   ),
   {
@@ -75,7 +71,7 @@ export const METRICS: readonly MetricDefinition[] = [
     'When a run of the job last succeeded, with or without rejects; the same on all workers.',
     ({ success }) => success?.finishedAt,
   ),
-  jobTime('next_run', 'When the job is due next; the same on all workers.', ({ next }) => next),
+  jobTime('next_run', 'When the job runs next; the same on all workers.', ({ next }) => next),
   {
     name: 'storeferry_job_last_run_status',
     help: '1 for the status with which the last run of the job ended; the same on all workers.',

@@ -5,8 +5,7 @@ import type { RunEvent } from '../run/run-context.ts';
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** The message while records wait, in the log of a run and of a shard. */
-export const WAITS_FOR_REQUESTS =
-  'run waits: it is not known what became of earlier requests for these records';
+export const WAITS_FOR_REQUESTS = 'run waits: the results of earlier requests for these records are unknown';
 
 const PROGRESS_EVERY_MS = 10_000;
 const SAME_ERROR_EVERY_MS = 5_000;
@@ -29,7 +28,7 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
       case 'waiting-for-requests':
         return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
       case 'state-loss':
-        return log.warn({ run, job, ...event.loss }, 'the state has lost a part of what was sent');
+        return log.warn({ run, job, ...event.loss }, 'the state has lost records of sent requests');
       case 'not-notified':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },
@@ -58,6 +57,6 @@ export function errorLogger(log: WorkerLog): (error: Error) => void {
     if (loggedAtByMessage.size >= MOST_REMEMBERED) loggedAtByMessage.clear();
     loggedAtByMessage.set(message, now);
     // The message alone: errors of Redis carry the command with its arguments.
-    log.error({ reason: message }, 'trouble with Redis');
+    log.error({ reason: message }, 'Redis error');
   };
 }

@@ -80,7 +80,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     if (Object.keys(credentials).length === 0) return;
     discard(answer);
     throw new RemoteFailure('final', `it redirects to ${host}, which refuses access (${answer.statusCode})`, {
-      hint: 'Headers and passwords are never sent to another host than the named one. Name the address that it redirects to.',
+      hint: 'Storeferry sends headers and passwords only to the host in the job. Use the address that it redirects to.',
     });
   }
 
@@ -111,7 +111,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     async put(upload, { signal, ifVersion }) {
       const condition = ifVersion === undefined ? {} : conditionHeaders(ifVersion);
       if (condition === undefined) {
-        throw new RemoteFailure('final', 'the server sends no version by which a change could be noticed', {
+        throw new RemoteFailure('final', 'the server sends no version that shows changes', {
           hint: 'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
         });
       }
@@ -129,9 +129,13 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       discard(answer);
       const { statusCode, headers } = answer;
       if (isRedirect(statusCode)) {
-        throw new RemoteFailure('final', `the server redirects (${statusCode}), which is not followed`, {
-          hint: 'Name the address that it redirects to.',
-        });
+        throw new RemoteFailure(
+          'final',
+          `the server redirects (${statusCode}); Storeferry does not follow this redirect`,
+          {
+            hint: 'Use the address that it redirects to.',
+          },
+        );
       }
       if (statusCode < 200 || statusCode > 299) {
         throw statusFailure(statusCode, headerOf(headers, 'retry-after'));

@@ -56,7 +56,7 @@ const mapSchema = z.strictObject({
     )
     .default({})
     .describe('Headers to send with the request.'),
-  auth: authSchema.exactOptional().describe('Who asks: `user` and `password`, or `bearer`.'),
+  auth: authSchema.exactOptional().describe('The login: `user` and `password`, or `bearer`.'),
   allowPrivateAddresses,
 });
 
@@ -65,7 +65,7 @@ const schema = z
   .meta({
     id: 'WebFile',
     description:
-      'A file on the web: its address alone, or a map with what belongs to it. The link of a Google Sheet is read as CSV.',
+      'A file on the web: its address, or a map with the address and settings. The link of a Google Sheet is read as CSV.',
   })
   .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
 

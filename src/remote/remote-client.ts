@@ -93,7 +93,7 @@ export class RemoteFailure extends Error {
 
 /** What to do about a file that changes while it is read. */
 export const CHANGING_FILE_HINT =
-  'Let the job start later, or have the file written under another name and renamed when it is complete.';
+  'Start the job later, or let the other system write the file under another name and rename it when it is complete.';
 
 /** A server that takes too long. */
 export function lateAnswer(cause?: unknown): RemoteFailure {
@@ -109,7 +109,7 @@ export function connectionLost(cause?: unknown): RemoteFailure {
 export function changedMeanwhile(answer?: string, status?: number): RemoteFailure {
   const said = answer === undefined ? '' : ` (${answer})`;
   const details = status === undefined ? {} : { status };
-  return new RemoteFailure('changed', `it was changed by somebody else in the meantime${said}`, details);
+  return new RemoteFailure('changed', `it was changed by another process in the meantime${said}`, details);
 }
 
 /** The failure of a connection. */
@@ -123,9 +123,9 @@ export function connectionFailure(error: unknown): RemoteFailure {
     case 'ENOTFOUND':
       return of('final', 'there is no host of this name', 'Check the address.');
     case 'EAI_AGAIN':
-      return of('passing', 'the name of the host cannot be resolved now');
+      return of('passing', 'the name of the host cannot be resolved at the moment');
     case 'ECONNREFUSED':
-      return of('passing', 'nothing listens there');
+      return of('passing', 'no server listens there');
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':

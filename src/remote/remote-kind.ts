@@ -91,10 +91,10 @@ export function secretField(what: string, variable: string): z.ZodString {
 export const allowPrivateAddresses = z
   .boolean()
   .default(false)
-  .describe('Whether the address may lead into a private network, or to this machine.');
+  .describe('Whether the address may be in a private network, or on this machine.');
 
 /** The field of a pattern that takes one file of those it finds. */
 export const newest = z
   .boolean()
   .default(false)
-  .describe('Of several files that a `*` finds, read only the one written last.');
+  .describe('If `*` matches several files, read only the newest one.');

@@ -199,7 +199,7 @@ export function s3Failure(error: unknown): RemoteFailure {
     new RemoteFailure(kind, message, { status, ...(hint === undefined ? {} : { hint }) });
   if (code === 'NoSuchBucket') return of('final', 'there is no such bucket', 'Check its name.');
   if (code === 'RequestTimeTooSkewed') {
-    return of('final', 'the clock of this machine is wrong, according to the server', 'Set the clock right.');
+    return of('final', 'the clock of this machine is wrong, according to the server', 'Correct the clock.');
   }
   switch (status) {
     case 301:

@@ -63,7 +63,7 @@ const schema = z
   .meta({
     id: 'S3Object',
     description:
-      'An object in S3 or a compatible service: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with what belongs to it.',
+      'An object in S3 or a compatible service: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with the address and settings.',
   })
   .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
 

@@ -46,8 +46,8 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
     if (other || (from > 0 && ContentRange === undefined)) {
       Body.destroy();
       throw other
-        ? new RemoteFailure('changed', 'it was replaced while it was read')
-        : new RemoteFailure('passing', 'the connection broke, and the store cannot go on in the middle');
+        ? new RemoteFailure('changed', 'it was replaced during reading')
+        : new RemoteFailure('passing', 'the connection was lost, and the store does not support resuming');
     }
     return { body: Body, version: ETag };
   }

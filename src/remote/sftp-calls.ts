@@ -94,7 +94,7 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
       }
       const after = await stat(path);
       if (after.size !== before.size || after.mtime !== before.mtime) {
-        throw new RemoteFailure('passing', 'it changed while it was read', {
+        throw new RemoteFailure('passing', 'it changed during reading', {
           hint: CHANGING_FILE_HINT,
         });
       }

@@ -43,7 +43,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     get: ({ path }, { signal }) =>
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
-        if (!isFile(attributes)) throw new RemoteFailure('final', 'it is no regular file');
+        if (!isFile(attributes)) throw new RemoteFailure('final', 'it is not a regular file');
         // Aborted reading leaves unanswered requests: the connection is closed.
         signal.addEventListener('abort', () => connection?.drop(), { once: true });
         const content = calls.content(path, attributes);

@@ -26,7 +26,7 @@ function readAddress(text: string): SftpParts | { readonly why: string } {
       path: whole.startsWith('/~/') ? whole.slice(3) : whole,
     };
   } catch {
-    return { why: 'in the address a % is followed by two digits; a plain % is written as %25' };
+    return { why: 'in the address two digits must follow a %; write a plain % as %25' };
   }
 }
 
@@ -40,7 +40,7 @@ const addressSchema = z
   });
 
 const HOST_KEY_EXPECTED =
-  'expected a fingerprint such as SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU; `ssh-keyscan HOST | ssh-keygen -lf -` prints those of a server; compare them with what its operator says';
+  'expected a fingerprint such as SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU; `ssh-keyscan HOST | ssh-keygen -lf -` prints those of a server; compare them with the fingerprint from its operator';
 
 const hostKeySchema = z
   .string(HOST_KEY_EXPECTED)
@@ -57,14 +57,14 @@ const schema = z
       }),
       hostKey: z
         .union([hostKeySchema, z.array(hostKeySchema).min(1)])
-        .describe('The fingerprint of the key that the server must have, or a list of them.'),
+        .describe('The fingerprint of the key of the server, or a list of allowed fingerprints.'),
       password: secretField('The password.', 'SFTP_PASSWORD').exactOptional(),
       privateKey: secretField(
         'The private key instead of a password: the whole text, line breaks perhaps written as \\n.',
         'SFTP_KEY',
       ).exactOptional(),
       passphrase: secretField(
-        'What opens the private key, if it is encrypted.',
+        'The passphrase of the private key, if it is encrypted.',
         'SFTP_PASSPHRASE',
       ).exactOptional(),
       newest,
@@ -79,10 +79,10 @@ const schema = z
       add('password', `give password: "\${SFTP_PASSWORD}" or privateKey: "\${SFTP_KEY}"`);
     }
     if (password !== undefined && privateKey !== undefined) {
-      add('privateKey', 'there is a password already; give one of the two');
+      add('privateKey', 'there is already a password; give only one of the two');
     }
     if (passphrase !== undefined && privateKey === undefined) {
-      add('passphrase', 'a passphrase opens a privateKey, and there is none');
+      add('passphrase', 'a passphrase needs a privateKey');
     }
   })
   .meta({

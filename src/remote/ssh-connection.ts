@@ -135,7 +135,7 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
     'final',
     `the key of the server is not the one that \`hostKey\` names: it is ${seen}`,
     {
-      hint: `Ask the operator of ${host} whether that is its key. If it is, set \`hostKey: ${seen}\`; if not, the connection leads to another server.`,
+      hint: `Ask the operator of ${host} whether this is its key. If it is, set \`hostKey: ${seen}\`; if it is not, the connection leads to another server.`,
     },
   );
 }

@@ -14,7 +14,7 @@ import {
 } from './section.ts';
 import { statusTone, statusWords } from './status-words.ts';
 
-/** A document as a text for a terminal; what to type next is last, where the prompt follows. */
+/** Renders a document as text for a terminal. The next commands come last, directly above the prompt. */
 export function documentText({ head, sections }: RunDocument, options: PageOptions): string {
   const page = new Page(options);
   page.say(headline(head), { tone: statusTone(head.status) });
@@ -79,7 +79,10 @@ function printBlock(page: Page, block: Printed): void {
   }
 }
 
-/** Cells in columns; a long first cell instead on a line with what leads to it, and the others on the next line. */
+/**
+ * Cells in columns. A long first cell gets a line of its own, together with the leading cell; the others follow on
+ * the next line.
+ */
 function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table): void {
   const printed = shownIn([...rows.slice(0, shown?.text), ...foot], 'text').map(({ cells, tone }) => ({
     tone,
@@ -127,13 +130,13 @@ function printList(page: Page, { style, title = null, items, shown, more }: List
   if (rest !== null) page.say(rest, { indent: 2, tone: 'quiet' });
 }
 
-/** How a text for people is laid out. */
+/** The layout of a text for people. */
 export interface PageOptions {
-  /** Escape sequences for colours, only where a terminal shows them. */
+  /** Escape sequences for colours. Enable only if the terminal shows colours. */
   readonly colors: boolean;
-  /** Columns of the terminal; lines are wrapped to it. */
+  /** The width of the terminal in columns. Lines are wrapped at this width. */
   readonly width: number;
-  /** How commands for this workspace begin, such as `storeferry -C shop`; `storeferry` when left out. */
+  /** The beginning of commands for this workspace, such as `storeferry -C shop`. Default: `storeferry`. */
   readonly program?: string | undefined;
 }
 
@@ -141,7 +144,7 @@ type Paint = ReturnType<typeof createColors>;
 const NARROWEST = 40;
 const WIDEST = 120;
 
-/** Lines for people, built from top to bottom: headings, sentences, and figures in columns. */
+/** Builds text for people from top to bottom: headings, sentences, and figures in columns. */
 export class Page {
   readonly #paint: Paint;
   readonly #width: number;
@@ -158,7 +161,7 @@ export class Page {
     this.#lines.push(this.#paint.bold(text));
   }
 
-  /** A sentence, wrapped; continued lines are indented by two more. */
+  /** A sentence, wrapped. Continuation lines are indented by two more columns. */
   say(text: string, { indent = 0, tone }: { indent?: number; tone?: Tone } = {}): void {
     const margin = ' '.repeat(indent);
     for (const line of wrap(text, this.#width - indent, '  ')) {
@@ -166,12 +169,12 @@ export class Page {
     }
   }
 
-  /** A command on a line of its own, never broken. */
+  /** A command on its own line, never wrapped. */
   command(text: string): void {
     this.#lines.push(`    ${this.painted(text, 'strong')}`);
   }
 
-  /** Rows of a name, a figure and a note, in columns of even width; without any figure, of two columns. */
+  /** Rows of name, figure and note, in aligned columns. Without any figure there are two columns. */
   figures(rows: readonly (readonly [name: string, figure: string, note: string])[]): void {
     const nameWidth = Math.max(0, ...rows.map(([name]) => columnsOf(name)));
     const figureWidth = Math.max(0, ...rows.map(([, figure]) => columnsOf(figure)));
@@ -185,7 +188,7 @@ export class Page {
     }
   }
 
-  /** A table with a header; the last column is wrapped below itself. */
+  /** A table with a header. The last column is wrapped below itself. */
   table(
     header: readonly string[],
     rows: readonly { readonly cells: readonly string[]; readonly tone: Tone }[],
@@ -223,18 +226,18 @@ export class Page {
     }
   }
 
-  /** The whole text, ending in a line break. */
+  /** The whole text. It ends in a line break. */
   toString(): string {
     return `${this.#lines.join('\n')}\n`;
   }
 }
 
-/** What fills a text up to a number of columns; a Chinese or Japanese character takes two. */
+/** The padding that fills a text up to a number of columns. A Chinese or Japanese character takes two columns. */
 function blanks(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - columnsOf(text)));
 }
 
-/** Breaks a text into lines of at most `width` columns, all but the first indented; a longer word stays whole. */
+/** Breaks a text into lines of at most `width` columns and indents all but the first. A longer word is not split. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';
@@ -249,7 +252,7 @@ export function wrap(text: string, width: number, indent = ''): string[] {
   return [...lines, line];
 }
 
-/** Something that was looked at, and what was found. */
+/** The subject of a check and its result. */
 interface ReportedFinding {
   readonly subject: string;
   readonly verdict: 'ok' | 'warning' | 'error' | 'not-checked';
@@ -260,7 +263,7 @@ interface ReportedFinding {
 const WORDS = { ok: 'ok', warning: 'warning', error: 'error', 'not-checked': 'not checked' } as const;
 const MARGIN = 'not checked  '.length;
 
-/** For each finding its verdict, what was found, and below it what to do. */
+/** For each finding its verdict and result, and below it what to do. */
 export function findingsText(findings: readonly ReportedFinding[], { colors, width }: PageOptions): string {
   const paint = createColors(colors);
   const tones = { ok: paint.green, warning: paint.yellow, error: paint.red, 'not-checked': paint.dim };

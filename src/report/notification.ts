@@ -7,26 +7,29 @@ import { type Paragraph, plainWords, type Section, shownIn } from './section.ts'
 import { PROGRAM } from './sections/next-section.ts';
 import { statusWords } from './status-words.ts';
 
-/** An end of a run that a job may notify of. */
+/** An outcome of a run for which a job may request a notification. */
 export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
 
 /**
- * What is sent to a webhook. `text` is what Slack, Mattermost and Rocket.Chat show, `content` is what Discord does;
- * each ignores what it does not know.
+ * The body of a webhook request. Slack, Mattermost and Rocket.Chat show `text`, Discord shows `content`; each ignores
+ * unknown fields.
  */
 export interface Notification {
   readonly text: string;
   readonly content: string;
-  /** Discord: the message of a store mentions nobody. */
+  /** For Discord: text of a store must not mention anybody. */
   readonly allowed_mentions: { readonly parse: readonly [] };
-  /** The same however often it arrives, and another one for every end, also of a run that was continued. */
+  /** Identifies the end of a run: equal for repeated deliveries, different for each end, also of a continued run. */
   readonly id: string;
   readonly end: NotifiedEnd;
-  /** As `--json` prints it; null when no run could begin. */
+  /** The object that `--json` prints; null if no run could begin. */
   readonly summary: RunSummary | null;
 }
 
-/** The end a run has come to. Null while it goes on elsewhere (interrupted, superseded), and for plans and verifications. */
+/**
+ * The outcome of a run for notifications. Null for plans and verifications, and for a run that another run continues
+ * (interrupted, superseded).
+ */
 export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
   if (kind === 'plan' || kind === 'verify') return null;
   switch (status) {
@@ -46,10 +49,10 @@ export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): Not
   }
 }
 
-/** Discord takes 2,000 characters; a chat is no place for more than a few lines. */
+/** Discord accepts 2,000 characters. A chat message should have only a few lines. */
 const LONGEST_ERROR = 600;
 
-/** Says how a run ended, and what to do. */
+/** States how a run ended, and what to do. */
 export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, version }: Moment): Notification {
   const { run } = facts;
   const { head, sections } = runDocument(facts, { now, version, program: PROGRAM });
@@ -57,17 +60,20 @@ export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, versio
   const lines = [
     `${head.job}: ${statusWords(head.status)} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
     ...paragraphsOf(sections),
-    // A run that is done needs no action.
+    // A successful run needs no action.
     ...(end === 'done' ? [] : commandsOf(sections).slice(0, 1)),
   ];
   const id = `${run.id}-${run.status}-${run.finishedAt ?? now}`;
   return { ...message(lines), id, end, summary: runSummary(facts, now) };
 }
 
-/** When a notification is made, and by which version of Storeferry. */
+/** The time of the notification, and the version of Storeferry that made it. */
 type Moment = Pick<View, 'now' | 'version'>;
 
-/** Of a document, what a message has room for: why, the reason of most rejections, and where they all are. */
+/**
+ * The parts of a document for which a message has room: the cause, the most frequent reason of rejection, and where
+ * to find all of them.
+ */
 function paragraphsOf(sections: readonly Section[]): string[] {
   const ofRole = (wanted: (paragraph: Paragraph) => boolean) =>
     sections
@@ -88,7 +94,7 @@ function commandsOf(sections: readonly Section[]): string[] {
     .flatMap((block) => (block.kind === 'command' ? [`${block.what} ${block.command}`] : []));
 }
 
-/** Says that a job could not start: of a scheduled run nobody sees it. */
+/** States that a job could not start. Nobody watches a scheduled run. */
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };
@@ -99,7 +105,10 @@ function message(lines: readonly string[]): Pick<Notification, 'text' | 'content
   return { text, content: text, allowed_mentions: { parse: [] } };
 }
 
-/** In a chat `<!channel>`, `@here` and `<https://…|label>` act: what a source or a store says must not. */
+/**
+ * In a chat, `<!channel>`, `@here` and `<https://…|label>` have effects. Text of a source or a store must not have
+ * these effects.
+ */
 function harmless(line: string): string {
   return printable(line)
     .replaceAll('<', '‹')

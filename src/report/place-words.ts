@@ -4,12 +4,12 @@ import { printable } from './printable.ts';
 
 type PlanFile = PlanSource['files'][number];
 
-/** Whether the rows of a file are named otherwise than by a line. */
+/** Whether rows of a file are identified by something else than a line number. */
 export function hasOwnPlaces(file: PlanFile | undefined): boolean {
   return file?.places !== undefined && file.places.format !== 'jsonl';
 }
 
-/** `8` of the only file, or `a.csv:8`; `Prices!C8` or `a.xlsx Prices!C8` of a sheet. `name` is left out of the only file. */
+/** `8` in the only file, or `a.csv:8`; `Prices!C8` or `a.xlsx Prices!C8` in a sheet. Omit `name` for the only file. */
 export function placeWords(
   line: number,
   column: string | null,
@@ -21,7 +21,7 @@ export function placeWords(
   return name === undefined ? place : `${printable(name)} ${place}`;
 }
 
-/** ` (line 8)` or ` (Prices row 8)` behind a key; empty where its line is not known. */
+/** ` (line 8)` or ` (Prices row 8)` after a key; empty if its line is unknown. */
 export function exampleWords({ file, line }: Omit<KeyExample, 'key'>, source: PlanSource): string {
   if (line === null) return '';
   return ` (${printable(rowPlace(line, null, source.files[file ?? 0]?.places))})`;

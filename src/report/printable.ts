@@ -1,32 +1,32 @@
 import type { Resource } from '../model/mapped-record.ts';
 import type { Run } from '../model/run.ts';
 
-// How texts, figures, sizes, durations and times are printed, alike on every machine.
+// How texts, figures, sizes, durations and times are printed, equal on every machine.
 
-/** Control characters, and those that turn the direction of text: in a terminal they would act instead of show. */
+/** Control characters and bidirectional marks: on a terminal they would act instead of being shown. */
 const ACTING = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** Text of a source or a store, harmless on a terminal: keys and messages may hold escape sequences. */
+/** Text of a source or a store, safe on a terminal: keys and messages may contain escape sequences. */
 export function printable(text: string): string {
   return text.replaceAll(ACTING, ' ').toWellFormed();
 }
 
-/** The same of a text of several lines. */
+/** The same for a text with several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** At most so many characters, the last of them an ellipsis when something was cut. */
+/** At most this many characters; a shortened text ends with an ellipsis. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
-/** `12,345`: thousands grouped, alike on every machine. */
+/** `12,345`: grouped thousands, equal on every machine. */
 export function grouped(figure: number): string {
   return figure.toLocaleString('en');
 }
 
-/** `1 record`, `2 records`, `1,200 copies`: a plural that is not made with s is given. */
+/** `1 record`, `2 records`, `1,200 copies`: pass a plural that does not end in s. */
 export function counted(figure: number, one: string, many = `${one}s`): string {
   return `${grouped(figure)} ${figure === 1 ? one : many}`;
 }
@@ -37,12 +37,12 @@ export function listed(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
-/** The same with a capital letter first. */
+/** The same with an initial capital letter. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What a record, or an item of an export, is called. */
+/** The noun for a record, or for an item of an export. */
 export function thing(resource: Run['resource']): 'product' | 'contact' | 'order' | 'list' {
   switch (resource) {
     case 'products':
@@ -63,7 +63,7 @@ export function were(figure: number): 'was' | 'were' {
   return figure === 1 ? 'was' : 'were';
 }
 
-/** What a record is called that the ledger does not know: the API creates products, and no contacts. */
+/** The word for a record that is not in the ledger. The API creates products, but no contacts. */
 export function newWord(resource: Resource): string {
   return resource === 'products' ? 'new' : 'not sent before';
 }
@@ -80,17 +80,17 @@ export function formatShare(figure: number, of: number): string {
 
 const UNITS = ['kB', 'MB', 'GB', 'TB'] as const;
 const STEP = 1_000;
-/** From here on `toFixed(1)` would round up to a thousand: `999.95` is the next unit. */
+/** From this value on `toFixed(1)` would round up to a thousand: `999.95` uses the next unit. */
 const ROUNDS_UP = 999.95;
 
-/** `812 bytes`, `3.4 kB`, `12.0 MB`, `5.0 GB`: how large something is, in the unit that people read. */
+/** A size in a readable unit: `812 bytes`, `3.4 kB`, `12.0 MB`, `5.0 GB`. */
 export function formatBytes(bytes: number): string {
   return Math.round(bytes) < STEP
     ? counted(Math.round(bytes), 'byte')
     : `${figureOf(bytes, unitOf(bytes))} ${unitOf(bytes)}`;
 }
 
-/** `1.5 of 30.0 MB`: a part in the unit of the whole. */
+/** A part in the unit of the whole: `1.5 of 30.0 MB`. */
 export function formatBytesOf(part: number, whole: number): string {
   if (whole < STEP) return `${part} of ${formatBytes(whole)}`;
   return `${figureOf(part, unitOf(whole))} of ${formatBytes(whole)}`;
@@ -115,7 +115,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `350 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`: two units at most. */
+/** At most two units: `350 ms`, `12.3 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (Math.round(ms) < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 99.95 * SECOND) return `${Number((ms / SECOND).toFixed(1))} s`;
@@ -140,7 +140,7 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return rest === 0 ? whole : `${whole} ${rest} ${smallName}`;
 }
 
-/** `Sat 21 Nov 2026, 02:15 UTC`; `Sat 21 Nov 02:15` where year and time zone are left out. */
+/** `Sat 21 Nov 2026, 02:15 UTC`; without year and time zone `Sat 21 Nov 02:15`. */
 export function formatMoment(
   at: number,
   { timezone = 'UTC', year = true, zone = true }: { timezone?: string; year?: boolean; zone?: boolean } = {},
@@ -156,7 +156,7 @@ export function formatMoment(
     hourCycle: 'h23',
     ...(zone ? { timeZoneName: 'short' } : {}),
   });
-  // Versions of the locale data differ in what they put between the parts.
+  // Versions of the locale data use different separators between the parts.
   const words = format
     .format(at)
     .replace(' at ', ', ')

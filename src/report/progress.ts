@@ -1,14 +1,14 @@
 import type { RunStep } from '../model/run.ts';
 import { formatBytes, formatBytesOf, formatDuration, grouped } from './printable.ts';
 
-/** How far a step has come. */
+/** The progress of a step. */
 export interface Progress {
   readonly step: RunStep;
   readonly done: number;
-  /** Null while it is unknown. */
+  /** Null while unknown. */
   readonly total: number | null;
   readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
-  /** Null while it is unknown. */
+  /** Null while unknown. */
   readonly ratePerSecond: number | null;
   readonly etaMs: number | null;
 }
@@ -17,9 +17,9 @@ const STEP_WIDTH = 'finish'.length;
 const BAR_WIDTH = 24;
 
 /**
- * One line for a terminal of `width` columns: step, bar, percentage, figures, rate and time left, of which the least
- * important are left out where it is narrow. No bar and no percentage unless the total is known and holds; the bar
- * is full, and says 100%, only when all is done.
+ * One line for a terminal of `width` columns: step, bar, percentage, figures, rate and time left. A narrow terminal
+ * omits the least important parts. Without a correct total there is no bar and no percentage. The bar is full, with
+ * 100%, only when all is done.
  */
 export function formatProgress(progress: Progress, width: number): string {
   const step = progress.step.padEnd(STEP_WIDTH);
@@ -37,7 +37,7 @@ export function formatProgress(progress: Progress, width: number): string {
   );
 }
 
-/** The same as a plain line for logs: `apply: 5,400 of 12,000 requests (45%), 430/s, 15 s left`. */
+/** The same as a line for logs: `apply: 5,400 of 12,000 requests (45%), 430/s, 15 s left`. */
 export function progressLine(progress: Progress): string {
   const share = shareOf(progress);
   const percent = share === null ? '' : ` (${percentOf(share)})`;
@@ -48,7 +48,7 @@ export function progressLine(progress: Progress): string {
   ].join(', ');
 }
 
-/** The parts of such a line, to be laid out by the caller; empty where nothing is known. */
+/** The parts of such a line, for the caller's layout; empty where nothing is known. */
 export interface ProgressWords {
   readonly percent: string;
   readonly figures: string;
@@ -56,7 +56,7 @@ export interface ProgressWords {
   readonly left: string;
 }
 
-/** How far a step has come in words, each part by itself. */
+/** The progress of a step in words, each part separately. */
 export function progressWords(progress: Progress): ProgressWords {
   const share = shareOf(progress);
   return {
@@ -67,7 +67,7 @@ export function progressWords(progress: Progress): ProgressWords {
   };
 }
 
-/** Between 0 and 1; null when the total is unknown, or was wrong. */
+/** Between 0 and 1; null if the total is unknown or was wrong. */
 export function shareOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
   return total === null || total <= 0 || done > total ? null : done / total;
 }
@@ -110,7 +110,7 @@ const WINDOW_MS = 10_000;
 /** A rate over a shorter time would be a guess. */
 const SETTLED_MS = 1_000;
 
-/** Samples closer together only use memory. */
+/** A smaller distance between samples would only use memory. */
 const SAMPLE_MS = 200;
 
 interface Sample {
@@ -118,13 +118,13 @@ interface Sample {
   readonly done: number;
 }
 
-/** The rate over the last ten seconds: work before a pause says little about the time after it. */
+/** The rate over the last ten seconds: the rate before a pause does not predict the rate after it. */
 export class ProgressMeter {
   #samples: Sample[] = [];
   #latest: Sample | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
 
-  /** `atMs`: any clock that only goes forward. A smaller `done` than before begins a new measurement. */
+  /** `atMs`: any clock that never goes back. A smaller `done` than before starts a new measurement. */
   add(atMs: number, done: number): void {
     if (atMs < this.#pausedUntil) {
       this.#samples = [];
@@ -138,14 +138,14 @@ export class ProgressMeter {
     while ((this.#samples[1]?.atMs ?? atMs) <= atMs - WINDOW_MS) this.#samples.shift();
   }
 
-  /** A pause until then, by the same clock, is no speed: the measurement begins again after it. */
+  /** A pause until `untilMs` of the same clock is not a measured time: the measurement starts again after it. */
   pauseUntil(atMs: number): void {
     if (atMs <= this.#pausedUntil) return;
     this.#pausedUntil = atMs;
     this.#samples = [];
   }
 
-  /** Null while it is unknown. */
+  /** Null while unknown. */
   get ratePerSecond(): number | null {
     const first = this.#samples[0];
     const latest = this.#latest;
@@ -153,7 +153,7 @@ export class ProgressMeter {
     return ((latest.done - first.done) * 1000) / (latest.atMs - first.atMs);
   }
 
-  /** Time left until `total` at the present rate; null when it is unknown. */
+  /** The remaining time until `total` at the present rate; null if unknown. */
   etaMs(total: number | null): number | null {
     const rate = this.ratePerSecond;
     const done = this.#latest?.done;

@@ -17,32 +17,35 @@ import { trafficSection } from './sections/traffic-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
 import { figuresWords } from './status-words.ts';
 
-/** What a document is about, for its title. */
+/** The subject of a document, for its title. */
 export interface DocumentHead {
-  /** Before the name of the job, as `Plan of`. */
+  /** The words before the name of the job, such as `Plan of`. */
   readonly what: string;
   readonly job: string;
   readonly store: string;
   readonly run: string;
   readonly kind: RunFacts['run']['kind'];
   readonly status: RunStatus;
-  /** When it ended; of a run under way, when the document was made. */
+  /** When the run ended; for a running run, when the document was made. */
   readonly at: number;
   readonly lastedMs: number;
-  /** Its figures in a few words; empty where nothing is known. */
+  /** Its figures in a few words; empty if nothing is known. */
   readonly totals: string;
-  /** Of Storeferry. */
+  /** The version of Storeferry. */
   readonly version: string;
 }
 
-/** All that is shown of a run. Terminal, report file, dashboard and notifications are renderers of it. */
+/** Everything that is shown about a run. Terminal, report file, dashboard and notifications render this document. */
 export interface RunDocument {
   readonly head: DocumentHead;
-  /** The most important first. */
+  /** The most important section first. */
   readonly sections: readonly Section[];
 }
 
-/** In the order of a page; a section without content gives null. To add one: a file in `sections/`, and a line here. */
+/**
+ * In the order of a page. A section without content returns null. To add a section, add a file to `sections/` and an
+ * entry here.
+ */
 const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   leadSection,
   nextSection,

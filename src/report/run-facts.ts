@@ -5,73 +5,73 @@ import type { Exported, Run, RunTotals, Traffic } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import type { ChangedId, OutcomeTally } from '../state/state.ts';
 
-/** Everything known about a run, which may still be under way. All that is shown of a run is made of this. */
+/** Everything known about a run, which may still be running. All output about a run derives from this. */
 export interface RunFacts {
   readonly run: Run;
-  /** Null for exports and verifications, and until a run has planned. */
+  /** Null for exports and verifications, and before a run has planned. */
   readonly plan: Plan | null;
   readonly totals: RunTotals;
   /** Planned deletes without a final outcome. */
   readonly unsentDeletes: number;
-  /** Deletes that the store refused; they are in no total. */
+  /** Deletes that the store refused; no total includes them. */
   readonly refusedDeletes: number;
-  /** Planned deletes that were not sent, since the product is no longer this job's. */
+  /** Planned deletes that were not sent, because the product no longer belongs to this job. */
   readonly leftDeletes: number;
   /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];
   readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
-  /** The first of the records whose id the store answered otherwise than before, and how many there are. */
+  /** The first of the records for which the store answered with another id than before, and their number. */
   readonly changedIds: readonly ChangedId[];
   readonly changedIdCount: number;
-  /** Where the rejects file is; null when nothing was rejected. */
+  /** Path of the rejects file; null if nothing was rejected. */
   readonly rejectsFile: string | null;
-  /** Where the report is that was written when the run ended; null when there is none. */
+  /** Path of the report that was written when the run ended; null if there is none. */
   readonly reportFile: string | null;
-  /** What an export wrote; null for imports, and until it is written. */
+  /** What an export wrote; null for imports, and before the file is written. */
   readonly exported: Exported | null;
-  /** The requests over time; null when none were sent, or none were recorded. */
+  /** The requests over time; null if none were sent or recorded. */
   readonly traffic: Traffic | null;
-  /** The kept history that an export of list statistics adds to; absent for all other runs. */
+  /** The history that an export of list statistics adds to; absent for all other runs. */
   readonly history?: ListHistory | null;
 }
 
-/** A job of the workspace, when it runs and what its last run did. */
+/** A job of the workspace, its next run and its last run. */
 export interface JobFacts {
   readonly job: string;
-  /** Null when it runs by hand only, or its file cannot be used. */
+  /** Null if it has no schedule, or its file is invalid. */
   readonly schedule: { readonly cron: string; readonly timezone: string } | null;
-  /** When it runs next by its schedule, in milliseconds since the epoch; null when unknown. */
+  /** The next scheduled run, in milliseconds since the epoch; null if unknown. */
   readonly next: number | null;
-  /** Its file cannot be used. */
+  /** Its file is invalid. */
   readonly broken: boolean;
-  /** The latest run that was more than a plan. */
+  /** The latest run that was not just a plan. */
   readonly last: Run | undefined;
 }
 
-/** Who keeps the schedules: they need Redis and a worker. */
+/** What keeps the schedules: they need Redis and a worker. */
 export type ClockKeeper = 'no-redis' | 'no-worker' | 'worker';
 
-/** How fast requests are sent and why, such as 'the limit in stores.yaml'. */
+/** The request rate and its cause, such as 'the limit in stores.yaml'. */
 export interface Pace {
   readonly requestsPerSecond: number;
   readonly because: string;
 }
 
-/** For whom the facts are shown, and when. */
+/** For whom and when the facts are shown. */
 export interface View {
   /** In milliseconds since the epoch. */
   readonly now: number;
-  /** How the commands to type next begin, such as `storeferry -C shop`. */
+  /** The beginning of the next commands, such as `storeferry -C shop`. */
   readonly program: string;
-  /** Of Storeferry. */
+  /** The version of Storeferry. */
   readonly version: string;
-  /** For the estimate of how long a plan takes; null or absent where it is not known. */
+  /** For the estimated duration of a plan; null or absent if unknown. */
   readonly pace?: Pace | null;
-  /** Buttons take the place of most commands to type. */
+  /** Buttons replace most commands. */
   readonly buttons?: boolean;
-  /** The id of a run of the job that has begun since. */
+  /** The id of a later run of the job. */
   readonly later?: string | undefined;
-  /** The progress of a run under way is shown beside the document, and newer than it. */
+  /** Progress of a running run is shown beside the document and is newer than it. */
   readonly progress?: boolean;
 }
 
@@ -93,8 +93,8 @@ interface MayQuotePeople {
 const OF_STORE = /^(?:store|answer)-/;
 
 /**
- * The facts of a run fit for what leaves this machine: a page that is mailed, a webhook. Names and addresses in the words of a store are masked,
- * whatever the resource; of our own sentences, those about contacts and orders lose addresses and numbers.
+ * The facts of a run for use outside this machine: a mailed page, a webhook. Names and addresses in texts of the
+ * store are masked for every resource. Our own sentences about contacts and orders lose addresses and numbers.
  */
 export function withoutPersonalData<Facts extends MayQuotePeople>(facts: Facts): Facts {
   const { run, plan } = facts;
@@ -115,8 +115,8 @@ export function withoutPersonalData<Facts extends MayQuotePeople>(facts: Facts):
 }
 
 /**
- * Why records were rejected, for a webhook: of contacts and orders without the words of the store, of which only status and
- * field are given. A mask cannot know every name.
+ * Why records were rejected, for a webhook. For contacts and orders it has only the status and the field, not the
+ * text of the store, because a mask cannot know every name.
  */
 export function reasonsForWebhook(
   reasons: readonly ReasonGroup[],
@@ -135,7 +135,7 @@ function statusOf({ code, field }: ReasonGroup): string {
   return `${what}${field === null ? '' : ` for ${field}`} (its message is in the report)`;
 }
 
-/** Of a run of which nothing is known yet. */
+/** The totals of a run of which nothing is known yet. */
 export const NO_TOTALS: RunTotals = {
   rows: 0,
   records: 0,
@@ -155,8 +155,8 @@ export const NO_TOTALS: RunTotals = {
 };
 
 /**
- * The figures of a whole run: what the plan found, and what has been done so far. Upserts without a final outcome
- * count as unsent. Without a plan nothing is known.
+ * The totals of a whole run: the result of the plan, and what was done so far. Upserts without a final outcome count
+ * as unsent. Without a plan nothing is known.
  */
 export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
   if (plan === null) return { ...NO_TOTALS, requests: tally.requests };
@@ -189,14 +189,14 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
 }
 
 /**
- * Deletes that the store refused: no record, and so in no total. Deletes are sent only when every upsert has its
- * final outcome, so whatever was refused beyond the planned upserts is a delete.
+ * The number of deletes that the store refused. They are not records, so no total includes them. Deletes are sent
+ * after every upsert has its final outcome, so each refusal beyond the planned upserts is a delete.
  */
 export function refusedDeletes(plan: Plan, tally: Pick<OutcomeTally, 'applied' | 'rejected'>): number {
   return Math.max(0, tally.applied + tally.rejected - plannedUpserts(plan).records);
 }
 
-/** Planned deletes that have no final outcome yet. */
+/** Planned deletes without a final outcome. */
 export function unsentDeletes(plan: Plan, tally: OutcomeTally): number {
   return plan.counts.deletes - tally.deleted - tally.left - refusedDeletes(plan, tally);
 }

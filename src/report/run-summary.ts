@@ -8,20 +8,20 @@ import {
 } from '../model/run.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
-/** The object that `--json` prints as the last line, its members in the order in which design.md names them. */
+/** The object that `--json` prints as the last line, with its members in the order of design.md. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
-  /** Null when no run began. */
+  /** Null if no run began. */
   readonly run: string | null;
-  /** Null when a command that names a run failed before it knew its job. */
+  /** Null if a command that names a run failed before it knew the job. */
   readonly job: string | null;
   readonly status: RunStatus;
-  /** Relative to the workspace; null when nothing was rejected. */
+  /** Relative to the workspace; null if nothing was rejected. */
   readonly rejectsFile: string | null;
   readonly durationMs: number;
   readonly error: string | null;
 }
 
-/** A command that failed before it could collect a report: the state cannot be used, the job is running elsewhere. */
+/** A command that failed before it could collect a report: the state cannot be used, or the job is already running. */
 export interface FailedCommand {
   readonly run: string | null;
   readonly job: string | null;
@@ -47,7 +47,9 @@ export function failureSummary({
   return { run, job, status, ...totals, applied, rejected, rejectsFile: null, durationMs, error };
 }
 
-/** The summary of a run for programs. A run that is not over has lasted until `now` (milliseconds since the epoch). */
+/**
+ * The summary of a run for programs. The duration of an unfinished run ends at `now` (milliseconds since the epoch).
+ */
 export function runSummary(
   { run, totals, rejectsFile }: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>,
   now: number,
@@ -76,7 +78,10 @@ export function runSummary(
   };
 }
 
-/** A run as `runs --json` prints it: as `run --json` does, and what it is. Times are ISO 8601, null while unknown. */
+/**
+ * A run as `runs --json` prints it: the object of `run --json`, and the kind of run. Times are ISO 8601, null while
+ * unknown.
+ */
 interface ListedRun extends RunSummary {
   readonly kind: Run['kind'];
   readonly store: string;
@@ -84,7 +89,7 @@ interface ListedRun extends RunSummary {
   readonly retryOf: string | null;
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** Of a run under way; null where nothing is known. */
+  /** The progress of a running run; null if nothing is known. */
   readonly progress: { readonly done: number; readonly total: number | null; readonly unit: string } | null;
 }
 
@@ -94,14 +99,14 @@ interface ListedJob {
   readonly schedule: { readonly cron: string; readonly timezone: string } | null;
   readonly next: string | null;
   readonly broken: boolean;
-  /** The id of its latest run that was more than a plan. */
+  /** The id of its latest run that was not just a plan. */
   readonly last: string | null;
 }
 
 /** The object that `runs --json` prints. */
 interface RunsSummary {
   readonly jobs: readonly ListedJob[];
-  /** Who keeps the schedules. */
+  /** What keeps the schedules. */
   readonly schedules: ClockKeeper;
   /** Newest first. */
   readonly runs: readonly ListedRun[];
@@ -119,7 +124,7 @@ export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'
   };
 }
 
-/** Jobs and runs for programs. A run in a list has the totals it ended with. */
+/** Jobs and runs for programs. A run in a list has its final totals. */
 export function runsSummary(
   jobs: readonly JobFacts[],
   schedules: ClockKeeper,
@@ -149,10 +154,10 @@ interface VerificationSummary
     Verification,
     'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent'
   > {
-  /** Null where the command failed before it was known, as `store`. */
+  /** Null if the command failed before it was known, like `store`. */
   readonly job: string | null;
   readonly store: string | null;
-  /** `estimate` is null when no answer said anything: then `low` is 0 and `high` 1. */
+  /** `estimate` is null if no answer was conclusive; then `low` is 0 and `high` 1. */
   readonly forgottenShare: ShareEstimate;
   readonly error: string | null;
 }

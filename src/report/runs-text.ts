@@ -7,10 +7,10 @@ import { plainWords } from './section.ts';
 import { requestsWaitText } from './sections/notes-section.ts';
 import { schedulesNote, statusTone, totalsWords } from './status-words.ts';
 
-/** Where a text about runs is shown, and when (milliseconds since the epoch). */
+/** Where and when (milliseconds since the epoch) a text about runs is shown. */
 export type RunsTextOptions = PageOptions & { readonly now: number };
 
-/** Runs, one per line, in the order given: id, job, status, start, duration and figures. */
+/** Runs, one per line, in the given order: id, job, status, start, duration and figures. */
 export function runsText(runs: readonly Run[], options: RunsTextOptions): string {
   const page = new Page(options);
   if (runs.length === 0) {
@@ -34,7 +34,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
   return page.toString();
 }
 
-/** One run: when and where, then its document. */
+/** One run: its kind and its start, then its document. */
 export function runText(facts: RunFacts, view: View, options: PageOptions): string {
   const { run } = facts;
   const page = new Page(options);
@@ -89,7 +89,7 @@ function scheduleOf({ schedule, broken }: JobFacts): string {
   return schedule === null ? 'by hand' : `${schedule.cron} ${schedule.timezone}`;
 }
 
-/** `Sun 22 Nov 02:15 (in 5 h 12 min)`, by the clock of the schedule. */
+/** `Sun 22 Nov 02:15 (in 5 h 12 min)`, in the time zone of the schedule. */
 function nextOf({ schedule, next }: JobFacts, now: number): string {
   if (schedule === null) return '';
   if (next === null) return 'once a worker has read the schedule';

@@ -1,13 +1,13 @@
 import type { TrafficSample } from '../model/run.ts';
 import { printable, shortened } from './printable.ts';
 
-/** Where a document is shown: an HTML page, a text on a terminal, or a message in a chat. */
+/** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
 export type Medium = 'page' | 'text' | 'message';
 
 /** How a line is emphasised. */
 export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
-/** What becomes of a record. */
+/** The outcome of a record. */
 export type OutcomeKind =
   | 'new'
   | 'changed'
@@ -18,7 +18,7 @@ export type OutcomeKind =
   | 'skipped'
   | 'unsent';
 
-/** A figure drawn beside its number; a text leaves it out, since the number says the same. */
+/** A drawing beside a number. Text output leaves it out, because the number has the same information. */
 export type Drawing =
   | { readonly of: 'outcome'; readonly kind: OutcomeKind }
   /** From 0 to 1. */
@@ -32,7 +32,7 @@ export type Drawing =
       readonly exceeded: boolean;
     };
 
-/** How words are marked up: `foreign` is text of a source or a store, which keeps its own direction. */
+/** The markup of words. `foreign` is text of a source or a store, which keeps its own direction. */
 export type Style =
   | ('foreign' | 'strong' | 'code' | 'setting' | 'removed' | 'added')
   | ('key' | 'examples' | 'places' | 'subject' | 'text' | 'unusual' | `tone-${Tone}`);
@@ -44,11 +44,11 @@ export type Piece =
   | { readonly as: 'drawing'; readonly drawing: Drawing }
   | { readonly as: 'samples'; readonly items: readonly Words[] };
 
-/** The words of a line; what is absent or false leaves nothing. */
+/** The words of a line. Absent and false values produce nothing. */
 export type Words = string | Piece | false | null | readonly Words[];
 
 interface Part {
-  /** The only medium that shows it; absent: all. */
+  /** The only medium that shows it. Absent: all media show it. */
   readonly only?: Medium;
 }
 
@@ -58,34 +58,34 @@ export interface Heading extends Part {
   readonly words: Words;
 }
 
-/** Sentences: one paragraph of a page, a line each in a text. */
+/** Sentences: one paragraph of a page, or one line each in a text. */
 export interface Paragraph extends Part {
   readonly kind: 'paragraph';
   readonly sentences: readonly Words[];
-  /** What the paragraph is for, where that decides how it looks. */
+  /** The purpose of the paragraph, if it affects the layout. */
   readonly role?: 'headline' | 'explanation' | 'problem' | 'file' | 'hint';
 }
 
-/** A column: its header is above it and, on a narrow screen, before each of its cells. */
+/** A column. Its header is above the column; on a narrow screen it precedes each cell. */
 export interface TableColumn extends Part {
   readonly header: string;
-  /** Figures are aligned, so that they can be compared. */
+  /** Figures are aligned to the right for comparison. */
   readonly numeric?: boolean;
-  /** A word or two: on a narrow screen several share a line, as figures do. */
+  /** Short content: on a narrow screen several cells share a line, as figures do. */
   readonly short?: boolean;
-  /** Clear without its header, which a narrow screen leaves out. */
+  /** The meaning is clear without the header, so a narrow screen leaves it out. */
   readonly bare?: boolean;
-  /** A text prints it first, with a colon, as `3 rows: the price is not a number`. */
+  /** A text prints this cell first, with a colon, as in `3 rows: the price is not a number`. */
   readonly leads?: boolean;
 }
 
-/** The cells of a row, the first of which names it. */
+/** The cells of a row. The first cell names the row. */
 export interface TableRow extends Part {
   readonly cells: readonly Words[];
   readonly tone?: Tone;
 }
 
-/** How many of many are shown. */
+/** How many of many items are shown. */
 export interface Shown {
   readonly page: number;
   readonly text: number;
@@ -95,14 +95,14 @@ export interface Shown {
 export interface Table extends Part {
   readonly kind: 'table';
   readonly caption: string;
-  /** The heading above says the same: only screen readers read the caption. */
+  /** The heading above has the same text, so the caption is only for screen readers. */
   readonly captionHidden?: boolean;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
   readonly foot?: readonly TableRow[];
   /** Absent: all rows are shown. */
   readonly shown?: Shown;
-  /** Says how many rows are left out. */
+  /** The text about the number of omitted rows. */
   readonly more?: (left: number) => string;
 }
 
@@ -113,7 +113,7 @@ export interface Share {
   readonly records: number;
 }
 
-/** Shares of a whole as one bar; on a page only. */
+/** Shares of a whole as one bar; only on a page. */
 export interface Bars extends Part {
   readonly kind: 'bars';
   readonly title: string;
@@ -123,11 +123,11 @@ export interface Bars extends Part {
 /** A figure over time. */
 export interface TrendSeries {
   readonly name: string;
-  /** Rising in time (milliseconds since the epoch). */
+  /** In ascending order of time (milliseconds since the epoch). */
   readonly points: readonly { readonly at: number; readonly value: number }[];
 }
 
-/** Plots of figures over time; on a page only. */
+/** Plots of figures over time; only on a page. */
 export interface Plot extends Part {
   readonly kind: 'plot';
   readonly of:
@@ -141,7 +141,7 @@ export interface Plot extends Part {
       };
 }
 
-/** What may be done after a run; a dashboard has buttons for most of it. */
+/** An action that is possible after a run. A dashboard has buttons for most actions. */
 export type Action =
   | { readonly does: 'run' | 'plan'; readonly job: string; readonly resend?: boolean }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
@@ -150,7 +150,7 @@ export type Action =
       readonly run: string;
     };
 
-/** What may be done, and the command that does it. */
+/** An action and its command. */
 export interface Command extends Part {
   readonly kind: 'command';
   readonly what: string;
@@ -161,7 +161,7 @@ export interface Command extends Part {
 /** Items of one kind. */
 export interface List extends Part {
   readonly kind: 'list';
-  /** `notes`: one below the other; `names`: short, one after the other; `alert`: to be seen before all else. */
+  /** `notes`: one per line; `names`: short, one after the other; `alert`: emphasised before all other content. */
   readonly style: 'notes' | 'names' | 'alert';
   readonly title?: Words;
   /** A page explains the title. */
@@ -180,7 +180,7 @@ export interface Terms extends Part {
 /** A part of a section. */
 export type Block = Heading | Paragraph | Table | Bars | Plot | Command | List | Terms;
 
-/** A part of a document under a title; a section without a title begins the document. */
+/** A part of a document under a title. A section without a title is the beginning of the document. */
 export interface Section extends Part {
   readonly id: string;
   readonly title: Words;
@@ -190,7 +190,7 @@ export interface Section extends Part {
 /** A page has room for more. */
 const SAMPLES_IN_LINE = 3;
 
-/** Text of a source or a store: without control characters, in its own direction, and not endless. */
+/** Text of a source or a store: without control characters, in its own direction, and shortened. */
 export function foreign(text: string, length = 600): Piece {
   return { as: 'foreign', words: shortened(printable(text), length) };
 }
@@ -200,7 +200,7 @@ export function only(medium: Medium, words: Words): Piece {
   return { as: 'plain', words, only: medium };
 }
 
-/** A paragraph of these sentences; absent ones are left out. */
+/** A paragraph of these sentences. Absent sentences are left out. */
 export function paragraph(
   sentences: readonly Words[],
   options: Omit<Paragraph, 'kind' | 'sentences'> = {},
@@ -212,7 +212,7 @@ export function paragraph(
   };
 }
 
-/** The words without their markup, as a text or a message shows them: nothing in them acts on a terminal. */
+/** The words without markup, as text or messages show them. Nothing in them acts on a terminal. */
 export function plainWords(words: Words, medium: Medium): string {
   if (words === false || words === null) return '';
   if (typeof words === 'string') return printable(words);

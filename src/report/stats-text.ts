@@ -11,23 +11,23 @@ import {
   shownListName,
 } from './sections/lists-section.ts';
 
-/** What the statistics of a job are made of. */
+/** The input for the statistics of a job. */
 export interface StatsFacts {
   readonly job: string;
-  /** Where the history is. */
+  /** Path of the history. */
   readonly location: string;
   readonly history: ListHistory;
 }
 
-/** Where the text is shown. `program` begins the commands to type next. */
+/** Where the text is shown. `program` is the beginning of the next commands. */
 export type StatsTextOptions = PageOptions & { readonly program: string };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Of a line, what is no plot: name, figure, both changes, and what is between them. */
+/** The parts of a line besides the plot: name, figure, both changes, and the space between them. */
 const BESIDE_PLOT = 66;
 const PLOT = { narrowest: 8, widest: 50 };
 
-/** The history of subscriber lists, drawn: how each has changed since the last reading and since the first. */
+/** A text with the history of subscriber lists: each list with its changes since the previous and the first reading. */
 export function statsText({ job, location, history }: StatsFacts, options: StatsTextOptions): string {
   const page = new Page(options);
   const again = `${options.program} run ${job}`;
@@ -36,7 +36,7 @@ export function statsText({ job, location, history }: StatsFacts, options: Stats
   if (first === undefined || last === undefined) {
     page.say(`${job}: no readings in ${location} yet.`, { tone: 'strong' });
     sayUnreadable(page, history);
-    page.say('Take the first one:', { indent: 2 });
+    page.say('To take the first reading:', { indent: 2 });
     page.command(again);
     return page.toString();
   }
@@ -58,7 +58,7 @@ export function statsText({ job, location, history }: StatsFacts, options: Stats
 }
 
 interface Period {
-  /** When the lists were read, rising. */
+  /** The times of the readings, in ascending order. */
   readonly moments: readonly number[];
   /** Whether dates need the time of day. */
   readonly precise: boolean;
@@ -101,14 +101,14 @@ function sayList(page: Page, list: ListTrend, { moments, precise, width }: Perio
 function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
   if (unreadable === 0) return;
   page.say(
-    `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is no reading' : 'are no readings'} and left out.`,
+    `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is not a reading and is' : 'are not readings and are'} left out.`,
     {
       tone: 'warning',
     },
   );
 }
 
-/** A date in UTC, with the time of day where a date says too little. */
+/** A date in UTC, with the time of day if dates alone are not distinct. */
 function day(moment: number, precise: boolean): string {
   const [date = '', time = ''] = new Date(moment).toISOString().split('T');
   return precise ? `${date} ${time.slice(0, 5)}` : date;
@@ -118,15 +118,15 @@ const LEVELS = '▁▂▃▄▅▆▇█';
 const FLAT = '▄';
 const GAP = ' ';
 
-/** A value at a moment; null where nothing is known. */
+/** A value at a moment; null if unknown. */
 interface Sample {
   readonly at: number;
   readonly value: number | null;
 }
 
 /**
- * A line of bars from the lowest to the highest value: one a sample while there is room for all, else one for each
- * equal stretch of time, as high as its last sample.
+ * A sparkline from the lowest to the highest value: one bar per sample if there is room, otherwise one bar per equal
+ * stretch of time, as high as its last sample.
  */
 export function sparkline(samples: readonly Sample[], width: number): string {
   const shown = samples.length <= width ? samples.map(({ value }) => value) : stretches(samples, width);
@@ -142,7 +142,7 @@ export function sparkline(samples: readonly Sample[], width: number): string {
     .join('');
 }
 
-/** The last value in each of so many equal stretches of time; one without a sample keeps the value before. */
+/** The last value in each of this many equal stretches of time. A stretch without a sample keeps the previous value. */
 function stretches(samples: readonly Sample[], count: number): (number | null)[] {
   const from = samples[0]?.at ?? 0;
   const lasted = Math.max(1, (samples.at(-1)?.at ?? 0) - from);

@@ -3,7 +3,7 @@ import { counted, grouped, printable, sentence, shortened } from './printable.ts
 import type { ClockKeeper } from './run-facts.ts';
 import { only, type Tone, type Words } from './section.ts';
 
-/** A status as the beginning of a sentence that goes on with a time. */
+/** A status as the beginning of a sentence that continues with a duration. */
 export function statusWords(status: RunStatus): string {
   switch (status) {
     case 'running':
@@ -27,12 +27,12 @@ export function statusWords(status: RunStatus): string {
   }
 }
 
-/** A status by itself: `Done, with rejects`. */
+/** A status alone: `Done, with rejects`. */
 export function statusLabel(status: RunStatus): string {
   return sentence(statusWords(status).replace(/,$/, ''));
 }
 
-/** Whether schedules are active, and what to do where they are not. */
+/** Whether schedules are active, and what to do if they are not. */
 export function schedulesNote(keeper: ClockKeeper, program: string): Words {
   const code = (words: string): Words => ({ as: 'code', words });
   switch (keeper) {
@@ -80,8 +80,8 @@ type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
   Partial<Pick<Run, 'verification' | 'error' | 'resend' | 'progress'>>;
 
 /**
- * `12 applied, 498 unchanged, 1 rejected`: what is not zero; of a verification `50 verified, 0 forgotten`; of a run that got
- * nowhere, or was stopped, also why. Empty when nothing is known.
+ * The figures that are not zero: `12 applied, 498 unchanged, 1 rejected`; for a verification `50 verified, 0
+ * forgotten`. For a run without results, or one that was stopped, also the cause. Empty if nothing is known.
  */
 export function totalsWords(run: Ended): string {
   const { kind, status, totals, verification } = run;
@@ -104,12 +104,12 @@ export function totalsWords(run: Ended): string {
   return kind === 'export' && status !== 'done' && totals.records > 0 ? `${records} read` : records;
 }
 
-/** The same without the error, where that is shown beside the figures. */
+/** The same without the error, for places that show the error beside the figures. */
 export function figuresWords(run: Ended): string {
   return run.error != null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
 }
 
-/** Of a run that has not ended, or whose process died: what it was known to have done a second before. */
+/** For a run that has not ended or whose process died: what was known about a second earlier. */
 function soFarWords({ progress }: Ended): string {
   if (progress == null || progress.applied + progress.rejected === 0) return '';
   const parts = [[progress.applied, 'applied'] as const, [progress.rejected, 'rejected'] as const];
@@ -121,19 +121,19 @@ function soFarWords({ progress }: Ended): string {
 
 const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'interrupted'];
 
-/** Deletes that a plan is about to do, or a run has left. */
+/** Planned deletes, or deletes that a run has left. */
 function toDelete(
   { kind, status, resend }: Ended,
   { operations, new: added, changed, removed, deleted }: RunTotals,
 ): number {
-  // What is sent again is among the operations, too, and nothing says how much that is.
+  // Resent operations are included, and their number is not known.
   if (kind === 'export' || resend === true || !NOT_THROUGH.includes(status)) return 0;
   return Math.max(0, Math.min(removed, operations - added - changed) - deleted);
 }
 
 const LONGEST_REASON = 120;
 
-/** Why nothing at all came of a run, in the first line of its error; null where figures say more. */
+/** Why a run had no result: the first line of its error; null if figures are more useful. */
 function whyLeft({ status, error = null }: Ended, { records, applied, requests }: RunTotals): string | null {
   const isLost = status === 'failed' || status === 'interrupted' || status === 'stopped';
   if (!isLost || error === null || applied + requests > 0) return null;
@@ -149,7 +149,7 @@ function verifiedWords(found: Verification): string {
   );
 }
 
-/** The word for operations that were not sent: of a plan that was not applied they are `planned`. */
+/** The word for operations that were not sent: `planned` for a plan that was not applied. */
 export function unsentWord({ kind, status, totals }: Ended): 'planned' | 'unsent' {
   const onlyPlanned = status === 'planned' || (status === 'superseded' && kind === 'plan');
   return onlyPlanned && (totals === null || totals.requests === 0) ? 'planned' : 'unsent';

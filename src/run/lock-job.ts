@@ -21,7 +21,7 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
         ? ['another process', 'storeferry runs']
         : [`run ${lock.heldBy.run}`, `storeferry runs ${lock.heldBy.run}`];
     throw new LockedError(`The job ${job} is already running (${holder}).`, {
-      hint: `Wait until it has finished; \`${shown}\` shows how far it is.${ifDied(context)}`,
+      hint: `Wait until it has finished; \`${shown}\` shows its progress.${ifDied(context)}`,
     });
   }
   return lock;
@@ -80,7 +80,7 @@ export async function lockTarget(
  */
 async function refuseLoss(context: RunContext, run: Run): Promise<void> {
   if ((await reconcileState(context, run, 'witnessed-only')) === null) return;
-  throw new StateError('The state has lost something since this run began: nothing is sent.', {
+  throw new StateError('The state has lost data since this run began: nothing is sent.', {
     hint: 'Run the job again: it sends everything that may be affected.',
   });
 }
@@ -105,7 +105,7 @@ function waitFor(
 /** The run as people should see it: one whose process died counts as interrupted, since the next run continues it. */
 export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
   if (!(await hasDied(context, run))) return run;
-  const error = `Its process died at the step ${run.step}, before it could say so (killed, out of memory, no power).`;
+  const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
   return { ...run, status: 'interrupted', error };
 }
 

@@ -32,7 +32,7 @@ export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource:
   const { keys, keyless, refused } = corrected;
   if (keys === undefined) {
     throw new StateError(
-      `The rejects of run ${id} are from an earlier version, and do not say which keys were rejected.`,
+      `The rejects of run ${id} are from an earlier version, which did not record the rejected keys.`,
       {
         hint: 'Run the job again: it writes its rejects again.',
       },
@@ -132,7 +132,7 @@ export async function* guardRetry(
 function notRejected({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
   return {
     code: KEY_NOT_REJECTED,
-    message: `run ${retryOf} did not reject a record of this key, and a retry sends only what was rejected: change the key back, or correct the source and run the job`,
+    message: `run ${retryOf} did not reject a record of this key, and a retry sends only rejected records: restore the key, or correct the source and run the job`,
     ...lineOf(spans),
   };
 }
@@ -154,7 +154,7 @@ function otherFile({ retryOf }: RetryGuard, records: number): SourceError {
   return new SourceError(
     `${none} in the rejects file was ${records === 1 ? 'not ' : ''}rejected by run ${retryOf}.`,
     {
-      hint: 'It is another file, or what makes the key was changed: correct the rejects file of the run itself, or correct the source and run the job.',
+      hint: 'It is another file, or the keys were changed. Correct the rejects file of this run, or correct the source and run the job.',
     },
   );
 }

@@ -25,7 +25,7 @@ export function openApiDocument(routes: readonly Route[]): Readonly<Record<strin
     info: {
       title: 'Storeferry sandbox: Storefront Management API',
       version: '1',
-      description: 'The documented API, to rehearse against, and under `/_sandbox/` what the sandbox holds.',
+      description: 'The documented API, for tests, and the data of the sandbox under `/_sandbox/`.',
     },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],

@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return { url, close: () => server.close() };
   } catch (error) {
     await server.close();
-    const why = String(error).includes('EADDRINUSE') ? 'something listens there already' : String(error);
+    const why = String(error).includes('EADDRINUSE') ? 'the port is in use' : String(error);
     throw new UsageError(`The sandbox cannot listen on ${host}:${options.port}: ${why}.`, {
       cause: error,
       hint: 'Name another port with --port.',

@@ -55,8 +55,7 @@ export async function fetchSource(
   const seen: (string | null)[] = [];
   for (const file of found) {
     const fetched = file === changed.file ? changed.fetched : await fetch(file, null);
-    if (fetched === undefined)
-      throw new TypeError('a file that was asked for without condition did not come');
+    if (fetched === undefined) throw new TypeError('an unconditional request returned no file');
     try {
       await take(file.location, fetched);
     } finally {
@@ -130,6 +129,6 @@ async function withSourceErrors<T>(
 
 function hintOf({ kind }: RemoteFailure): string {
   return kind === 'passing'
-    ? 'It was tried several times. Run again later, or ask the operator of the server.'
+    ? 'Several attempts failed. Run the job again later, or ask the operator of the server.'
     : 'Ask the operator of the server, or correct the source of the job.';
 }

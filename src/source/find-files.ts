@@ -33,9 +33,9 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
     });
   }
   if (found !== undefined) {
-    throw new SourceError(`The source \`${path}\` is not a regular file, and cannot be read twice.`, {
+    throw new SourceError(`The source \`${path}\` is not a regular file, so it cannot be read twice.`, {
       place: { file: path },
-      hint: 'Write its output to a file, and name that file.',
+      hint: 'Write its output to a file, and name that file in the job.',
     });
   }
 

@@ -12,7 +12,7 @@ const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini
 const FILE_TYPE_BITS = 0o170000;
 const SYMBOLIC_LINK = 0o120000;
 
-const NO_PASSWORDS = 'Pack it without a password; there is no way to give one.';
+const NO_PASSWORDS = 'Create the zip without a password: passwords are not supported.';
 
 /** A file within a zip. */
 export interface ZippedFile {
@@ -86,7 +86,7 @@ async function entriesOf(zip: ZipFile, name: string, limits: SourceLimits) {
       if (listBytes > LIST_BYTES) {
         throw new SourceError(
           `The zip ${name} cannot be read: its list of files takes more than ${LIST_BYTES / 1024 ** 2} MiB, most of it comments or extra fields.`,
-          { place: { file: name }, hint: 'Pack the files again, without comments.' },
+          { place: { file: name }, hint: 'Create the zip again, without comments.' },
         );
       }
       const bytes = fileNameRaw.length;
@@ -113,12 +113,12 @@ function refuseUnreadable(name: string, label: string, entry: Entry): void {
     throw refuse('is encrypted', NO_PASSWORDS);
   }
   if (((entry.externalFileAttributes >>> 16) & FILE_TYPE_BITS) === SYMBOLIC_LINK) {
-    throw refuse('is a link, not a file', 'Pack the file itself.');
+    throw refuse('is a link, not a file', 'Put the file itself into the zip.');
   }
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
     throw refuse(
-      `is packed by method ${entry.compressionMethod}, which is not read here`,
-      'Pack it by the usual method, deflate.',
+      `uses the compression method ${entry.compressionMethod}, which is not supported`,
+      'Compress it with the usual method, deflate.',
     );
   }
 }
@@ -148,9 +148,7 @@ function unreadable(name: string, cause: unknown): SourceError {
   return new SourceError(`The zip ${name} cannot be read: ${why.replace(/\.+$/, '')}.`, {
     cause,
     place: { file: name },
-    hint: /encrypt/i.test(why)
-      ? NO_PASSWORDS
-      : 'It may have been cut off while it was copied: fetch it again.',
+    hint: /encrypt/i.test(why) ? NO_PASSWORDS : 'It may be incomplete: download or copy it again.',
   });
 }
 

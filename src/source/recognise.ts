@@ -21,7 +21,7 @@ export const SAVE_AS_CSV =
 const UNPACK_FIRST = 'Unpack it first, or pack it as gzip or zip.';
 const EXPORT_CSV = 'Choose CSV where it is exported.';
 const LOOK_INTO_IT =
-  'Open it in a text editor: often it is the login or error page of the service that should have given the file.';
+  'Open it in a text editor: often it is the login or error page of the service that should have sent the file.';
 
 interface Signature {
   readonly bytes: string;

@@ -113,7 +113,7 @@ async function* verified(
     yield chunk;
   }
   if (hash.digest('hex') === sha256) return;
-  throw new StateError(`${location}/${stored} is not what was staged: its checksum is another one.`, {
+  throw new StateError(`${location}/${stored} was changed after staging: its checksum differs.`, {
     hint: 'The file was damaged or edited. Run the job again: it takes a new copy of the source.',
   });
 }

@@ -140,7 +140,7 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   }
   const after = await handle.stat({ bigint: true });
   if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
-    throw new SourceError(`The source ${path} changed while it was read.`, {
+    throw new SourceError(`The source ${path} changed while Storeferry read it.`, {
       place: { file: path },
       hint: CHANGING_FILE_HINT,
     });
@@ -189,7 +189,7 @@ function refuseOtherChoice(
   const what = isWorkbook ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
   throw new SourceError(`The source ${file} is ${what}, which has no \`${wrong}\`.`, {
     place: { file },
-    hint: `Take \`${wrong}\` out of the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,
+    hint: `Remove \`${wrong}\` from the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,
   });
 }
 

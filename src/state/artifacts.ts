@@ -50,7 +50,7 @@ export function isName(name: string): boolean {
 export function checkedName(name: string): string {
   if (isName(name)) return name;
   throw new StateError(
-    `${JSON.stringify(name)} is not a name of a run or an artifact: it may have letters, digits, '.', '-' and '_' only.`,
+    `${JSON.stringify(name)} is not a name of a run or an artifact: it may contain only letters, digits, '.', '-' and '_'.`,
   );
 }
 
@@ -106,6 +106,6 @@ export function openSealed(text: string): { readonly value: unknown; readonly is
     return { value: parsed, isSealed: false };
   }
   const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...parsed };
-  if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum is another one');
+  if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum differs');
   return { value, isSealed: true };
 }

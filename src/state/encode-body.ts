@@ -86,7 +86,7 @@ function reading<Result>(read: () => Result): Result {
     return read();
   } catch (error) {
     throw new StateError(`A request body in the ledger cannot be read: ${String(error)}.`, {
-      hint: 'If a newer Storeferry has worked here, update this one; otherwise `run --resend` writes all bodies again.',
+      hint: 'If a newer version of Storeferry was used here, update this one; otherwise `run --resend` writes all bodies again.',
       cause: error,
     });
   }

@@ -39,7 +39,7 @@ export async function allowedPath(
   if (root === null) {
     return {
       refused: 'leads outside the workspace',
-      hint: 'Put the file itself there, write its absolute path, or allow the folder it is in: STOREFERRY_ALLOW=/its/folder.',
+      hint: 'Put the file itself into the workspace, use its absolute path, or allow its folder: STOREFERRY_ALLOW=/its/folder.',
     };
   }
   const isHidden = allowed.slice(1).includes(root)
@@ -49,7 +49,7 @@ export async function allowedPath(
       hasHiddenPart(relative(named, whole));
   if (isHidden) {
     return {
-      refused: 'is hidden: its name, or that of a folder above it, begins with a dot',
+      refused: 'is hidden: its name, or the name of a parent folder, begins with a dot',
       hint: 'Put the file into a folder that is not hidden, or allow that folder: STOREFERRY_ALLOW=/its/folder.',
     };
   }
@@ -70,7 +70,7 @@ export async function openAllowed(real: string): Promise<OpenedFile> {
     const status = await file.stat();
     const refused = !status.isFile()
       ? {
-          refused: `is ${status.isDirectory() ? 'a folder' : 'no regular file'}`,
+          refused: `is ${status.isDirectory() ? 'a folder' : 'not a regular file'}`,
           hint: 'Give the path of a regular file.',
         }
       : await refusedPlace(file, real);
@@ -96,8 +96,8 @@ export async function refusedPlace(
     if (opened.dev === there.dev && opened.ino === there.ino) return null;
   }
   return {
-    refused: 'was moved or replaced while it was opened',
-    hint: 'Run again when nobody changes it or the folders above it.',
+    refused: 'was moved or replaced while Storeferry opened it',
+    hint: 'Run again when nobody is changing it or its parent folders.',
   };
 }
 
@@ -175,12 +175,12 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',
   EFBIG: 'the file would exceed the size limit of this disk or user',
-  EIO: 'the disk or the shared folder fails',
+  EIO: 'the disk or the shared folder reports an error',
   EACCES: 'permission is denied',
   EPERM: 'permission is denied',
   EROFS: 'the disk is read-only',
-  ENOTDIR: 'a part of its path is a file',
-  EEXIST: 'a part of its path is a file',
+  ENOTDIR: 'a part of its path is a file, not a folder',
+  EEXIST: 'a part of its path is a file, not a folder',
   EISDIR: 'it is a folder',
   ELOOP: 'a symbolic link leads to itself or is not followed',
   ENAMETOOLONG: 'its name is too long',

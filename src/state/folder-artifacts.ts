@@ -157,11 +157,11 @@ async function asStateError<Value>(
 function adviceOn(code: string): string {
   switch (code) {
     case 'ENOENT':
-      return 'Check that nothing deletes files in the folder of the artifacts, and that every machine has the same one (ARTIFACTS_URL, where that is set).';
+      return 'Check that nothing deletes files in the folder of the artifacts, and that every machine uses the same folder (ARTIFACTS_URL, if it is set).';
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
-      return 'Make room, then run again: what was acknowledged is kept, the run is continued.';
+      return 'Free disk space, then run again: acknowledged records are kept, and the run continues.';
     default:
       return 'Check that folder and its disk, then run again to continue.';
   }

@@ -80,8 +80,8 @@ export async function openSending(
     );
     if (!isBehind) return;
     await witness?.noteLoss(serial, attemptMs);
-    throw new StateError('The state is older than what was sent to this store: nothing more is sent.', {
-      hint: 'An older copy was restored while the run was sending. Run the job again: it sends everything that may be affected.',
+    throw new StateError('The state is older than the last requests to this store: nothing more is sent.', {
+      hint: 'An older copy was restored while the run was sending. Run the job again: it sends all records that may be affected.',
     });
   };
 
@@ -135,7 +135,7 @@ function tooSlow(): StateError {
   return new StateError(
     `For ${HEARTBEAT_TIMEOUT_MS / 1_000} seconds the state and the artifacts could not be written within ${HEARTBEAT_VALID_MS / 1_000} seconds: nothing may be sent.`,
     {
-      hint: 'Check the disk, the network and, where ARTIFACTS_URL is set, what it names, then run again to continue.',
+      hint: 'Check the disk, the network and the place that ARTIFACTS_URL names (if it is set), then run again to continue.',
     },
   );
 }

@@ -84,7 +84,7 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return of('answer-too-large', `an answer of more than ${MAX_ANSWER_BYTES >> 20} MiB`);
     case 'ECONNREFUSED':
-      return of('connection-refused', 'nothing listens at the store’s address');
+      return of('connection-refused', 'no server listens at the store’s address');
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return of('host-not-found', 'the store’s host name cannot be resolved');

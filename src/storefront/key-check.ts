@@ -20,7 +20,7 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
   const unquoted = `The store does not accept the API key (${status})`;
   return new UnauthorizedError(`${unquoted}: ${message}`, {
     unquoted,
-    hint: 'Check what apiKey of the store stands for in .env, then run the job again: it continues where it stopped.',
+    hint: 'Check the API key of the store in .env, then run the job again: it continues where it stopped.',
   });
 }
 

@@ -75,7 +75,7 @@ export function judgeAnswer(
   if (status === 401 || status === 403) {
     // Without JSON it is no word of the API: a gateway or a firewall may know nothing of the key.
     const isForeign = json === undefined && text.trim() !== '';
-    const foreign = `${what}; perhaps something in front of the store answers`;
+    const foreign = `${what}; a proxy in front of the store may have answered`;
     return { kind: 'wrong-key', status, message: isForeign ? foreign : message };
   }
   if (status >= 300 && status < 400) {

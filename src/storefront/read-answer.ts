@@ -93,7 +93,7 @@ function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): stri
   if (body.trim() === '') return `the store answered ${status} without a message`;
   const start = startOf(answer, reader);
   if (typeof value === 'object') return `the store answered ${status} without a message; ${start}`;
-  return `the store answered ${status}, but not as its API does; perhaps something in front of the store answers; ${start}`;
+  return `the store answered ${status}, but not as its API does; a proxy in front of the store may have answered; ${start}`;
 }
 
 /** The beginning of an answer, for a message. */
@@ -128,7 +128,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const unknown = (code: string, message: string): Verdict =>
     failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
   if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
-    const message = `the store answered ${status} without complete JSON; ${startOf(answer, reader)}; is its baseUrl the store's own?`;
+    const message = `the store answered ${status} without complete JSON; ${startOf(answer, reader)}; check that baseUrl is the address of the store`;
     return unknown('answer-unreadable', message);
   }
   if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));
@@ -163,7 +163,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status >= 200 && status < 300) return readSuccess(answer, reader);
   if (status >= 300 && status < 400) {
     const to = answer.location === undefined ? '' : ` to ${cleanMessage(answer.location, reader.apiKey)}`;
-    const message = `the store answered ${status}, a redirect${to}: baseUrl must be the address that answers itself`;
+    const message = `the store answered ${status}, a redirect${to}; set baseUrl to the final address`;
     return failed(answer, reader, {
       code: 'store-redirect',
       message,

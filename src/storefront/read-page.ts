@@ -38,7 +38,7 @@ export function readPage(value: unknown, text: string, path: string): Page {
   const { items, totalCount, limit, skip } = envelope;
   if (!Array.isArray(items) || !items.every(isJsonObject)) {
     throw new StoreRefusedError(
-      `GET ${path}: expected a list of objects, bare or as "items", and got something else`,
+      `GET ${path}: expected a list of objects, or an object with "items", but got something else`,
     );
   }
   return {

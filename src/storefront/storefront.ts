@@ -108,7 +108,7 @@ function withAdvice(sent: Sent, advice: string): Sent {
 
 /** The API finds contacts by id only, and its 'not found' does not say where the id came from. */
 const WRONG_CONTACT_ID =
-  'no contact of the store has this id; correct it in the crosswalk or in the source, then retry';
+  'no contact in the store has this id; correct it in the crosswalk or in the source, then retry';
 const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
 
 /** Connects to nothing yet. Close it when done. */

@@ -87,7 +87,7 @@ function broken(file: TableFile, cause: unknown, line?: number) {
   return tableError(
     file,
     `The JSON is broken${line === undefined ? '' : ` in line ${line}`}: ${why}.`,
-    'The file may have been cut off: export it again.',
+    'The file may be incomplete: export it again.',
     cause,
   );
 }
@@ -195,8 +195,8 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
   if (file.choice.records !== undefined) {
     throw tableError(
       file,
-      'The file is JSON Lines: each line is a record, and there is no path to them.',
-      'Take `records` out of the source of the job.',
+      'The file is JSON Lines: each line is a record, and a path to records does not apply.',
+      'Remove `records` from the source of the job.',
     );
   }
   const walker = new Walker(rows, file, '', new RepeatedPaths());

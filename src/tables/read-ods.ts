@@ -27,7 +27,7 @@ export async function readOds(file: TableFile): Promise<TableReader> {
 function openContent(file: TableFile): AsyncIterable<Uint8Array> {
   const open = file.parts.get(CONTENT);
   if (open !== undefined) return open();
-  throw tableError(file, `The document lacks its part ${CONTENT}.`, 'Open it and save it again as .ods.');
+  throw tableError(file, `The document has no part ${CONTENT}.`, 'Open it and save it again as .ods.');
 }
 
 /** All sheets stand in one part, which is read through once to know them. */

@@ -46,7 +46,7 @@ function openPart(file: TableFile, path: string): AsyncIterable<Uint8Array> {
   if (open !== undefined) return open();
   throw tableError(
     file,
-    `The workbook lacks its part ${path}.`,
+    `The workbook has no part ${path}.`,
     'Open it in a spreadsheet and save it again as .xlsx.',
   );
 }
@@ -148,7 +148,7 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
       if (strings.bytes > MOST_STRING_BYTES) {
         throw tableError(
           file,
-          `The workbook has more than ${MOST_STRING_BYTES} bytes of texts, which are held in memory.`,
+          `The workbook has more than ${MOST_STRING_BYTES} bytes of texts, which Storeferry keeps in memory.`,
           'Save the sheet as "CSV UTF-8".',
         );
       }
@@ -220,7 +220,7 @@ async function* rowsOf(
         if (found !== undefined || value === '') return found ?? '';
         throw tableError(
           file,
-          `The workbook lacks the text of cell ${sheet.name}!${cell['r'] ?? `row ${line}`}.`,
+          `The workbook has no text for cell ${sheet.name}!${cell['r'] ?? `row ${line}`}.`,
           'Open it in a spreadsheet and save it again as .xlsx.',
         );
       }

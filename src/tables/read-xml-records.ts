@@ -69,7 +69,7 @@ async function* recordsOf(
   const { records } = file.choice;
   throw tableError(
     file,
-    `The XML file has no records${records === undefined ? ': it is no RSS or Atom feed' : ` at \`${records}\``}.${repeated.words()}`,
+    `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.${repeated.words()}`,
     'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',
   );
 }

@@ -44,7 +44,7 @@ export async function* readXml(
     if (depth > DEEPEST) {
       throw broken(
         file,
-        `${parser.line}:${parser.column}: elements stand within more than ${DEEPEST} others`,
+        `${parser.line}:${parser.column}: elements are nested more than ${DEEPEST} levels deep`,
       );
     }
     handlers.open?.(nameOf(name), attributes);
@@ -69,7 +69,7 @@ export async function* readXml(
     } catch (cause) {
       throw tableError(
         file,
-        `The file is not written in the charset ${decoder.encoding} that it names.`,
+        `The file is not in ${decoder.encoding}, the charset that it names.`,
         'Export it again as UTF-8.',
         cause,
       );
@@ -89,8 +89,8 @@ export async function* readXml(
 function refusedDoctype(file: Pick<TableFile, 'name'>) {
   return tableError(
     file,
-    'The XML file has a DOCTYPE, which may define entities: it is not read.',
-    'Export it without a DOCTYPE. Where it is an HTML page, it is the login or error page of the service that should have given the file.',
+    'The XML file has a DOCTYPE, which may define entities. Storeferry does not read such files.',
+    'Export it without a DOCTYPE. If it is an HTML page, it is probably the login or error page of the service that should have sent the file.',
   );
 }
 
@@ -101,7 +101,7 @@ function broken(file: Pick<TableFile, 'name'>, message: string) {
   return tableError(
     file,
     `The XML is broken${where}: ${(what ?? message).replace(/\.$/, '')}.`,
-    'The file may have been cut off, or was put together by hand: export it again.',
+    'The file may be incomplete or was edited by hand: export it again.',
   );
 }
 

@@ -85,6 +85,6 @@ export class RepeatedPaths {
       .sort(([a, one], [b, other]) => other - one || a.length - b.length)
       .slice(0, PATHS_NAMED);
     if (most.length === 0) return '';
-    return ` What repeats: ${most.map(([path, count]) => `\`${path}\` (${count} times)`).join(', ')}.`;
+    return ` Repeated paths: ${most.map(([path, count]) => `\`${path}\` (${count} times)`).join(', ')}.`;
   }
 }

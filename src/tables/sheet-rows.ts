@@ -122,8 +122,8 @@ export async function chooseSheet<Sheet extends SheetInfo>(
   if (filled.length === 0) {
     throw tableError(
       file,
-      `The workbook has no visible sheet with anything in it; its sheets are ${listed}.`,
-      'Check whether the export failed. A hidden sheet is read when `sheet` names it.',
+      `The workbook has no visible sheet with content; its sheets are ${listed}.`,
+      'Check whether the export failed. To read a hidden sheet, name it with `sheet`.',
     );
   }
   throw tableError(

@@ -120,7 +120,7 @@ describe('check --online', () => {
     ['JSON of something else', 200, {}, '{"ok":true}', 'JSON of another shape'],
     ['a redirect', 301, { location: 'https://www.shop.example/' }, '', '301 to https://www.shop.example/'],
     ['a store in trouble', 503, {}, '', 'answers 503'],
-  ])('tells %s apart', async (_, status, headers, body, said) => {
+  ])('distinguishes %s', async (_, status, headers, body, said) => {
     await using server = await answering(status, headers, body);
     await using workspace = await workspaceAt(server.url);
     const { terminal, out } = memoryTerminal();
@@ -131,8 +131,8 @@ describe('check --online', () => {
 
   it.each([
     ['a name that nobody knows', 'http://shop.invalid', 'cannot be resolved'],
-    ['a port where nothing listens', 'http://127.0.0.1:9', 'nothing listens at 127.0.0.1:9'],
-  ])('tells %s apart', async (_, url, said) => {
+    ['a port where nothing listens', 'http://127.0.0.1:9', 'no server listens at 127.0.0.1:9'],
+  ])('distinguishes %s', async (_, url, said) => {
     await using workspace = await workspaceAt(url);
     const { terminal, out } = memoryTerminal();
     expect(await runCommandLine(['-C', workspace.dir, 'check', '--online'], terminal)).toBe(1);
@@ -151,7 +151,7 @@ describe('check --online', () => {
     await using server = await answering(200, {}, '[]');
     await using workspace = await workspaceAt(server.url.replace('http:', 'https:'));
     expect((await workspace.storeferry('check', '--online')).stdout).toContain(
-      'does not speak the protocol of https',
+      'does not use the protocol of https',
     );
   });
 

@@ -44,7 +44,7 @@ it('a wait for earlier requests names no death, and is not counted into the spee
   expect(err()).toContain('100 of 116 requests (86%), 17/s, 1 s left');
   watch.onEvent({ type: 'waiting-for-requests', operations: 16, ms: 38_000 });
   expect(err()).toContain(
-    'Waiting 38 s before 16 records are sent: it is not known what became of earlier requests for them, and the store may still be working on these.\n',
+    'Waiting 38 s before 16 records are sent: the results of earlier requests for them are unknown, and the store may still be processing those requests.\n',
   );
   now = 44_100;
   progress(101);
@@ -71,13 +71,13 @@ it('a run that is stopped by answers of something else than the API says so, wit
   const stopped = await setup.workspace.storeferry('run', 'nightly');
   expect(stopped.code).toBe(4);
   const said = stopped.stdout.replaceAll(/\s+/g, ' ');
-  const [, figure] = /beyond the limit: (\d+) of 60 records are rejected/.exec(said) ?? [];
+  const [, figure] = /exceeded: (\d+) of 60 records are rejected/.exec(said) ?? [];
   expect(figure, said).toBeDefined();
   expect(said).toContain(` rejected ${figure} `);
   expect(said).toContain(
-    'answered 404, but not as its API does; perhaps something in front of the store answers',
+    'answered 404, but not as its API does; a proxy in front of the store may have answered',
   );
   expect(said).toContain('the answer begins: <html><title>Not found</title>');
-  expect(said).toContain('Find out why the records were refused, and correct that, then:');
+  expect(said).toContain('Correct the cause of the refusals, then:');
   expect(said).not.toContain('If the source is not');
 });

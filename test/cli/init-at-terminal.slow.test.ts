@@ -117,7 +117,7 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(KEYS.enter);
       await session.sees('What is in the file?');
       session.type(KEYS.enter);
-      await session.sees('Which column holds the title?');
+      await session.sees('Which column has the title?');
       session.type(KEYS.enter);
       await session.sees('Which column holds the price?');
       session.type(KEYS.down + KEYS.enter);
@@ -163,7 +163,7 @@ describe.skipIf(!hasPseudoTerminal)(
       await session.sees('This file cannot be used as the crosswalk.');
       await session.sees('The crosswalk (CSV):');
       session.type(`ids.csv${KEYS.enter}`);
-      await session.sees('Which of its columns holds the id of the store?');
+      await session.sees('Which of its columns has the id of the store?');
       session.type(KEYS.enter);
       await session.sees('Run it on a schedule?');
       session.type(KEYS.enter);

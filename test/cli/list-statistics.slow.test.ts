@@ -161,7 +161,7 @@ describe('the list statistics', () => {
     const below = await workspace.storeferry('run', 'below', '--json');
     expect([below.code, String(below.json()['error'])]).toEqual([
       1,
-      expect.stringContaining('a part of its path is a file'),
+      expect.stringContaining('a part of its path is a file, not a folder'),
     ]);
     await workspace.write('a.csv', 'as it was\n');
     store.misbehave({ does: unauthorized, times: 2 });

@@ -18,7 +18,7 @@ function catalog(count: number, factor: number, of = count): string {
 }
 
 const MESSAGE =
-  /^maxPriceMoves: 393 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 393 known products \(100%\); the limit is 5%\. product-\d+: price \d+\.00 → \d,\d00\.00; .*; and 390 more\. If this is right, approve run \w+$/;
+  /^maxPriceMoves: 393 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 393 known products \(100%\); the limit is 5%\. product-\d+: price \d+\.00 → \d,\d00\.00; .*; and 390 more\. If this is correct, approve run \w+$/;
 
 /** Sends a catalog, then has it with all prices multiplied by 100: stopped, looked at, approved. */
 async function priceMovesStop({
@@ -86,7 +86,7 @@ describe('a catalog with all prices multiplied by 100', () => {
     expect(page).toContain('product-39');
     expect(page).toMatch(new RegExp(`approve ${id}`));
     expect((await workspace.storeferry('runs', id)).stdout).toContain(
-      'maxPriceMoves beyond the limit: 40 of 40 known products',
+      'maxPriceMoves exceeded: 40 of 40 known products',
     );
   });
 

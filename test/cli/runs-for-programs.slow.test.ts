@@ -107,7 +107,7 @@ describe('a command with -C', () => {
       return `${typed.stdout}${typed.stderr}`;
     };
     const paths = [
-      ...(await type('run', 'nightly')).matchAll(/(?:Report with pictures|Rejects file): (\S+)/g),
+      ...(await type('run', 'nightly')).matchAll(/(?:Report|Rejects file): (\S+)/g),
       ...(await type('check')).matchAll(/^(?:error) +(\S+?):\d+/gm),
       ...(await type('run', 'broken')).matchAll(/^(\S+?):\d+:\d+: /gm),
     ].map(([, path = '']) => path);

@@ -28,8 +28,8 @@ describe('verify', () => {
     expect(stderr).toContain('Sends 50 of 80 known products to the store main again, as last acknowledged');
     expect(stderr).toContain('products that were deleted there are created again');
     const text = stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain('Of 50 products sent again, none was gone from the store.');
-    expect(text).toContain('With 95% confidence at most 2 (2.5%) of all 80 known products are gone.');
+    expect(text).toContain('Of 50 products sent again, none was missing from the store.');
+    expect(text).toContain('With 95% confidence at most 2 (2.5%) of all 80 known products are missing.');
     expect(text).toContain('does not show whether products had older values');
     expect(stdout).not.toContain('run nightly --resend');
     expect(code).toBe(0);
@@ -62,7 +62,7 @@ describe('verify', () => {
     expect(all.code).toBe(3);
     expect(all.stdout).toMatch(/recreated +80 /);
     expect(all.stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'Of 80 products sent again, 80 were gone from the store, or known there under another id. These were all 80 known products: the figure is exact.',
+      'Of 80 products sent again, 80 were missing from the store, or had another id there. These were all 80 known products: the figure is exact.',
     );
     expect(all.stdout).toMatch(/about 80 requests:\n +storeferry -C \S+ run nightly --resend\n/);
 
@@ -291,7 +291,7 @@ describe('a run', () => {
     await setup.workspace.write('catalog.csv', shopifyCatalog(changed));
     const { stdout } = await setup.workspace.storeferry('run', 'nightly');
     const text = stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain('answered another id than before for 40 products: it had lost them');
+    expect(text).toContain('answered with another id than before for 40 products: it lost them');
     expect(stdout).toMatch(/\n +storeferry -C \S+ verify nightly\n/);
     const id = /\(run (\w+)\)/.exec(stdout)?.[1] ?? '';
     const page = await readFile(join(setup.workspace.dir, `.storeferry/artifacts/${id}/report.html`), 'utf8');

@@ -106,7 +106,7 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     expect(check.problems).toEqual([]);
     expect(lines(check.warnings)).toEqual([
       'stores.yaml:2:12 main.baseUrl: http sends the API key unencrypted; use https',
-      'jobs/nightly.yaml:3:17 source.path: there is no such file (yet)',
+      'jobs/nightly.yaml:3:17 source.path: this file does not exist (yet)',
       'jobs/old.yml the file is not read: its name must end in .yaml',
       'mappings/my goods.yaml the file is not read: its name may contain only letters, digits, dots, - and _',
     ]);

@@ -40,7 +40,7 @@ describe('the environment', () => {
     const dir = folder({});
     mkdirSync(join(dir, '.env'));
     expect(problemsOf(() => loadEnvironment(dir, {}))).toEqual([
-      '.env the file cannot be read; let this user read it, or remove it',
+      '.env the file cannot be read; give this user read access, or remove the file',
     ]);
   });
 });

@@ -89,7 +89,7 @@ describe('an import job', () => {
     ]);
     expect(problems(`${JOB}duplicates: merge\n${CROSSWALK}`)).toEqual([
       '5:13 duplicates: merge is for contacts only; use reject, first or last',
-      '6:12 crosswalk: a crosswalk is for contacts only: a product is known by its url; remove it',
+      '6:12 crosswalk: a crosswalk is for contacts only, because products are identified by url; remove it',
     ]);
   });
 
@@ -98,16 +98,16 @@ describe('an import job', () => {
       crosswalk: { path: 'ids.csv', match: 'email', id: 'id' },
     });
     expect(problems(CONTACT_JOB)).toEqual([
-      "1:1 contacts are updated by id, and the mapping 'people' maps none; give a crosswalk",
+      "1:1 contacts are updated by id, and the mapping 'people' does not map the id; add a crosswalk",
     ]);
     expect(problems(`${CONTACT_JOB}crosswalk: { path: ids.csv, match: phone }\n`)).toEqual([
-      "5:36 the mapping 'people' gives no field 'phone' to match by (known: email, name); where the crosswalk's column and the field have different names, set field: email beside match",
+      "5:36 the mapping 'people' does not fill the field 'phone' to match by (known: email, name); if the crosswalk's column and the field have different names, add field: email to the crosswalk",
     ]);
   });
 
   it('goes with a mapping of the same kind', () => {
     expect(problems(JOB.replace('goods', 'people'))).toEqual([
-      "4:10 the mapping 'people' makes contacts, and the job imports products",
+      "4:10 the mapping 'people' produces contacts, but the job imports products",
     ]);
   });
 
@@ -195,7 +195,7 @@ describe('a job file', () => {
     ['', ['1:1 the file is empty; expected a map']],
     ['# nothing\n', ['1:1 the file is empty; expected a map']],
     ['just text\n', ['1:1 expected a map, found something else']],
-    ['import: products\nimport: products\n', ['2:1 this key is given a second time; keep one']],
+    ['import: products\nimport: products\n', ['2:1 this key occurs twice; keep one']],
   ])('like %j is refused', (text, expected) => {
     expect(problems(text)).toEqual(expected);
   });

@@ -81,13 +81,10 @@ describe('a source on the web', () => {
       'must not contain a user name or password; give them as auth beside it: url: { address: https://…, auth: {',
     ],
     ['"https://x/a.csv#top"', 'must not contain a fragment'],
-    [
-      '"https://x/a.csv?page=1&token=MARKED"',
-      `a secret must not stand in a file; write ?token=\${FEED_TOKEN}`,
-    ],
-    ['{ address: "https://x/a", headers: { X-Api-Key: MARKED } }', 'a secret must not stand in a file'],
+    ['"https://x/a.csv?page=1&token=MARKED"', `a secret must not be in a file; write ?token=\${FEED_TOKEN}`],
+    ['{ address: "https://x/a", headers: { X-Api-Key: MARKED } }', 'a secret must not be in a file'],
     ['{ address: "https://x/a", headers: { Host: y } }', 'it is set by Storeferry itself'],
-    ['{ address: "https://x/a", auth: { user: me, password: MARKED } }', 'a secret must not stand in a file'],
+    ['{ address: "https://x/a", auth: { user: me, password: MARKED } }', 'a secret must not be in a file'],
     ['{ address: "https://x/a", auth: { bearer: MARKED } }', `write \${FEED_TOKEN}`],
     ['{ address: "https://x/a", auht: {} }', "unknown key 'auht'"],
   ])('is refused as %s', (url, message) => {

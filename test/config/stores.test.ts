@@ -87,7 +87,7 @@ describe('a store', () => {
   it('has its key from the environment only', () => {
     const text =
       'main:\n  baseUrl: https://x\n  apiKey: sk_live_1\nother:\n  baseUrl: https://x\n  apiKey: 12345678\n';
-    const refused = `apiKey: a secret must not stand in a file; write \${STORE_API_KEY}, and set that in the environment or in .env`;
+    const refused = `apiKey: a secret must not be in a file; write \${STORE_API_KEY}, and set that in the environment or in .env`;
     expect(problemsOf(() => stores(text).store('main'))).toEqual([`stores.yaml:3:11 main.${refused}`]);
     expect(problemsOf(() => stores(text).store('other'))).toEqual([`stores.yaml:6:11 other.${refused}`]);
   });

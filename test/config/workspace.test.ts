@@ -26,7 +26,7 @@ describe('a workspace', () => {
 
   it('is a folder with stores.yaml or jobs/', () => {
     expect(usageOf(() => openWorkspace(folder({ 'a.txt': '' }), {}))).toMatch(
-      / is no workspace: it has neither stores.yaml nor jobs\/\. Name the workspace with -C DIR, or make one: storeferry init DIR$/,
+      / is not a workspace: it has neither stores.yaml nor jobs\/\. Name the workspace with -C DIR, or create one: storeferry init DIR$/,
     );
   });
 

@@ -86,15 +86,15 @@ describe('a YAML file', () => {
   });
 
   it.each([
-    ['a repeated key', 'a: 1\nb: 2\na: 3\n', '3:1 this key is given a second time; keep one'],
+    ['a repeated key', 'a: 1\nb: 2\na: 3\n', '3:1 this key occurs twice; keep one'],
     ['a tab', 'a:\n\tb: 1\n', '2:1 a tab is used for indentation; YAML takes spaces only'],
     ['a colon without space', 'a:b\nc: d\n', "1:1 expected 'key: value'; the colon needs a space after it"],
     ['an open bracket', 'a: [1, 2\n', 'a bracket is not closed'],
     ['an open quote', 'a: "x\nb: 3\n', 'a closing quote'],
-    ['an unquoted placeholder', `a: { url: \${X:}, b: 1 }\n`, 'must stand in quotes'],
-    ['a default with a blank', `a: \${X: b}\n`, 'must stand in quotes'],
-    ['a second document', 'a: 1\n---\nb: 1\n', '2:1 a second document (---) begins; a file holds one'],
-    ['an unknown alias', 'a: *nothing\n', '1:4 an alias (*name) that no anchor'],
+    ['an unquoted placeholder', `a: { url: \${X:}, b: 1 }\n`, 'must be in quotes'],
+    ['a default with a blank', `a: \${X: b}\n`, 'must be in quotes'],
+    ['a second document', 'a: 1\n---\nb: 1\n', '2:1 a second document (---) begins; a file has one'],
+    ['an unknown alias', 'a: *nothing\n', '1:4 an alias (*name) without an anchor'],
     ['an alias within itself', 'a: &x [*x]\n', '1:8 an alias (*name) inside its own value'],
     ['a tag', 'a: !!js/function x\n', 'tags (!name) are not used here'],
     ['a key that is a list', '? [a]\n: 1\n', 'expected a plain name as the key'],
@@ -119,9 +119,9 @@ describe('a YAML file', () => {
 
   it('collects what is wrong in several places, and nothing that follows from the first slip', () => {
     expect(problems('a: 1\na: 2\nb: "\\q"\nb: 1\n')).toEqual([
-      '2:1 this key is given a second time; keep one',
+      '2:1 this key occurs twice; keep one',
       '3:5 an unknown escape in double quotes; write \\\\ for a backslash, or use single quotes',
-      '4:1 this key is given a second time; keep one',
+      '4:1 this key occurs twice; keep one',
     ]);
     expect(problems('a: { b: 1 } } }\nc: 1\nd: 2\n')).toHaveLength(1);
   });

@@ -51,8 +51,8 @@ describe('a file that is written', () => {
     await using at = await setup();
     await makePipe(at.path);
     const destination = await localDestination(at.path, ANYWHERE);
-    await expect(destination.read(signal)).rejects.toThrow('is no regular file');
-    await expect(destination.write(content('x'), { signal })).rejects.toThrow('is no regular file');
+    await expect(destination.read(signal)).rejects.toThrow('is not a regular file');
+    await expect(destination.write(content('x'), { signal })).rejects.toThrow('is not a regular file');
   });
 
   it('is neither read nor written through a folder that became a link since', async () => {
@@ -128,7 +128,7 @@ describe('a file that is written', () => {
     await expect(folder.write(content('x'), { signal })).rejects.toMatchObject({ code: 'destination' });
     await writeFile(join(at.dir, 'plain'), '');
     await expect(localDestination(join(at.dir, 'plain', 'x.csv'), ANYWHERE)).rejects.toMatchObject({
-      message: expect.stringContaining('a part of its path is a file'),
+      message: expect.stringContaining('a part of its path is a file, not a folder'),
     });
   });
 
@@ -152,7 +152,7 @@ describe('a file that is written', () => {
   it('is no device', async () => {
     const destination = await localDestination('/dev/null', ANYWHERE);
     await expect(destination.write(content('x'), { signal })).rejects.toMatchObject({
-      message: expect.stringContaining('no regular file'),
+      message: expect.stringContaining('not a regular file'),
     });
   });
 });

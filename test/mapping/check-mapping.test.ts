@@ -137,7 +137,7 @@ describe('a mapping that makes no sense', () => {
       'a time zone that is none',
       { product: 'description: [url, { date: { timezone: Mars/Base } }]' },
       ['product', 'description', 1, 'date', 'timezone'],
-      "'Mars/Base' is no time zone",
+      "'Mars/Base' is not a time zone",
     ],
     [
       'a date format without a year',

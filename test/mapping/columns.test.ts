@@ -61,7 +61,7 @@ describe('columns', () => {
     const stray = { ...table(['Thank you'], []), name: 'export.zip/readme.txt' };
     await expect(mapAll(mapping('text: Text', 'text', '[text]'), [stray])).rejects.toMatchObject({
       place: { file: 'export.zip/readme.txt' },
-      hint: expect.stringContaining('removed from the zip'),
+      hint: expect.stringContaining('Remove files with other content from the zip'),
     });
   });
 
@@ -162,7 +162,7 @@ variants: { pricing: { price: 1 } }
       'record',
       {
         code: 'cell-unexpected',
-        message: "'99' is not what stands in this column: has the row shifted?",
+        message: "'99' does not fit this column: has the row shifted?",
         line: 3,
         column: 'Code',
       },

@@ -50,7 +50,7 @@ variants: { rows: { id: blank }, pricing: { price: { const: 1 } } }
         code: 'too-many-combinations',
         line: 2,
         message:
-          'beyond the limit combinations (5): the listed options combine to 6 variants. If that is right, set a higher `limits: { combinations: … }` in the job.',
+          'beyond the limit combinations (5): the listed options combine to 6 variants. If this is correct, set a higher `limits: { combinations: … }` in the job.',
       },
     });
   });
@@ -79,7 +79,7 @@ variants: { pricing: { price: { const: 1 } } }
     ]);
     for (const { message } of problems) {
       expect(message).toBe(
-        'beyond the limit patternLength (9): the pattern has 10 characters. If that is right, set a higher `limits: { patternLength: … }` in the job.',
+        'beyond the limit patternLength (9): the pattern has 10 characters. If this is correct, set a higher `limits: { patternLength: … }` in the job.',
       );
     }
     expect(() => compileMapping(spec, { ...CONTEXT, ...limited({ patternLength: 9 }) })).toThrow(

@@ -63,7 +63,7 @@ it('what `npm pack` makes of a fresh clone can be installed by itself, and shows
   const demo = await run(command, ['demo'], { cwd: elsewhere, env });
   expect(demo.stdout).toContain('That was the demo.');
   expect(demo.stderr).not.toContain('Warning:');
-  const printed = [...demo.stdout.matchAll(/Report with pictures: (\S+)/g)].map(([, path = '']) => path);
+  const printed = [...demo.stdout.matchAll(/Report: (\S+)/g)].map(([, path = '']) => path);
   expect(printed.length).toBeGreaterThan(3);
   expect(printed.filter((path) => !existsSync(resolve(elsewhere, path)))).toEqual([]);
   // The next demo takes the place of this one.

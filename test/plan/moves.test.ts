@@ -221,9 +221,7 @@ describe('a price move', () => {
     const ledger = new MemoryLedger().put('lamp', product('lamp', { variants: [variant()] }));
     ledger.bodies = async (keys) => keys.map(() => undefined);
     const mapped = [record('lamp', product('lamp', { variants: [variant({ price: 1_000 })] }), { line: 2 })];
-    await expect(planOf({ mapped, ledger })).rejects.toThrow(
-      'has lost what the store last acknowledged for "lamp"',
-    );
+    await expect(planOf({ mapped, ledger })).rejects.toThrow('has lost the acknowledged body of "lamp"');
     expect((await planOf({ mapped, ledger, options: { resend: true } })).plan.counts.changed.records).toBe(1);
   });
 });

@@ -105,7 +105,7 @@ describe('safety limits', () => {
         ({ limit }) => limit === 'maxPriceMoves',
       )?.message;
     expect(stopped(60)).toBe(
-      `maxPriceMoves: 60 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 60 known products (100%); the limit is 5%. lamp (Red / L): price 10.00 → 1,000.00; ${'x'.repeat(39)}…: salePrice 9.50 → 0.00; desk: price 9.00 → 3.00; and 57 more. If this is right, approve run r7`,
+      `maxPriceMoves: 60 known products have a price that becomes at least 3 times as high, at most a third, or 0, of 60 known products (100%); the limit is 5%. lamp (Red / L): price 10.00 → 1,000.00; ${'x'.repeat(39)}…: salePrice 9.50 → 0.00; desk: price 9.00 → 3.00; and 57 more. If this is correct, approve run r7`,
     );
     expect(stopped(4)).not.toContain('mug');
     expect(stopped(3)).toBe(
@@ -151,13 +151,15 @@ describe('safety limits', () => {
     expect(exceeded({ keyChange, known: 100, changed: 50 })).toEqual(['key']);
     expect(exceeded({ keyChange, known: 100, changed: 49 })).toEqual([]);
     const [key] = judgeSafety(DEFAULTS, { ...USUAL, keyChange, known: 90, changed: 90 }, 'r7');
-    expect(key?.message).toMatch(/90 of 90 known ones change: the fields of one .* approve run r7$/);
+    expect(key?.message).toMatch(
+      /90 of 90 known ones change: the run may write the fields of one .* approve run r7$/,
+    );
   });
 
   it('say limit, figure, base and what to do', () => {
     const [over] = judgeSafety(DEFAULTS, { ...USUAL, deletes: 1800, keysOfJob: 30_000 }, 'r7');
     expect(over?.message).toBe(
-      'maxDeletes: 1,800 products would be deleted, of 30,000 products that this job sent (6%); the limit is 5%. If this is right, approve run r7',
+      'maxDeletes: 1,800 products would be deleted, of 30,000 products that this job sent (6%); the limit is 5%. If this is correct, approve run r7',
     );
   });
 

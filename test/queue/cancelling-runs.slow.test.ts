@@ -18,7 +18,7 @@ describeWithRedis('a run that was enqueued', () => {
       ...{ run: id, job: 'nightly', status: 'queued' },
     });
     const cancelled = await workspace.storeferry('cancel', id);
-    expect(cancelled.stdout).toBe(`Run ${id} is out of the queue; it had not begun.\n`);
+    expect(cancelled.stdout).toBe(`Removed run ${id} from the queue; it had not begun.\n`);
     expect(cancelled.code).toBe(0);
     expect((await workspace.storeferry('cancel', id)).stderr).toContain(`There is no run ${id}.`);
 

@@ -116,7 +116,7 @@ describeWithRedis('a worker that listens', () => {
     const { worker, url } = await listeningWorker(shop);
     const taken = await shop.workspace.storeferry('worker', '--listen', new URL(url).port);
     expect(taken.code).toBe(2);
-    expect(taken.stderr).toContain('something listens there already');
+    expect(taken.stderr).toContain('the port is in use');
     const wrong = await shop.workspace.storeferry('worker', '--listen', 'everywhere');
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("got 'everywhere'");

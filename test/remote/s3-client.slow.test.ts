@@ -81,7 +81,7 @@ describe('an object in S3', () => {
     ],
     ['no such bucket', { bucket: 'other' }, 'final', /no such bucket/],
     ['no such object', { key: 'none.csv' }, 'absent', /no such object/],
-    ['nobody there', { endpoint: 'http://127.0.0.1:1' }, 'passing', /nothing listens there/],
+    ['nobody there', { endpoint: 'http://127.0.0.1:1' }, 'passing', /no server listens there/],
     ['a private address', { allowPrivateAddresses: false }, 'final', /is a private address/],
     [
       'a name for one',
@@ -126,7 +126,7 @@ describe('an object in S3', () => {
     server.intercept((request, response, next) => void next(request, response));
   });
 
-  it('is refused beyond the limit', async () => {
+  it('is refused exceeded', async () => {
     await put(at('limit.csv'), 'x'.repeat(5_000));
     expect((await failureOf(fetchAll(at('limit.csv'), { limitBytes: 4_000 }))).message).toBe('it is larger');
   });

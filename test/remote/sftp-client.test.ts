@@ -105,10 +105,10 @@ describeWithSshd('a file on an SSH server', () => {
   it('is refused when it is not there, is a folder, is too large, or nothing listens', async () => {
     there('large.csv', 'x'.repeat(100_000));
     expect((await failureOf(contentsOf(addressOf('none.csv')))).kind).toBe('absent');
-    expect((await failureOf(contentsOf(addressOf('')))).message).toMatch(/no regular file/);
+    expect((await failureOf(contentsOf(addressOf('')))).message).toMatch(/not a regular file/);
     expect((await failureOf(contentsOf(addressOf('large.csv'), 50_000))).message).toBe('it is larger');
     expect((await failureOf(contentsOf(addressOf('a.csv', { port: 1 })))).message).toBe(
-      'nothing listens there',
+      'no server listens there',
     );
   });
 

@@ -40,19 +40,21 @@ describe('the next steps', () => {
 
   it('after a stop with nothing to send do not speak of sending', () => {
     const stopped = aRun({ status: 'stopped' });
-    expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe('If it is right (there is nothing to send):');
-    expect(whats(stopped, null).at(-1)).toBe('If the plan is right, to send exactly this:');
+    expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe(
+      'If the plan is correct (it has nothing to send):',
+    );
+    expect(whats(stopped, null).at(-1)).toBe('If the plan is correct, to send it:');
   });
 
   it('lead to a run where there is nothing to retry, or nothing to verify', () => {
     const ended = aRun({ status: 'done-with-rejects', totals });
     const run = 'storeferry run nightly-catalog';
     expect(nextSteps({ ...ended, rejectsFile: null }, null)).toEqual([
-      { what: 'Its rejects file is gone. Correct the source, then:', command: run },
+      { what: 'The rejects file is missing. Correct the source, then:', command: run },
     ]);
     const deletes = aRun({ status: 'done-with-rejects', totals: { ...totals, rejected: 0 } });
     expect(nextSteps({ ...deletes, rejectsFile: null }, null)).toEqual([
-      { what: 'To try again what the store refused:', command: run },
+      { what: 'To send the refused requests again:', command: run },
     ]);
     const unverified = { ...AS_KNOWN, sampled: 0, known: 0, notComparable: 0, asKnown: 0 };
     const failed = aRun({ kind: 'verify', status: 'failed', verification: unverified });
@@ -61,7 +63,7 @@ describe('the next steps', () => {
 
   it('after a stop by what the store refused do not blame the source', () => {
     const stopped = aRun({ status: 'stopped', totals: { ...totals, requests: 40 } });
-    expect(whats(stopped, aPlan())[0]).toBe('Find out why the records were refused, and correct that, then:');
+    expect(whats(stopped, aPlan())[0]).toBe('Correct the cause of the refusals, then:');
     expect(whats(aRun({ status: 'stopped', totals: { ...totals, requests: 0 } }), aPlan())[0]).toContain(
       'source',
     );
@@ -115,11 +117,11 @@ describe('the next steps', () => {
     const [group] = unmatched(REJECTED).rejections;
     const plan = aPlan({ rejections: group === undefined ? [] : [{ ...group, code: 'key-not-rejected' }] });
     expect(nextSteps(retried, plan)).toEqual([
-      { what: 'Change the keys back in the rejects file, then:', command: 'storeferry retry k3f9' },
+      { what: 'Restore the keys in the rejects file, then:', command: 'storeferry retry k3f9' },
     ]);
     expect(nextSteps(aRun({ ...retried, status: 'failed' }), null)).toEqual([
       {
-        what: 'If the rejects file is not as it should be, correct it, then:',
+        what: 'If the rejects file is wrong, correct it, then:',
         command: 'storeferry retry a1b2',
       },
       { what: 'Or correct the source, then:', command: 'storeferry run nightly-catalog' },

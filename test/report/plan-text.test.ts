@@ -79,7 +79,7 @@ describe('a plan for people', () => {
 
   it('says how many requests and how long they take', () => {
     expect(textOf().replaceAll(/\s+/g, ' ')).toContain(
-      'Sending takes 15 requests (12 to write, 3 to delete): about 3 s at 5 a second, the limit in stores.yaml.',
+      'Sending takes 15 requests (12 to write, 3 to delete): about 3 s at 5 per second, the limit in stores.yaml.',
     );
     expect(textOf({}, { pace: null })).not.toContain('about');
   });
@@ -105,7 +105,7 @@ describe('a plan for people', () => {
     const text = textOf({ safety }, { run: { status: 'stopped' } });
     expect(text).toContain('Safety limits: stopped');
     expect(text.replaceAll(/\s+/g, ' ')).toContain(
-      'maxDeletes beyond the limit: 400 of 500 products would be deleted; limit: at most 5%',
+      'maxDeletes exceeded: 400 of 500 products would be deleted; limit: at most 5%',
     );
     expect(linesOf(text)).toContain('storeferry approve k3f9');
   });
@@ -135,7 +135,7 @@ describe('a plan for people', () => {
       '3 products are no longer in the source, but nothing is deleted: the url of 1 group of rows cannot be read',
     );
     expect(text).toContain('2 removed products cannot be deleted');
-    expect(text).toContain('cannot be cleared through the API: phone (1,200 contacts)');
+    expect(text).toContain('but the API cannot clear them: phone (1,200 contacts)');
     expect(text).toContain('1 url occurs more than once, 3 copies in all');
     expect(text).toContain('7 records: quantity below 0 raised to 0');
   });

@@ -54,9 +54,9 @@ describe('the statistics of lists', () => {
     expect(textOf([reading(0)])).not.toContain('over time');
   });
 
-  it('count lines that are no readings, and draw what the others say', () => {
+  it('count unreadable lines and draw the others', () => {
     const text = textOf([reading(0), reading(1, { opens: null, subscribers: null })], { unreadable: 1 });
-    expect(text).toContain('1 line of the file is no reading');
+    expect(text).toContain('1 line of the file is not a reading');
     expect(text).toMatch(/ {2}subscribers {2}▄\s+–\n/);
   });
 

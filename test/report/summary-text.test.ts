@@ -21,13 +21,15 @@ describe('the summary of a run for people', () => {
 
   it('says how fast it was sent in the end, and why no faster', () => {
     const limits = { concurrency: 9, because: 'answers became slow', rate: null };
-    const atOnce = 'Sending ended at 9 requests at once (answers became slow)';
+    const atOnce = 'Concurrency at the end: 9 requests (answers became slow)';
     const of = (changes: Partial<Run>) => facts(changes, {}, { ...ALL_APPLIED, requests: 100 });
     expect(linesOf(textOf(of({ limits })))).toContain(`${atOnce}.`);
     expect(textOf(facts({ limits })), 'of 15 requests').not.toContain('Sending ended');
     const rate = { requestsPerSecond: 19.437, because: 'the store refused more' };
     const text = textOf(of({ limits: { ...limits, rate } }));
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(`${atOnce} and 19.4 a second (the store refused more).`);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      `${atOnce}; rate: 19.4 per second (the store refused more).`,
+    );
   });
 
   it('separates what was sent again from what was new or changed', () => {
@@ -87,8 +89,8 @@ describe('the summary of a run for people', () => {
     const changedIds = [{ key: 'lamp', knownId: 5, answeredId: 9 }];
     const text = textOf(facts({}, { changedIds }));
     const words = text.replaceAll(/\s+/g, ' ');
-    expect(words).toContain('another id than before for 1 product: it had lost it and created it again');
-    expect(words).toContain('or it holds it twice. lamp (was 5, now 9). Next');
+    expect(words).toContain('another id than before for 1 product: it lost it and created it again');
+    expect(words).toContain('or it has it twice. lamp (was 5, now 9). Next');
     expect(linesOf(text)).toContain('storeferry verify nightly-catalog');
   });
 
@@ -97,7 +99,7 @@ describe('the summary of a run for people', () => {
       ...{ key: `lamp-${index}`, knownId: index, answeredId: 100 + index },
     }));
     const text = textOf(facts({}, { changedIds, changedIdCount: 1_234 })).replaceAll(/\s+/g, ' ');
-    expect(text).toContain('another id than before for 1,234 products: it had lost them');
+    expect(text).toContain('another id than before for 1,234 products: it lost them');
     expect(text).toContain('lamp-2 (was 2, now 102) and others.');
   });
 

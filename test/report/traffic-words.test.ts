@@ -18,12 +18,12 @@ const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
 describe('the traffic of a run in words', () => {
   it('gives rate and answers, and problems only where there were some', () => {
     expect(trafficWords([sample(), sample({ requests: 40, p50: 90, p95: 400 })])).toEqual([
-      '60 requests in 2 s, 30 a second.',
+      '60 requests in 2 s, 30 per second.',
       'Latency: median 90 ms, highest p95 400 ms.',
     ]);
     expect(trafficWords([sample({ failed: 3, retries: 1, pausedMs: 500 })]).slice(2)).toEqual([
       '3 failed; 1 request was a retry.',
-      'Sending paused for 500 ms, since the store failed or asked to wait.',
+      'Sending paused for 500 ms because the store failed or asked to wait.',
     ]);
   });
 

@@ -13,6 +13,6 @@ it('keeps with a run the limits that were found, to be shown later', async () =>
   expect(run.json()).toMatchObject({ status: 'done', applied: 100 });
   const shown = await workspace.storeferry('runs', String(run.json()['run']));
   expect(shown.stdout.replaceAll(/\s+/g, ' ')).toMatch(
-    /Sending ended at \d+ requests? at once \(.+\) and [\d.]+ a second \(the store refused more\)\./,
+    /Concurrency at the end: \d+ requests? \(.+\); rate: [\d.]+ per second \(the store refused more\)\./,
   );
 });

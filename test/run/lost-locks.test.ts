@@ -75,7 +75,7 @@ it('a run that another process has taken over is not ended by the one that was a
   expect(run).toMatchObject({ status: 'running', finishedAt: null, step: 'plan' });
 });
 
-it('a run sends nothing when the state loses something while it waits for the store', async () => {
+it('a run sends nothing when the state loses data while it waits for the store', async () => {
   await using setup = await setupNightly(5);
   const { workspace, store } = setup;
   await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
@@ -97,7 +97,7 @@ it('a run sends nothing when the state loses something while it waits for the st
   if ('release' in other) await other.release();
   expect((await ended).run).toMatchObject({
     status: 'failed',
-    error: expect.stringContaining('lost something'),
+    error: expect.stringContaining('lost data'),
   });
   expect(store.requests).toHaveLength(before);
 });

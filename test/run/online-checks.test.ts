@@ -69,14 +69,14 @@ describe('what an answer of a store says', () => {
   it('is perhaps not the word of the store where a refusal of the key is a page', () => {
     const [found] = judge({ status: 403, text: '<html><title>Blocked</title>' });
     expect(found?.message).toContain(
-      'refuses the key (403: a web page; perhaps something in front of the store answers)',
+      'refuses the key (403: a web page; a proxy in front of the store may have answered)',
     );
   });
 
   it.each([
     ['CERT_HAS_EXPIRED', 'its certificate has expired'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'signed by no authority that this machine trusts'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'this machine does not trust the authority'],
     ['UND_ERR_CONNECT_TIMEOUT', 'cannot be reached'],
     ['ECONNRESET', 'failed (ECONNRESET)'],
   ])('explains %s', (code, said) => {

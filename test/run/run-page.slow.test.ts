@@ -26,12 +26,12 @@ describe('the report page of a run', () => {
     const { workspace } = setup;
     const planned = await workspace.storeferry('plan', 'nightly');
     const run = /run ([a-z0-9]{8})/.exec(planned.stdout)?.[1];
-    expect(planned.stdout).toMatch(new RegExp(`Report with pictures:\\s+\\S*${reportOf(run)}`));
+    expect(planned.stdout).toMatch(new RegExp(`Report:\\s+\\S*${reportOf(run)}`));
     expect(await pageOf(workspace, run)).toContain('<!doctype html>');
     expect(await pageOf(workspace, run)).toContain('approve');
 
     const approved = await workspace.storeferry('approve', String(run));
-    expect(approved.stdout).toMatch(new RegExp(`Report with pictures:\\s+\\S*${reportOf(run)}`));
+    expect(approved.stdout).toMatch(new RegExp(`Report:\\s+\\S*${reportOf(run)}`));
     expect(await pageOf(workspace, run)).not.toContain('approve');
     expect((await workspace.storeferry('runs', String(run))).stdout).toContain(reportOf(run));
     const left = await filesOf(workspace, run);

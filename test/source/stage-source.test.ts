@@ -245,7 +245,7 @@ describe('gzip', () => {
     expect(message).toBe(
       'The zip a.zip cannot be read: its list of files takes more than 16 MiB, most of it comments or extra fields.',
     );
-    expect(hint).toBe('Pack the files again, without comments.');
+    expect(hint).toBe('Create the zip again, without comments.');
   });
 });
 
@@ -328,7 +328,7 @@ describe('a zip', () => {
         { name: '[Content_Types].xml', content: 'x' },
         { name: 'xl/workbook.xml', content: 'x' },
       ],
-      /The workbook lacks its part _rels\/\.rels/,
+      /The workbook has no part _rels\/\.rels/,
     ],
     [
       'a broken LibreOffice workbook',
@@ -401,7 +401,7 @@ describe('a file that changes while it is read', () => {
         },
       },
     );
-    await expect(staging).rejects.toThrow(/a\.csv changed while it was read/);
+    await expect(staging).rejects.toThrow(/a\.csv changed while Storeferry read it/);
     expect(await workspace.folder.list()).toEqual([]);
   });
 

@@ -107,7 +107,7 @@ describe('a file that is opened', () => {
     await rename(join(at.root, 'shop/inbox'), join(at.root, 'shop/old'));
     await symlink('../outside', join(at.root, 'shop/inbox'));
     expect(await openAllowed(found.real)).toMatchObject({
-      refused: 'was moved or replaced while it was opened',
+      refused: 'was moved or replaced while Storeferry opened it',
     });
   });
 
@@ -115,7 +115,7 @@ describe('a file that is opened', () => {
     await using at = await scene();
     await makePipe(join(at.root, 'shop/pipe.csv'));
     expect(await openAllowed(join(at.root, 'shop/pipe.csv'))).toMatchObject({
-      refused: 'is no regular file',
+      refused: 'is not a regular file',
     });
     expect(await openAllowed(join(at.root, 'shop/inbox'))).toMatchObject({ refused: 'is a folder' });
   });

@@ -21,10 +21,10 @@ describeWithRedis('the shared state refuses with advice', () => {
   it('a wrong password, and shows none', async () => {
     await using own = await startRedis({ aof: false, password: 'right-password' });
     const wrong = own.url.replace('right-password', 'geheim-1');
-    await expectAdvice(openRedisState({ url: wrong, prefix: 'test' }), /refuses us/, 'password');
+    await expectAdvice(openRedisState({ url: wrong, prefix: 'test' }), /refuses the connection/, 'password');
     await expectAdvice(
       openRedisState({ url: own.url.replace(':right-password@', ''), prefix: 'test' }),
-      /refuses us/,
+      /refuses the connection/,
       'password',
     );
   });

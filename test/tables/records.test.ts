@@ -76,7 +76,7 @@ describe('JSON', () => {
       'keeps its records elsewhere',
       '{"data": {"products": [{"a": 1}, {"a": 2}]}}',
       {},
-      'What repeats: `data.products` (2 times). Set `records`',
+      'Repeated paths: `data.products` (2 times). Set `records`',
     ],
     ['has none at the path', '{"data": [{"a": 1}]}', { records: 'items' }, 'no records at `items`'],
     ['is broken in a line', '{"a": 1}\n{"a": \n', {}, 'The JSON is broken in line 2'],
@@ -155,7 +155,7 @@ describe('XML', () => {
       'is no feed',
       '<?xml version="1.0"?><shop><offer><a>1</a></offer><offer><a>2</a></offer></shop>',
       {},
-      'it is no RSS or Atom feed. What repeats: `shop.offer` (2 times)',
+      'it is not an RSS or Atom feed. Repeated paths: `shop.offer` (2 times)',
     ],
     [
       'has none at the path',
@@ -173,7 +173,7 @@ describe('XML', () => {
       'is in another charset than it names',
       Buffer.from('<?xml version="1.0"?><rss><channel><item><a>caf\xe9</a></item></channel></rss>', 'latin1'),
       {},
-      'not written in the charset utf-8',
+      'not in utf-8, the charset that it names',
     ],
     [
       'has a text without end',

@@ -25,7 +25,7 @@ export const cancelCommand = defineCommand({
     const running =
       known ?? (redisUrl === undefined ? refuseUnknown(id) : await takeOut(context, redisUrl, id));
     if (running === null) {
-      terminal.out(`Run ${id} is out of the queue; it had not begun.\n`);
+      terminal.out(`Removed run ${id} from the queue; it had not begun.\n`);
       return 0;
     }
     await askToInterrupt(context, running.id);
@@ -55,7 +55,9 @@ async function takeOut(context: RunContext, redisUrl: string, id: string): Promi
   if (queued.error !== null)
     throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
   if (await queued.takeOut()) return null;
-  throw new StateError(`A worker is about to begin run ${id}.`, { hint: 'Cancel it once more in a moment.' });
+  throw new StateError(`A worker is about to begin run ${id}.`, {
+    hint: 'Wait a few seconds, then cancel it again.',
+  });
 }
 
 async function endOf(context: RunContext, id: string): Promise<Run> {
@@ -65,7 +67,7 @@ async function endOf(context: RunContext, id: string): Promise<Run> {
     const run = await asItStands(context, found);
     if (run.status !== 'running') return run;
     if (context.signal.aborted)
-      throw new InterruptedError('No longer waiting; the run was asked to end, and will end.');
+      throw new InterruptedError('No longer waiting. The run was asked to end and will end soon.');
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
   }
 }

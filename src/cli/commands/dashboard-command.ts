@@ -135,7 +135,7 @@ function parsePublicUrl(text: string): URL {
   throw new UsageError(
     `--url expects the address at which browsers reach the dashboard, and got '${text}'.`,
     {
-      hint: 'Such as https://storeferry.example.com: a name of its own, without a path.',
+      hint: 'For example https://storeferry.example.com: a host name without a path.',
     },
   );
 }

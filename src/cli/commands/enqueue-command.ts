@@ -14,7 +14,7 @@ import { watchRun } from '../watch-run.ts';
 import { type Attempt, withJsonResult } from '../with-json-result.ts';
 
 const OPTIONS = {
-  follow: flag('wait for it, showing its progress, and end as `run` would'),
+  follow: flag('wait for it, show its progress, and exit with the code of `run`'),
   json: flag('with --follow: print the result as one JSON object, the last line of standard output'),
   resend: flag('also send unchanged records'),
 };
@@ -73,7 +73,7 @@ async function handOver(
   const run = await open.context.state.runs.get(id);
   if (run === undefined) {
     throw new StateError(`The state has lost run ${id}.`, {
-      hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
+      hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Enqueue the job again: storeferry enqueue ${job}`,
     });
   }
   const report = await readStoredReport(open.context, run);
@@ -98,7 +98,7 @@ async function followRun(
     const queued = await queues.ask(queues.runs.getJob(queuedId));
     if (queued === undefined) {
       throw new StateError('The queue has lost the run.', {
-        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Hand the job over again: storeferry enqueue ${job}`,
+        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Enqueue the job again: storeferry enqueue ${job}`,
       });
     }
     if (queued.finishedOn !== undefined) {

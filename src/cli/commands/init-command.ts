@@ -22,7 +22,7 @@ import { planCommand } from './plan-command.ts';
 
 /** `storeferry init`: makes a workspace, or adds a job to one, by asking; writes everything at the end, and plans the job. */
 export const initCommand = defineCommand({
-  arguments: { dir: optional('the folder of the workspace; that of -C when left out') },
+  arguments: { dir: optional('the folder of the workspace; default: the folder of -C') },
   options: INIT_OPTIONS,
   examples: [
     'init my-shop',
@@ -98,7 +98,7 @@ async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<
 async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
   if (!workspace) {
     say(
-      `This makes a workspace in ${dir}. Nothing is written before the end; Ctrl-C cancels without a trace.`,
+      `This makes a workspace in ${dir}. Files are written only at the end; Ctrl-C cancels and leaves nothing behind.`,
     );
     return;
   }
@@ -111,7 +111,7 @@ async function confirmAdding({ options, prompter, dir, say }: Asking, workspace:
 async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]): Promise<void> {
   if (prompter === null || options.yes) return;
   say('');
-  say('To be written:');
+  say('Files to write:');
   for (const { name, path, existing, what } of files)
     say(`  ${name}${existing === 'add' && existsSync(path) ? ' (added to)' : ''}: ${what}`);
   if (!(await prompter.confirm('Write these files?', true))) {
@@ -125,6 +125,6 @@ function overridden(variables: Readonly<Record<string, string>>): string[] {
     .filter(([name, value]) => process.env[name] !== undefined && process.env[name] !== value)
     .map(
       ([name]) =>
-        `${name} is set in the environment, which wins over .env: unset it, or its value is used instead.`,
+        `${name} is set in the environment, which has priority over .env. Unset it; otherwise its value is used.`,
     );
 }

@@ -6,7 +6,7 @@ export const planCommand = defineCommand({
   arguments: { job: required('a job: the name of a file in jobs/') },
   options: {
     json: JSON_FLAG,
-    resend: flag('as if the store had forgotten everything: plan every record'),
+    resend: flag('plan to send every record, also unchanged ones'),
   },
   examples: ['plan nightly-catalog', 'plan nightly-catalog --json'],
   json: RUN_SUMMARY,

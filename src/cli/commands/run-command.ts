@@ -6,7 +6,7 @@ export const runCommand = defineCommand({
   arguments: { job: required('a job: the name of a file in jobs/') },
   options: {
     json: JSON_FLAG,
-    resend: flag('also send unchanged records (a store restored from backup)'),
+    resend: flag('also send unchanged records (for a store restored from a backup)'),
   },
   examples: ['run nightly-catalog', 'run list-statistics', 'run nightly-catalog --json > result.json'],
   json: RUN_SUMMARY,

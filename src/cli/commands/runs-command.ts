@@ -33,7 +33,7 @@ export const runsCommand = defineCommand({
   arguments: { run: optional('the id of a run, or its first characters, to see all of it') },
   options: OPTIONS,
   examples: ['runs', 'runs k3v9x2', 'runs --job nightly-catalog', 'runs k3v --json'],
-  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or all that is known of one run',
+  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run',
   run: (invocation, { run: id }, options) =>
     withJsonError(invocation, options.json, async () => {
       const signal = interruptSignal(() => {});
@@ -64,7 +64,7 @@ async function list(
   terminal.out(jobsText(jobs, keeper, options));
   for (const { run, job: name } of queued) {
     terminal.out(
-      `Run ${run} of ${printable(name)} waits for a worker. To call it off: ${program} cancel ${run}\n`,
+      `Run ${run} of ${printable(name)} waits for a worker. To cancel it: ${program} cancel ${run}\n`,
     );
   }
   terminal.out(runsText(standing, options));
@@ -84,7 +84,7 @@ async function show(
     const { job, error } = queued;
     if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
     else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
-    else terminal.out(`Run ${id} of ${job} waits for a worker. To call it off: ${program} cancel ${id}\n`);
+    else terminal.out(`Run ${id} of ${job} waits for a worker. To cancel it: ${program} cancel ${id}\n`);
     return;
   }
   const run = await asItStands(context, await knownRun(context, queued?.run ?? id));

@@ -10,8 +10,8 @@ export const sandboxCommand = defineCommand({
   arguments: {},
   options: {
     port: parsed('n', 'where to listen, on this machine only', SANDBOX_DEFAULTS.port, wholeNumber(0, 65_535)),
-    data: text('dir', 'the folder that keeps what it holds; in memory when left out'),
-    apiKey: parsed('key', 'the key every request must carry', SANDBOX_DEFAULTS.apiKey, (key) => key),
+    data: text('dir', 'the folder for its data; default: in memory'),
+    apiKey: parsed('key', 'the API key that every request must have', SANDBOX_DEFAULTS.apiKey, (key) => key),
     failRate: parsed('share', 'answer this share of requests with 503', 0, share),
     latency: parsed('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
     requestsPerSecond: parsed<number | undefined>(
@@ -33,7 +33,7 @@ export const sandboxCommand = defineCommand({
     });
     terminal.out(`The sandbox listens at ${server.url}\n`);
     if (apiKey === SANDBOX_DEFAULTS.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
-    terminal.out(`What it holds:   ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
+    terminal.out(`Its data:        ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
     terminal.out(`Its description: ${server.url}/openapi.json\n`);
     terminal.out('Stop it with Ctrl-C.\n');
     await aborted(stop);

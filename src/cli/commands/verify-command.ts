@@ -17,7 +17,7 @@ export const verifyCommand = defineCommand({
   },
   notes: `This writes to the store: each record of the sample is sent as the store last acknowledged it. Edits made in the
 store since are overwritten, and products that were deleted there are created again. It shows records that are gone or
-have another id; it cannot show an older value that a restored store holds, since the value is sent with the request.`,
+have another id; it cannot show an older value of a restored store, since the value is sent with the request.`,
   examples: [
     'verify nightly-catalog',
     'verify nightly-catalog --sample 500',

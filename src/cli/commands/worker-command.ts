@@ -35,7 +35,7 @@ export const workerCommand = defineCommand({
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'), {
       graceMs: CLOSE_WITHIN_MS,
       onOverdue() {
-        log.warn({}, 'stopped without handing back what was under way; other workers will take it over');
+        log.warn({}, 'stopped without returning its work to the queue; other workers will take it over');
         return 0;
       },
     });
@@ -78,7 +78,8 @@ export const workerCommand = defineCommand({
     try {
       const { gaveUp } = await startWithin(START_WITHIN_MS, stop, start());
       await aborted(AbortSignal.any([stop, gaveUp]));
-      if (!stop.aborted) log.error({}, 'work waits and the worker gets none of it: exiting, to be restarted');
+      if (!stop.aborted)
+        log.error({}, 'runs wait in the queue, but this worker gets none: exiting to be restarted');
       return stop.aborted ? 0 : 1;
     } catch (error) {
       if (stop.aborted) return 0;
@@ -148,7 +149,7 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     configurationOf: (run) =>
       reading((workspace) => {
         const job = workspace.job(run.job);
-        if (job.kind !== 'import') throw new UsageError(`The job ${run.job} is no import.`);
+        if (job.kind !== 'import') throw new UsageError(`The job ${run.job} is not an import.`);
         return { job, store: workspace.store(run.store) };
       }),
   };

@@ -72,7 +72,7 @@ export function refuseMissingFlags({ options, prompter, known }: Asking, existin
   const missing: string[] = [];
   if (!existing && !options.sandbox) {
     if (options.storeUrl === undefined && known.url === undefined) {
-      missing.push('--store-url URL (or --sandbox to rehearse)');
+      missing.push('--store-url URL (or --sandbox)');
     }
     if (known.apiKey === undefined) {
       missing.push('STORE_API_KEY in the environment (there is no option for it: others could read it)');

@@ -117,7 +117,7 @@ async function askMatch(
     throw new UsageError(
       found === undefined
         ? `--crosswalk-match: the crosswalk has no column '${options.crosswalkMatch}'; it has ${named(columns)}.`
-        : `--crosswalk-match: the column '${found.header}' holds no e-mail addresses and has the name of none of the fields that the mapping fills (${fields.join(', ')}).`,
+        : `--crosswalk-match: the column '${found.header}' has no e-mail addresses, and its name is not a field that the mapping fills (${fields.join(', ')}).`,
     );
   }
   const match = emails && matchBy(emails, fields);
@@ -126,19 +126,19 @@ async function askMatch(
   if (usable.length === 0) {
     throw new UsageError(
       `The crosswalk cannot be matched: it needs a column of e-mail addresses, or one with the name of a field that the mapping fills (${fields.join(', ')}); it has ${named(columns)}.`,
-      { hint: `Name the column to match ${preferred(fields)} in its first line.` },
+      { hint: `In its first line, give the column to match the name ${preferred(fields)}.` },
     );
   }
   if (prompter === null) {
     throw new UsageError(
-      'It is not clear which column of the crosswalk holds the e-mail addresses of the contacts.',
+      'It is not clear which column of the crosswalk has the e-mail addresses of the contacts.',
       {
-        hint: `Give --crosswalk-match with one of ${named(usable)}; do not match by name: two people may share it.`,
+        hint: `Give --crosswalk-match with one of ${named(usable)}; do not match by name: two people may have the same name.`,
       },
     );
   }
   const chosen = await prompter.choose(
-    'Which of its columns identifies a contact? (two people may share a name)',
+    'Which of its columns identifies a contact? (two people may have the same name)',
     usable.map(({ header }) => ({ value: header, name: header })),
   );
   const column = columnCalled(columns, chosen);
@@ -176,12 +176,12 @@ async function askId(
   const likely = idColumn(columns);
   if (likely !== undefined) return likely.header;
   if (prompter === null) {
-    throw new UsageError('It is not clear which column of the crosswalk holds the ids of the store.', {
+    throw new UsageError('It is not clear which column of the crosswalk has the ids of the store.', {
       hint: `Give --crosswalk-id with one of ${named(columns)}.`,
     });
   }
   return await prompter.choose(
-    'Which of its columns holds the id of the store?',
+    'Which of its columns has the id of the store?',
     columns.map(({ header }) => ({ value: header, name: header })),
   );
 }

@@ -12,7 +12,7 @@ import { freeName } from './free-name.ts';
 export async function askJobName(asking: Asking, usual: string): Promise<string> {
   const { options, prompter, dir } = asking;
   const whyNot = (name: string): string | undefined => {
-    if (!isName(name)) return 'letters, digits, dots, - and _ only, beginning with one of the first two';
+    if (!isName(name)) return 'only letters, digits, dots, - and _, beginning with a letter or digit';
     return existsSync(jobPath(dir, name)) ? `there is a job ${name} already` : undefined;
   };
   const free = freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');

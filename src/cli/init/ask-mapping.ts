@@ -70,7 +70,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
     hint:
       others.length === 0
         ? `No mapping fits its columns; --mapping ${NEW_MAPPING} starts one of your own.`
-        : `These do: ${others.join(', ')}.`,
+        : `Mappings that fit: ${others.join(', ')}.`,
   });
 }
 
@@ -168,7 +168,7 @@ async function completed(
       continue;
     }
     const taken = new Set([...suggested, ...complete].map((known) => known.header));
-    const chosen = await prompter.choose(`Which column holds the ${one.field}?`, [
+    const chosen = await prompter.choose(`Which column has the ${one.field}?`, [
       ...columns.filter((text) => !taken.has(text)).map((text) => ({ value: `=${text}`, name: text })),
       { value: '', name: 'I will write it into the mapping' },
     ]);

@@ -63,7 +63,7 @@ async function whyNoFile(text: string): Promise<string | undefined> {
   const path = typedPath(text);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === true) return undefined;
-  if (found !== undefined) return `${path} is ${found.isDirectory() ? 'a folder' : 'no regular file'}`;
+  if (found !== undefined) return `${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`;
   const there = await readdir(dirname(path)).catch(() => undefined);
   if (there === undefined) return `there is no folder ${dirname(path)}`;
   return `there is no file ${path}${didYouMean(basename(path), there)}`;
@@ -105,7 +105,7 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
     if (prompter === null) {
       throw new UsageError(message, {
         place,
-        hint: `Give --${flag} with what it is: ${names.map(({ name }) => name).join(', ')}.`,
+        hint: `Give --${flag} with one of: ${names.map(({ name }) => name).join(', ')}.`,
       });
     }
     say(message);

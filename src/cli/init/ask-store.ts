@@ -68,7 +68,7 @@ async function askNew({ options, prompter, known, say }: Asking): Promise<StoreA
         { value: 'real', name: 'My store: I have its address and an API key' },
         {
           value: 'sandbox',
-          name: 'None yet: rehearse against the sandbox',
+          name: 'None yet: use the sandbox',
           description:
             'A complete storefront on this machine. Address and key can be changed later, in .env.',
         },

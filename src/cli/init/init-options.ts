@@ -4,16 +4,16 @@ import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
 /** The options of `init`: each answers a question. */
 export const INIT_OPTIONS = {
   storeUrl: text('url', 'the address of the store; its key comes from STORE_API_KEY or is asked for'),
-  sandbox: flag('no store yet: rehearse against the sandbox'),
+  sandbox: flag('no store yet: use the sandbox'),
   store: text('name', 'the store, in a workspace with several'),
   weightUnit: text('unit', 'the unit the store shows: kg, g, lb or oz'),
   source: text('file', 'the file to import'),
-  encoding: text('charset', 'its charset, where it is not UTF-8'),
-  delimiter: text('name', 'what separates its columns, where that cannot be detected'),
+  encoding: text('charset', 'its charset, if it is not UTF-8'),
+  delimiter: text('name', 'its delimiter, if it cannot be detected'),
   copy: flag('copy the file into the workspace'),
   mapping: text(
     'name',
-    'the mapping that reads it; recognised by its columns when left out; `new` starts one of your own',
+    'the mapping for the file; default: recognised by its columns; `new` starts a mapping of your own',
   ),
   import: text('what', 'for a mapping of your own: products or contacts'),
   param: parsed<Readonly<Record<string, string>> | undefined>(
@@ -23,12 +23,12 @@ export const INIT_OPTIONS = {
     nameAndValue,
   ),
   crosswalk: text('file', 'for contacts: the CSV file with ids of the store and e-mails'),
-  crosswalkMatch: text('column', 'its column that identifies a contact'),
-  crosswalkId: text('column', "its column with the store's id"),
+  crosswalkMatch: text('column', 'the column of the crosswalk that identifies a contact'),
+  crosswalkId: text('column', "the column of the crosswalk with the store's id"),
   job: text('name', 'the name of the job'),
   schedule: text('cron', 'when workers run it: minute, hour, day, month, weekday'),
-  timezone: text('zone', 'the time zone of the schedule; that of this machine when left out'),
-  yes: flag('use guesses and defaults, and ask for the rest only'),
+  timezone: text('zone', 'the time zone of the schedule; default: the time zone of this machine'),
+  yes: flag('accept guesses and defaults, and ask only for the rest'),
 };
 
 /** The answers that options give. */

@@ -38,7 +38,7 @@ export async function serveWorker(
     } else if (path === '/metrics') {
       send(response, 200, await within(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
     } else {
-      send(response, 404, 'Not found. There are /metrics and /healthz.\n');
+      send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
     }
   };
   const server = createServer((request, response) => {
@@ -96,7 +96,7 @@ async function within<Value>(ms: number, value: Promise<Value>): Promise<Value> 
 
 function cannotListen(error: Error, host: string, port: number): UsageError {
   const code = 'code' in error ? String(error.code) : error.message;
-  const why = code === 'EADDRINUSE' ? 'something listens there already' : code;
+  const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
   return new UsageError(`Cannot listen on ${host}:${port}: ${why}.`, {
     hint: 'Name another port with --listen, or leave it out.',
   });

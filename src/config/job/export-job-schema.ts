@@ -79,7 +79,7 @@ function columnProblems(
   const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
   const lacking = keys.filter((name) => !columns.includes(name));
   if (mode === 'append' && lacking.length > 0) {
-    const message = `mode: append needs ${lacking.join(' and ')} among the columns, to add no line twice`;
+    const message = `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`;
     problems.push({ at: null, message });
   }
   return problems;

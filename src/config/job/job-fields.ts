@@ -66,7 +66,7 @@ const notifySchema = z.strictObject({
     .string()
     .refine((url) => url === '' || isHttpUrl(url), 'expected an http or https address, or nothing')
     .meta({
-      description: 'The webhook that gets a short text and the summary as JSON. Empty: no notification.',
+      description: 'The webhook that receives a short text and the summary as JSON. Empty: no notification.',
       examples: [placeholder('OPS_WEBHOOK', '')],
     }),
   on: z
@@ -80,6 +80,8 @@ const notifySchema = z.strictObject({
 /** The keys that jobs of either kind have. */
 export const jobFields = {
   store: z.string(STORE_EXPECTED).min(1, STORE_EXPECTED).describe('The store, by its name in `stores.yaml`.'),
-  schedule: scheduleSchema.exactOptional().describe('When workers run the job. Left out: only by hand.'),
+  schedule: scheduleSchema
+    .exactOptional()
+    .describe('When workers run the job. Default: never; start it by hand.'),
   notify: notifySchema.exactOptional().describe('Where to send a notification when a run ends.'),
 };

@@ -64,7 +64,7 @@ function unlisted(name: string, names: readonly string[]): string {
 /** Checks that a job and its mapping fit together. */
 function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
   if (mapping.import !== job.import) {
-    const message = `the mapping '${job.mapping}' makes ${mapping.import}, and the job imports ${job.import}`;
+    const message = `the mapping '${job.mapping}' produces ${mapping.import}, but the job imports ${job.import}`;
     return [{ path: ['mapping'], part: 'value', message }];
   }
   const problems = checkParams(job, mapping);
@@ -96,12 +96,12 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
 function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Quote): RelationProblem[] {
   if (job.crosswalk === undefined) {
     if (contact.id !== undefined) return [];
-    const message = `contacts are updated by id, and the mapping '${job.mapping}' maps none; give a crosswalk`;
+    const message = `contacts are updated by id, and the mapping '${job.mapping}' does not map the id; add a crosswalk`;
     return [{ path: ['crosswalk'], part: 'value', message }];
   }
   if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
   const { match, field = match } = job.crosswalk;
   const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];
-  const message = `the mapping '${job.mapping}' gives no field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; where the crosswalk's column and the field have different names, set field: email beside match`;
+  const message = `the mapping '${job.mapping}' does not fill the field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; if the crosswalk's column and the field have different names, add field: email to the crosswalk`;
   return [{ path, part: 'value', message }];
 }

@@ -62,7 +62,7 @@ export function jobText(job: NewJob): string {
     '',
     '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
     ...scheduleLines(job),
-    '# A web address that gets a notification when a run ends.',
+    '# A web address that receives a notification when a run ends.',
     `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
   ];
   return `${lines.join('\n')}\n`;
@@ -82,13 +82,13 @@ function modeLines(): string[] {
 function crosswalkLines({ crosswalk }: NewJob): string[] {
   if (crosswalk === undefined) {
     return [
-      '# The store knows contacts by its own ids, which the mapping takes from the file. Where the file has none, a CSV',
-      '# file with id and e-mail joins them:',
+      '# The store identifies contacts by its own ids, which the mapping takes from the file. If the file has none, a CSV',
+      '# file with id and e-mail provides them:',
       '# crosswalk: { path: contact-ids.csv, match: email, id: id }',
     ];
   }
   return [
-    '# The store updates contacts by id only: this file joins its ids with what the source knows.',
+    '# The store updates contacts by id only: this file has its ids and a field of the source.',
     'crosswalk:',
     `  path: ${yamlText(crosswalk.path)}`,
     crosswalk.field === undefined

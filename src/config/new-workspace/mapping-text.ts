@@ -38,19 +38,19 @@ export function mappingText(starter: StarterMapping): string {
   const lines = [
     schemaLine('mapping', '../'),
     `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry describes the format;`,
-    `# storeferry check   shows what is wrong with it, and runs its tests`,
+    `# storeferry check   shows errors in this file, and runs its tests`,
     `import: ${imports}`,
     'columns: # a name of your own for each column that you use, and its header in the file',
     ...used.map((one) =>
       one.header === undefined
-        ? `  ${one.field}: ${TO_BE_CHOSEN} # put the right header here`
+        ? `  ${one.field}: ${TO_BE_CHOSEN} # write the right header here`
         : `  ${one.field}: ${yamlText(one.header)}`,
     ),
     ...(others.length === 0
       ? []
-      : ['  # The other columns of the file; remove the # where you use one below.']),
+      : ['  # The other columns of the file; remove the # of each column that you use below.']),
     ...spare.map((one) => `  # ${yamlText(one.word)}: ${yamlText(one.header)}`),
-    `required: [${required.join(', ')}] # a file without these is not of this format`,
+    `required: [${required.join(', ')}] # a file without these has another format`,
     '',
     ...(imports === 'products' ? productLines(fields, spare) : contactLines(fields, spare)),
     '',

@@ -132,7 +132,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     const { once } = request.params;
     const known = await actions.look(once);
     if (known === undefined)
-      throw notFound('What was started here is no longer remembered. See the latest runs.');
+      throw notFound('The dashboard no longer has the result of this action. See the latest runs.');
     return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
   });
 }

@@ -63,7 +63,7 @@ export function confirmPlan({ job, store, runs, reading }: Beginning): Confirmat
       'Compares each record with what the store has acknowledged.',
       'Ends with a report: what is new or changed, what is rejected and why, and whether a safety limit would stop it.',
       waiting !== undefined &&
-        html`Takes the place of the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
+        html`Replaces the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
     ].filter((does) => does !== false),
     label: 'Plan now',
     weight: 'primary',
@@ -101,7 +101,7 @@ function exportDoes({ job, store }: Beginning): Slot[] {
   return [
     html`Reads from the store ${at(store)}, and changes nothing there.`,
     destination.mode === 'append'
-      ? html`Adds to ${placeWords(destination)}; what it holds stays.`
+      ? html`Adds to ${placeWords(destination)}; its content stays.`
       : html`Replaces ${placeWords(destination)}, whole or not at all.`,
   ];
 }
@@ -164,7 +164,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
       .filter(({ exceeded }) => exceeded)
       .map(
         (verdict) =>
-          html`Beyond the safety limit: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+          html`Safety limit exceeded: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
       ),
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,

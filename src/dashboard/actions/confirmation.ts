@@ -91,10 +91,10 @@ export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
       html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`
     }.`,
     does: [
-      'Sends nothing new within about a second, lets the requests under way end, and records what the store has acknowledged.',
+      'Stops new requests within about a second, waits for requests in flight, and records what the store has acknowledged.',
       sends
         ? 'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.'
-        : 'The next one starts again: what was read so far is discarded.',
+        : 'The next run starts from the beginning. What this run has read is discarded.',
     ],
     label: 'Interrupt the run',
     weight: 'danger',

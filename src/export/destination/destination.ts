@@ -49,10 +49,9 @@ export async function asDestinationError<Value>(
 
 /** Another process wrote the destination between reading and writing it. */
 export function changedMeanwhile(location: string): DestinationChangedError {
-  return new DestinationChangedError(
-    `${location} was changed by another process while it was being added to.`,
-    { hint: 'Run again: nothing was written.' },
-  );
+  return new DestinationChangedError(`Another process changed ${location} while Storeferry added to it.`, {
+    hint: 'Run again: nothing was written.',
+  });
 }
 
 function adviceOn(code: string): string {
@@ -64,7 +63,7 @@ function adviceOn(code: string): string {
     case 'EFBIG':
       return `Choose another disk. ${unchanged}`;
     case 'EIO':
-      return `Look at the disk. ${unchanged}`;
+      return `Check the disk. ${unchanged}`;
     case 'EACCES':
     case 'EPERM':
       return `Let this user write the file and its folder (a new file is written beside it), or change destination in the job. ${unchanged}`;
@@ -78,6 +77,6 @@ function adviceOn(code: string): string {
     case 'ELOOP':
       return 'Change destination in the job.';
     default:
-      return 'Change destination in the job, or look at the disk.';
+      return 'Change destination in the job, or check the disk.';
   }
 }

@@ -80,7 +80,7 @@ function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
 }
 
 function noFile(path: string, status: BigIntStats): DestinationError {
-  return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'no regular file'}.`, {
+  return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
     hint: 'Give destination the path of a file.',
   });
 }

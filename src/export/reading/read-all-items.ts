@@ -209,7 +209,7 @@ class ChangingList {
     if (!isSamePage({ items }, far)) return;
     if (totalCount !== null && totalCount > items.length) {
       throw new StoreRefusedError(
-        `The store answers with the same ${items.length} ${this.#options.what} wherever it is asked to begin, and says there are ${totalCount}: they cannot be read by pages.`,
+        `The store answers with the same ${items.length} ${this.#options.what} at every offset, although it counts ${totalCount}: they cannot be read by pages.`,
       );
     }
     this.#ignoresOffsets = true;
@@ -221,8 +221,8 @@ class ChangingList {
     const quiet = Math.max(this.#keys.size, this.#totals.last ?? 0) / this.#step;
     if (this.#requests > factor * quiet + more) {
       throw new StoreUnavailableError(
-        `The ${this.#options.what} change faster than they can be read: after ${this.#requests - 1} requests there is no moment at which all are known.`,
-        { hint: 'Run again when less is going on in the store.' },
+        `The ${this.#options.what} change faster than they can be read: after ${this.#requests - 1} requests the list was never complete.`,
+        { hint: 'Run again when there is less activity in the store.' },
       );
     }
     const page = await this.#options.fetch(skip);

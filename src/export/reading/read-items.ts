@@ -164,17 +164,17 @@ function readingNotes(
   const notes: string[] = [];
   if (withoutId > 0) {
     notes.push(
-      `${withoutId} ${what} have no id: they are compared by their whole content, and only one of equal ones is kept.`,
+      `${withoutId} ${what} have no id: their whole content is compared, and of equal ones only one is kept.`,
     );
   }
   if (ignoresOffsets && isPageSize(items)) notes.push(mayHaveMore(items, what));
   if (changed && totalCount !== null && items < totalCount) {
     notes.push(
-      `The store counts ${totalCount} ${what}, and ${items} were found while it changed: some may be missing. Run again when less is going on in the store.`,
+      `The store counts ${totalCount} ${what}, but ${items} were found because the list changed meanwhile: some may be missing. Run again when there is less activity in the store.`,
     );
   } else if (!changed && totalCount !== null && totalCount !== items) {
     notes.push(
-      `The store counts ${totalCount} ${what} and gives ${items}, however they are asked for. It may count ${what} that it does not show.`,
+      `The store counts ${totalCount} ${what} but returns only ${items}. It may count ${what} that it does not show.`,
     );
   }
   return notes;

@@ -79,7 +79,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
       }
       if (!ended) {
         throw new DestinationError(
-          'The last line is no whole JSON object and has no line end: nothing is added to it.',
+          'The last line is not a complete JSON object and has no line end, so nothing is added.',
           {
             place: { file, line: number },
             hint: 'Correct or remove that line, then run again: no reading is lost.',
@@ -91,7 +91,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
   }
   if (keys.size === 0 && odd.length > 0) {
     throw new DestinationError(
-      'The file holds no JSON objects: this job did not write it, or in another format.',
+      'The file has no JSON objects: this job did not write it, or wrote it in another format.',
       {
         place: { file, line: odd[0] ?? 1 },
         hint: 'Give destination another path, or move the file away to begin a new one.',
@@ -101,6 +101,6 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
   const notes =
     odd.length === 0
       ? []
-      : [`Lines of the file that are no JSON objects were left as they are: ${odd.slice(0, 5).join(', ')}.`];
+      : [`These lines of the file are not JSON objects and were not changed: ${odd.slice(0, 5).join(', ')}.`];
   return { version: before.version, keys, notes };
 }

@@ -76,7 +76,7 @@ export async function appendTable(destination: Destination, options: AppendTable
   const keyPlaces = shape.keyColumns.map((name) => shape.columns.indexOf(name));
   const notes = [...found.notes];
   if (added.length > 0)
-    notes.push(`The file had no column ${added.join(', ')}: added, blank in the lines before.`);
+    notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
   let lines = 0;
   let there = 0;
 
@@ -172,7 +172,7 @@ function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name:
   const lacking = keyColumns.filter((column) => !header.includes(column));
   if (lacking.length > 0) {
     throw new DestinationError(
-      `The file has no column ${lacking.join(' and no ')}: this job did not write it, or in another format.`,
+      `The file has no column ${lacking.join(' and no ')}: this job did not write it, or wrote it in another format.`,
       { place, hint: 'Give destination another path, or move the file away to begin a new one.' },
     );
   }
@@ -196,13 +196,10 @@ function refuseHalfLine(header: readonly string[], last: Row | undefined, name: 
   if (last === undefined && lastColumn === 'read_at') return;
   const isWhole = last?.cells.length === header.length && WHOLE_INSTANT.test(last.cells.at(-1) ?? '');
   if (lastColumn === 'read_at' && isWhole) return;
-  throw new DestinationError(
-    'The last line has no line end: it may be half a line, and nothing is added to it.',
-    {
-      place: { file: name, line: last?.line ?? 1 },
-      hint: `End it with a line break if it is whole. ${CORRECT_LINE}`,
-    },
-  );
+  throw new DestinationError('The last line has no line end and may be incomplete, so nothing is added.', {
+    place: { file: name, line: last?.line ?? 1 },
+    hint: `Add a line break if it is complete. ${CORRECT_LINE}`,
+  });
 }
 
 const ODD_SHOWN = 5;
@@ -211,7 +208,5 @@ function oddNotes(lines: readonly number[], columns: number): string[] {
   if (lines.length === 0) return [];
   const shown = lines.slice(0, ODD_SHOWN).join(', ');
   const more = lines.length > ODD_SHOWN ? ` and ${lines.length - ODD_SHOWN} more` : '';
-  return [
-    `Lines of the file that do not have its ${columns} columns were left as they are: ${shown}${more}.`,
-  ];
+  return [`Lines of the file that do not have its ${columns} columns were not changed: ${shown}${more}.`];
 }

@@ -120,5 +120,5 @@ export function withoutId({ location }: Destination): DestinationError {
 
 /** The note on lines that were in the file already; expected for orders, noted for a history only. */
 export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
-  return lines > 0 && isHistory ? [`${lines} lines were in the file already and were not added again.`] : [];
+  return lines > 0 && isHistory ? [`${lines} lines were already in the file and were not added again.`] : [];
 }

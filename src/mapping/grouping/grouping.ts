@@ -168,7 +168,7 @@ export function neighbourMisaligned(line: number): Reason {
 export function keyMissing(line: number, column: string | undefined): Reason {
   return {
     code: 'key-missing',
-    message: 'the row does not say which product it belongs to: the cell that names it is blank',
+    message: 'the row does not name its product: the cell is blank',
     line,
     ...(column === undefined ? {} : { column }),
   };
@@ -178,7 +178,7 @@ export function keyMissing(line: number, column: string | undefined): Reason {
 export function nothingToContinue(line: number): Reason {
   return {
     code: 'nothing-to-continue',
-    message: 'the row continues the product above it, but none stands there',
+    message: 'the row continues the product above it, but there is none',
     line,
   };
 }

@@ -305,9 +305,9 @@ function cellsOf(stored: SQLOutputValue | undefined): readonly (string | undefin
 function asStateError(error: unknown): unknown {
   const fromSqlite = error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
   return fromSqlite
-    ? new StateError(`The rows could not be kept on disk while they were grouped: ${error.message}.`, {
+    ? new StateError(`The rows could not be stored on disk for grouping: ${error.message}.`, {
         cause: error,
-        hint: 'Is the disk of temporary files full? TMPDIR or SQLITE_TMPDIR names another.',
+        hint: 'Check whether the disk for temporary files is full. TMPDIR or SQLITE_TMPDIR can name another folder.',
       })
     : error;
 }

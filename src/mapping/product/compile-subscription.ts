@@ -32,7 +32,8 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
       const billing = billingOf(row);
       if (billing === undefined) continue;
       if (found !== undefined && JSON.stringify(billing) !== JSON.stringify(found)) {
-        const message = 'its variants are billed in different ways, and the store bills a product in one';
+        const message =
+          'its variants are billed in different ways, but the store bills each product in one way';
         refuse('subscription-differs', message, row.line);
       }
       found = billing;

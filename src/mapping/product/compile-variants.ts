@@ -29,7 +29,7 @@ interface NotForSale {
 
 const NO_PRICE: Reason = {
   code: 'no-price',
-  message: 'no price, so the shop itself does not sell it',
+  message: 'no price, so the shop does not sell it',
   field: 'variants.price',
 };
 

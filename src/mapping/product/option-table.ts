@@ -112,7 +112,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
           differing,
           slot,
           'option-names-differ',
-          `option ${number} is called ${name} in one row of the product and otherwise in another`,
+          `option ${number} has the name ${name} in one row of the product and another name in another row`,
         );
       }
       if (names.includes(name)) {
@@ -123,7 +123,7 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
           head,
           slot,
           'option-without-values',
-          `option ${number} has a name and no values: does the name stand under its header?`,
+          `option ${number} has a name and no values: is the name under its header?`,
         );
       }
       numbers.push(number);
@@ -201,7 +201,7 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
               row,
               slot,
               'option-unknown',
-              `the variant has a value for ${name}, which its product does not name: it names ${[...lists.keys()].join(', ')}`,
+              `the variant has a value for ${name}, which its product does not have: it has ${[...lists.keys()].join(', ')}`,
             );
           }
           own.set(name, textOf(value));

@@ -3,10 +3,10 @@ import { conditionSchema, valueSchema } from './value.ts';
 
 /** How the children of a product are listed in a cell of its row: `sku=A,size=XS|sku=B,size=S`. */
 const childrenSchema = z.strictObject({
-  cell: z.string().min(1).describe('The column that lists them.'),
-  items: z.string().min(1).default('|').describe('What stands between two children.'),
-  pairs: z.string().min(1).default(',').describe('What stands between two name=value pairs of a child.'),
-  equals: z.string().min(1).default('=').describe('What stands between a name and its value.'),
+  cell: z.string().min(1).describe('The column that lists the children.'),
+  items: z.string().min(1).default('|').describe('The separator between two children.'),
+  pairs: z.string().min(1).default(',').describe('The separator between two name=value pairs of a child.'),
+  equals: z.string().min(1).default('=').describe('The separator between a name and its value.'),
   reference: z
     .string()
     .min(1)
@@ -30,7 +30,9 @@ const fields = z.strictObject({
   by: valueSchema.exactOptional().describe('Rows with the same value are one record.'),
   starts: conditionSchema
     .exactOptional()
-    .describe('A row that meets this starts a record; the rows after it that do not, belong to it.'),
+    .describe(
+      'A row that meets this condition starts a record; the following rows that do not meet it belong to that record.',
+    ),
   parent: z
     .string()
     .min(1)
@@ -46,7 +48,7 @@ const fields = z.strictObject({
     .enum(['adjacent', 'anywhere'])
     .exactOptional()
     .describe(
-      'With `by`: `adjacent` refuses rows of one record that stand apart; `anywhere` collects them, on disk when they are many.',
+      'With `by`: `adjacent` refuses rows of one record that are not adjacent; `anywhere` collects them, on disk if there are many.',
     ),
   head: conditionSchema
     .exactOptional()

@@ -110,16 +110,18 @@ const common = {
   required: z
     .array(z.string().min(1))
     .exactOptional()
-    .describe('Columns without which the file is not of this format.'),
+    .describe('Columns that every file of this format has.'),
   expect: z
     .record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)]))
     .exactOptional()
     .describe(
-      'Per column, a pattern (RE2 syntax) or words that every whole cell fits unless blank; a row with another is misaligned.',
+      'Per column, a pattern (RE2 syntax) or words that each whole cell must match unless blank; a row with another cell is misaligned.',
     ),
   misaligned: conditionSchema
     .exactOptional()
-    .describe('A row that meets this has shifted, like one with a cell that `expect` does not.'),
+    .describe(
+      'A row that meets this condition has shifted, like a row with a cell that does not meet `expect`.',
+    ),
   params: z
     .record(
       z.string().min(1),
@@ -149,7 +151,7 @@ const common = {
           .describe("Instead of a file: the store's own lists, with the columns id and name."),
         when: conditionSchema
           .exactOptional()
-          .describe('With `of`: a condition on params; the store is asked only if it holds.'),
+          .describe('With `of`: a condition on params; the store is asked only if it is true.'),
       }),
     )
     .exactOptional()
@@ -198,7 +200,7 @@ const contactSchema = z.strictObject({
   match: z
     .record(z.string().min(1), valueSchema)
     .exactOptional()
-    .describe('Further values, not sent, by which a crosswalk may find the id.'),
+    .describe('Additional values, not sent, by which a crosswalk may find the id.'),
   name: valueSchema.exactOptional(),
   email: valueSchema.exactOptional(),
   phone: valueSchema.exactOptional(),

@@ -16,7 +16,7 @@ const categoriesSchema = z.strictObject({
     .string()
     .exactOptional()
     .describe('A lookup table with the columns id, name, url, parentCategory, matched by path or name.'),
-  except: z.array(z.string()).exactOptional().describe('Names that are no category (`Uncategorized`).'),
+  except: z.array(z.string()).exactOptional().describe('Names that are not categories (`Uncategorized`).'),
 });
 
 /** The fields of a product (storefront-api.md, section 2) that do not vary among its variants. */
@@ -27,7 +27,7 @@ export const productSchema = z.strictObject({
   hidden: flagSchema.exactOptional().describe('Whether the product is hidden.'),
   images: valueSchema
     .exactOptional()
-    .describe('A list of addresses; what is no http address is left out and counted.'),
+    .describe('A list of addresses; values that are not http addresses are left out and counted.'),
   categories: z
     .union([valueSchema, categoriesSchema])
     .exactOptional()
@@ -43,9 +43,7 @@ export const productSchema = z.strictObject({
             membership: conditionSchema.exactOptional(),
             physical: conditionSchema.exactOptional(),
           })
-          .describe(
-            'The first type whose condition the head row meets, or else all rows that the product is bought as.',
-          ),
+          .describe('The first type whose condition the head row meets, or else all variant rows.'),
       }),
     ])
     .exactOptional()
@@ -92,7 +90,7 @@ export const optionsSchema = z.strictObject({
   none: z
     .record(z.string(), z.string())
     .exactOptional()
-    .describe('An only option of this name, with this only value, means that there is none.'),
+    .describe('If the only option has this name and this only value, the product has no options.'),
   keep: z
     .enum(['used', 'differing'])
     .exactOptional()
@@ -128,7 +126,7 @@ const pricingSchema = z
       .exactOptional()
       .describe('With `sale`: when it ends; a date alone means all of that day.'),
     during: valueSchema.exactOptional().describe('With `sale`: both in one, a list of two dates.'),
-    when: conditionSchema.exactOptional().describe('With `sale`: only if this holds.'),
+    when: conditionSchema.exactOptional().describe('With `sale`: only if this condition is true.'),
     plus: valueSchema.exactOptional().describe('A surcharge on the price.'),
     percent: valueSchema.exactOptional().describe('With `price`: a discount in percent.'),
     amount: valueSchema.exactOptional().describe('With `price`: a discount in money.'),
@@ -187,7 +185,7 @@ export const variantsSchema = z.strictObject({
     .min(1)
     .exactOptional()
     .describe(
-      "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` where it holds that word.",
+      "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` if it has that word.",
     ),
   sku: valueSchema.exactOptional().describe('Stock keeping unit.'),
   pricing: pricingSchema.describe('Fills price, onSale, regularPrice and salePrice at once.'),

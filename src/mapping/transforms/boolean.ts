@@ -39,7 +39,7 @@ export function booleanStep(
     if (yes.has(word)) return true;
     return no.has(word)
       ? false
-      : refuse('not-a-boolean', `${quote(text)} says neither yes nor no; expected one of ${expected}`);
+      : refuse('not-a-boolean', `${quote(text)} is neither yes nor no; expected one of ${expected}`);
   });
 }
 

@@ -224,7 +224,7 @@ function compileDate(
   });
   const timezone = argument(['date', 'timezone'], written.timezone ?? 'UTC');
   if (!isTimezone(timezone)) {
-    complain(['date', 'timezone'], `'${timezone}' is no time zone; expected one such as Europe/Rome`);
+    complain(['date', 'timezone'], `'${timezone}' is not a time zone; expected one such as Europe/Rome`);
   }
   return dateStep(readers, formats.join(' or '), timezone, quote);
 }

@@ -18,7 +18,7 @@ export const integer = defineTransform({
           otherwise: z
             .enum(['blank', 'reject'])
             .exactOptional()
-            .describe('What a text that is no whole number becomes. Default: reject.'),
+            .describe('What a text becomes that is not a whole number. Default: reject.'),
         })
         .describe('As `integer`, with options.'),
     },

@@ -29,7 +29,7 @@ const options = z.strictObject({
   otherwise: z
     .enum(['blank', 'reject'])
     .exactOptional()
-    .describe('What a text that is no number becomes. Default: reject.'),
+    .describe('What a text becomes that is not a number. Default: reject.'),
 });
 
 /** `number`: reads a number. */

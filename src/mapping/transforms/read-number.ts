@@ -44,7 +44,7 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
     text.length > LONGEST ? { digits: text, currency: undefined } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
-    return refused('not-a-number', 'is not an amount: the word beside the digits is no currency');
+    return refused('not-a-number', 'is not an amount: the word beside the digits is not a currency');
   }
   const plain =
     text.length > LONGEST ? undefined : toPlain(asciiDigits(amount.digits), format, amount.currency);

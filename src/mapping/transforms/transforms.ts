@@ -84,7 +84,7 @@ const mapSchema = z.strictObject(keys).superRefine((written, context) => {
   }
   for (const key of Object.keys(written)) {
     if (key in main.shape) continue;
-    context.addIssue({ code: 'custom', path: [key], message: `${key} is no option of ${main.name}` });
+    context.addIssue({ code: 'custom', path: [key], message: `${key} is not an option of ${main.name}` });
   }
 });
 

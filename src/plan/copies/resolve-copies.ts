@@ -198,11 +198,11 @@ function sentence(
 ): string {
   switch (code) {
     case 'duplicate-key':
-      return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or let the job's \`duplicates\` choose`;
+      return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or set \`duplicates\` in the job`;
     case 'rows-not-adjacent':
       return `rows of one product are not adjacent, in ${places}; sort the file so that they follow each other`;
     case 'copy-rejected':
-      return `the same ${field} occurs ${copies} times, in ${places}, and not all of them can be read; correct or remove those`;
+      return `the same ${field} occurs ${copies} times, in ${places}, and not all of them can be read; correct or remove the unreadable rows`;
     case 'identical-copy':
       return `an identical copy of another record, as in ${places}`;
     case 'earlier-copy-kept':

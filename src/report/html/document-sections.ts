@@ -29,10 +29,10 @@ import {
   trusted,
 } from './markup.ts';
 
-/** Nothing of the file may load or run anything, whatever the facts contain. */
+/** The policy forbids the page to load or run anything, whatever the facts contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** A document as one whole HTML file: no script, no network; it can be opened, printed and mailed. */
+/** A document as one HTML file without script or network access. It can be opened, printed and mailed. */
 export async function reportFile(document: RunDocument): Promise<string> {
   const { what, job, store, run, version } = document.head;
   return `<!doctype html>\n${html`<html lang="en">
@@ -58,10 +58,10 @@ ${await documentSections(document)}
 </html>`}\n`;
 }
 
-/** The button for an action; null where there is none, and its command is shown. */
+/** The button for an action; null if the action has none and its command is shown instead. */
 export type ButtonOf = (action: Action) => Markup | null;
 
-/** The sections of a document for a page that gives the h1. */
+/** The sections of a document, for a page that has its own h1. */
 export async function documentSections(document: RunDocument, buttonOf?: ButtonOf): Promise<Markup> {
   const sections = shownIn(document.sections, 'page').map((part) =>
     part.title === null ? leadMarkup(document, part) : sectionMarkup(part, buttonOf),
@@ -79,7 +79,7 @@ ${await blocksMarkup(blocks)}</section>
 `;
 }
 
-/** One section under its title, for a page that consists of more. */
+/** One section under its title, for a page with other content. */
 export async function sectionMarkup({ id, title, blocks }: Section, buttonOf?: ButtonOf): Promise<Markup> {
   const body = await blocksMarkup(blocks, buttonOf);
   const isList = blocks.some(({ kind }) => kind === 'command');
@@ -172,7 +172,7 @@ async function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of'])
   return html`<div class="plots">${await Promise.all(figures)}</div>\n`;
 }
 
-/** Words of a document with their markup: all text is escaped, and nothing in it acts. */
+/** Words of a document with their markup. All text is escaped, so nothing in it can act. */
 export function wordsMarkup(words: Words): Markup {
   if (words === false || words === null) return html``;
   if (typeof words === 'string') return html`${printable(words)}`;
@@ -226,7 +226,7 @@ function styled(style: Style | 'plain', text: Markup): Markup {
   }
 }
 
-/** The stylesheet of report and dashboard; beside this file, in `dist/` too. */
+/** The stylesheet of report and dashboard. It is beside this file, also in `dist/`. */
 export const STYLESHEET_URL = new URL('report.css', import.meta.url);
 
 /** The text of the stylesheet, read for each report. */

@@ -2,14 +2,16 @@ import { formatShare, grouped } from '../printable.ts';
 import type { Drawing, Share } from '../section.ts';
 import { html, type Markup } from './markup.ts';
 
-/** A share that is hardly there is drawn this wide all the same, in percent of the bar. */
+/** Minimum width of a small share, in percent of the bar. */
 const NARROWEST = 2;
-/** From here on there is room for a percentage within. */
+/** From this width on there is room for a percentage in the bar. */
 const ROOM_FOR_TEXT = 9;
-/** A factor of 1,000 fills half of the bar; the scale is logarithmic, so that a tenth is as far as ten times. */
+/**
+ * A factor of 1,000 fills half of the bar. The scale is logarithmic: a tenth is as far from the middle as ten times.
+ */
 const FARTHEST = 3;
 
-/** Shares of a whole as one bar, in proportion; shares of nothing are left out. */
+/** Shares of a whole as one bar, in proportion. Empty shares are left out. */
 export function shareBar(shares: readonly Share[], title: string): Markup {
   const present = shares.filter(({ records }) => records > 0);
   const whole = present.reduce((sum, { records }) => sum + records, 0);
@@ -34,7 +36,7 @@ ${parts}
 `;
 }
 
-/** Of each figure its share of 100, none of them too narrow to be seen; what that takes, the others give. */
+/** Each figure's share of 100. Small shares are widened to be visible, at the cost of the others. */
 export function widths(figures: readonly number[]): number[] {
   const whole = figures.reduce((sum, figure) => sum + figure, 0);
   const isNarrow = (figure: number) => (figure / whole) * 100 < NARROWEST;
@@ -43,7 +45,7 @@ export function widths(figures: readonly number[]): number[] {
   return figures.map((figure) => (isNarrow(figure) ? NARROWEST : (figure / wide) * room));
 }
 
-/** A figure drawn beside its number, hidden from screen readers, which read the number. */
+/** A drawing beside a number. It is hidden from screen readers, which read the number. */
 export function drawingMarkup(drawing: Drawing): Markup {
   switch (drawing.of) {
     case 'outcome':
@@ -59,7 +61,7 @@ export function drawingMarkup(drawing: Drawing): Markup {
   }
 }
 
-/** How far a number moves, to the left for less and to the right for more. */
+/** The size of a change: a bar to the left for a decrease, to the right for an increase. */
 function changeBar({ old, new: now, unusual }: Extract<Drawing, { readonly of: 'change' }>): Markup {
   const reach = reachOf(old, now);
   const width = Math.max(1.5, Math.abs(reach) * 50);
@@ -73,7 +75,7 @@ function reachOf(old: number, now: number): number {
   return Math.max(-1, Math.min(1, Math.log10(now / old) / FARTHEST));
 }
 
-/** How far a figure is from its limit. */
+/** The distance of a figure from its limit. */
 function limitMeter(meter: Extract<Drawing, { readonly of: 'limit' }>): Markup {
   const { figure, allowed, whole, exceeded } = meter;
   const at = (value: number) => percent((value / whole) * 100);

@@ -16,12 +16,12 @@ export class Markup {
   }
 }
 
-/** A value in a template: text is escaped; absent and false values leave nothing. */
+/** A value in a template. Text is escaped; absent and false values produce nothing. */
 export type Slot = Markup | string | number | null | undefined | false | readonly Slot[];
 
 /**
- * A piece of HTML: everything from outside goes through a slot and is escaped there, as text and within quoted
- * attributes alike, so that nothing from a catalog can become an element. Use slots in text and in quoted attributes only.
+ * A piece of HTML. Every external value goes through a slot, which escapes it for text and quoted attributes, so that
+ * nothing from a catalog can become an element. Use slots only in text and in quoted attributes.
  */
 export function html(parts: TemplateStringsArray, ...slots: readonly Slot[]): Markup {
   let text = parts[0] ?? '';
@@ -29,7 +29,7 @@ export function html(parts: TemplateStringsArray, ...slots: readonly Slot[]): Ma
   return new Markup(text);
 }
 
-/** Marks HTML as safe that `html` did not make: a drawing of the plot library, our own stylesheet. */
+/** Marks HTML as safe that `html` did not make: a drawing of the plot library, or our own stylesheet. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }
@@ -41,15 +41,15 @@ function rendered(slot: Slot): string {
   return escapeUTF8(String(slot));
 }
 
-/** Longer than any reason that is pleasant to read. */
+/** Longer than any readable reason. */
 const LONGEST_TEXT = 600;
 
-/** Text of a source or a store: without control characters, in its own direction, and not endless. */
+/** Text of a source or a store: without control characters, in its own direction, and shortened. */
 export function foreign(text: string, length = LONGEST_TEXT): Markup {
   return html`<bdi>${shortened(printable(text), length)}</bdi>`;
 }
 
-/** A part of the report under a heading of its own. */
+/** A part of the report with its own heading. */
 export function section(id: string, title: Slot, body: Slot): Markup {
   return html`<section class="part" id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${title}</h2>
@@ -58,7 +58,7 @@ ${body}
 `;
 }
 
-/** Shapes that differ, for readers who do not see the colours: check, cross, exclamation mark, dots, line. */
+/** Each shape differs, for readers who cannot see the colours: check, cross, exclamation mark, dots, line. */
 const SHAPES: Readonly<Record<ReturnType<typeof statusTone>, string>> = {
   good: 'M3.5 8.5 6.5 11.5 12.5 4.5',
   bad: 'M4.5 4.5 11.5 11.5 M11.5 4.5 4.5 11.5',
@@ -67,7 +67,7 @@ const SHAPES: Readonly<Record<ReturnType<typeof statusTone>, string>> = {
   quiet: 'M4 8h8',
 };
 
-/** A status with its colour, its shape and its words; of a settled run without a colour that calls for action. */
+/** A status with its colour, shape and words. A settled run has no colour that asks for action. */
 export function statusBadge(
   status: RunStatus,
   { settled = false }: { readonly settled?: boolean } = {},
@@ -77,26 +77,26 @@ export function statusBadge(
   return badge(settled && calls ? 'quiet' : tone, statusLabel(status), tone);
 }
 
-/** A word that is to be seen before it is read, with the shape of its own tone or another one. */
+/** A highlighted word, with the shape of its tone or another shape. */
 export function badge(tone: keyof typeof SHAPES, words: string, shape = tone): Markup {
   return html`<span class="badge ${tone}"><svg class="badge-icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false"><path d="${SHAPES[shape]}"/></svg>${words}</span>`;
 }
 
-/** A column of a table: its header is above it and, on a narrow screen, before each of its cells. */
+/** A column of a table. Its header is above the column; on a narrow screen it precedes each cell. */
 export interface Column {
   readonly header: string;
-  /** Figures are aligned to the right, so that they can be compared. */
+  /** Figures are aligned to the right for comparison. */
   readonly numeric?: boolean;
-  /** A word or two: on a narrow screen several share a line, as figures do. */
+  /** Short content: on a narrow screen several cells share a line, as figures do. */
   readonly short?: boolean;
-  /** Clear without its header, which a narrow screen leaves out. */
+  /** The meaning is clear without the header, so a narrow screen leaves it out. */
   readonly bare?: boolean;
 }
 
-/** What a table is made of. The first cell of a row names the row. */
+/** The content of a table. The first cell of each row names the row. */
 interface TableParts {
   readonly caption: Slot;
-  /** The heading above says the same: only screen readers read the caption. */
+  /** The heading above has the same text, so the caption is only for screen readers. */
   readonly captionHidden?: boolean;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Slot[])[];
@@ -104,7 +104,7 @@ interface TableParts {
   readonly foot?: readonly (readonly Slot[])[];
 }
 
-/** A table that becomes a list of cards where there is no room for columns. */
+/** A table. On a narrow screen it becomes a list of cards. */
 export function dataTable({ caption, captionHidden = false, columns, rows, foot = [] }: TableParts): Markup {
   return html`<table class="data">
 <caption${captionHidden && html` class="unseen"`}>${caption}</caption>

@@ -3,18 +3,18 @@ import type * as Linkedom from 'linkedom';
 import { html, type Markup, trusted } from '../html/markup.ts';
 import { printable } from '../printable.ts';
 
-/** What is drawn: marks and scales, of the library that is handed in. */
+/** The marks and scales of a plot, built with the given library. */
 export type Drawing = (plot: typeof PlotLibrary) => PlotLibrary.PlotOptions;
 
-/** The libraries that draw. The dashboard loads them at its start, before somebody waits for a page. */
+/** The libraries that draw plots. The dashboard loads them when it starts, so that the first page does not wait. */
 export async function loadPlots(): Promise<[typeof PlotLibrary, typeof Linkedom]> {
   return await Promise.all([import('@observablehq/plot'), import('linkedom')]);
 }
 
 /**
- * Draws a plot as SVG that stands by itself: no ids, no style elements or attributes (a page's policy forbids them,
- * its stylesheet has the rules), always the same for the same figures. `description` says what it shows, for
- * readers who cannot see it. The library is loaded when first drawn with.
+ * Draws a plot as self-contained SVG: no ids, and no style elements or attributes (the policy of pages forbids them;
+ * their stylesheet has the rules). Equal figures give equal SVG. `description` is the text alternative. The library
+ * is loaded on the first call.
  */
 export async function drawPlot(drawing: Drawing, description: string): Promise<Markup> {
   const [plot, { parseHTML }] = await loadPlots();
@@ -29,13 +29,13 @@ export async function drawPlot(drawing: Drawing, description: string): Promise<M
   return trusted(svg.outerHTML);
 }
 
-/** A colour of a plot, and what has it; `none` is a sign that the label names itself. */
+/** A colour of a plot and its meaning. `none` is a sign whose label explains itself. */
 export interface LegendEntry {
   readonly kind: 'main' | 'second' | 'bad' | 'pause' | 'good' | 'quiet' | 'none';
   readonly label: string;
 }
 
-/** A plot below what it shows, and above what its colours mean. */
+/** A plot with its caption above and its legend below. */
 export function plotFigure(caption: string, plot: Markup, legend: readonly LegendEntry[] = []): Markup {
   return html`<figure class="plot-figure"><figcaption>${caption}</figcaption>${plot}${
     legend.length > 0 &&

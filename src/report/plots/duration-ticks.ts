@@ -4,7 +4,7 @@ export interface Tick {
   readonly label: string;
 }
 
-/** Zero and this many at most above it. */
+/** Zero and at most this many ticks above it. */
 const MOST_TICKS = 4;
 
 const SECOND = 1_000;
@@ -22,7 +22,7 @@ const DURATION_UNITS = [
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** `0`, `2 min`, `4 min`: round durations up to `most` milliseconds, all in one unit, no two alike. */
+/** `0`, `2 min`, `4 min`: round durations up to `most` milliseconds, in one unit and all different. */
 export function durationTicks(most: number): Tick[] {
   const fitting = DURATION_UNITS.flatMap((unit) => unit.steps.map((step) => ({ unit, step }))).filter(
     ({ unit, step }) => most / (unit.ms * step) <= MOST_TICKS,
@@ -36,7 +36,7 @@ export function durationTicks(most: number): Tick[] {
   return upTo(most, unit.ms * step, (value) => `${value / unit.ms} ${unit.name}`);
 }
 
-/** `0`, `200`, `400`, or `0`, `2K`, `4K`: round numbers of things up to `most`, no two alike. */
+/** `0`, `200`, `400`, or `0`, `2K`, `4K`: round counts up to `most`, all different. */
 export function countTicks(most: number): Tick[] {
   let step = 1;
   for (let power = 1; most / step > MOST_TICKS; power *= 10) {
@@ -46,8 +46,8 @@ export function countTicks(most: number): Tick[] {
 }
 
 /**
- * When the runs at both ends began, in the time zone of the job: the days, and the times too where both are of one
- * day, so that the two differ. Of fewer than four runs only the last: there is no room for two.
+ * The start of the first and the last run, in the time zone of the job: days, with times if both are on the same day.
+ * With fewer than four runs only the last one, because there is no room for two labels.
  */
 export function endTicks(moments: readonly number[], timezone: string): Tick[] {
   const [first, last] = [moments[0], moments.at(-1)];

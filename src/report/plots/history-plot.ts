@@ -5,9 +5,9 @@ import { statusWords } from '../status-words.ts';
 import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
 import { countTicks, durationTicks, endTicks, type Tick } from './duration-ticks.ts';
 
-/** A run of a job, as a bar among others. */
+/** A run of a job, drawn as one bar among others. */
 export interface PastRun {
-  /** When it began, in milliseconds since the epoch. */
+  /** Start time in milliseconds since the epoch. */
   readonly at: number;
   readonly status: RunStatus;
   readonly durationMs: number;
@@ -19,30 +19,30 @@ export interface PastRun {
 }
 
 const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginTop: 22, marginBottom: 22 };
-/** How bars are drawn whose data name their own fill, opacity and title. */
+/** Style of bars whose data have their own fill, opacity and title. */
 const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
-/** How the value above a bar is drawn. */
+/** Style of the value above a bar. */
 const VALUE_ABOVE = {
   lineAnchor: 'bottom',
   dy: -4,
   fontWeight: 600,
   fill: 'var(--ink)',
-  // An outline, so that it can be read across a taller bar beside it.
+  // The outline keeps the value readable if it overlaps a taller bar.
   stroke: 'var(--panel)',
   strokeWidth: 4,
 } as const;
-/** The bars of few runs would be too wide to compare. */
+/** Bars of few runs would be too wide to compare. */
 const FEWEST_BANDS = 12;
-/** Of so few runs each bar has its value, where there is room. */
+/** With at most this many runs, each bar has its value if there is room. */
 const FEW_RUNS = 6;
-/** About the width of a character in a label, and of the space between two labels, in pixels of the plot. */
+/** Approximate width of a character in a label, and of the space between two labels, in pixels of the plot. */
 const CHARACTER_WIDTH = 6.5;
 const LABEL_GAP = 6;
 
 /**
- * How long each run took and what it sent, oldest first, with axes. The last bar, the tallest and odd ones have their
- * value above them; a bar higher than the plot is marked with an arrow, one of a run that did not finish with a sign.
- * Days are those of `timezone`.
+ * The duration of each run and the records that it sent, oldest first, with axes. The last bar, the tallest bars and
+ * outliers have their value above them. A bar that exceeds the plot is marked with an arrow, an unfinished run with a
+ * sign. Days are in `timezone`.
  */
 export async function historyPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
   if (runs.length === 0) return html``;
@@ -91,7 +91,7 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
   const height = plotHeight(values);
   const odd = oddValues(values);
   const bars = runs.flatMap((run, index) => {
-    // A run beyond the height of the plot fills it, its parts in proportion.
+    // A run that exceeds the height of the plot fills it, with its parts in proportion.
     const scale = Math.min(1, height / Math.max(1, handled(run)));
     let from = 0;
     return PARTS.flatMap(({ of, fill }) => {
@@ -118,7 +118,7 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
   ]);
 }
 
-/** What became of the records of a run, from the bottom of its bar. */
+/** The outcomes of the records of a run, from the bottom of its bar. */
 const PARTS = [
   { kind: 'good', label: 'applied', of: (run: PastRun) => run.applied, fill: 'var(--share-applied)' },
   { kind: 'second', label: 'deleted', of: (run: PastRun) => run.deleted, fill: 'var(--plot-second)' },
@@ -139,11 +139,11 @@ interface BarPlotParts {
   readonly runs: readonly PastRun[];
   readonly timezone: string;
   readonly bars: readonly Bar[];
-  /** The whole of each run, also beyond the height. */
+  /** The full height of each run, also above the plot. */
   readonly values: readonly number[];
   readonly height: number;
   readonly odd: readonly boolean[];
-  /** Before each value; empty for none. */
+  /** A prefix for each value; empty for none. */
   readonly signs: readonly string[];
   readonly ticks: readonly Tick[];
   readonly words: (value: number) => string;
@@ -199,7 +199,9 @@ function barPlot({ runs, timezone, bars, values, height, odd, signs, ticks, word
   });
 }
 
-/** Which bars have their value above them: the last one first, then odd ones, then the tallest, or all of a few. */
+/**
+ * Which bars have their value above them: all if there are few, otherwise the last, then outliers, then the tallest.
+ */
 function valued(values: readonly number[], odd: readonly boolean[], apart: number): boolean[] {
   const last = values.length - 1;
   const tallest = values.indexOf(Math.max(...values));
@@ -207,13 +209,13 @@ function valued(values: readonly number[], odd: readonly boolean[], apart: numbe
     (value, index) =>
       value > 0 && (index === last || odd[index] === true || index === tallest || values.length <= FEW_RUNS),
   );
-  // The last one is the one that people look for: it goes before a larger neighbour.
+  // Readers look for the last bar, so it takes precedence over a larger neighbour.
   return labelled(values.with(last, Number.POSITIVE_INFINITY), wanted, apart);
 }
 
 type Ending = 'finished' | 'failed' | 'stopped';
 
-/** Colours are for what did not finish: rejects are in the other plot. */
+/** Only unfinished runs have a colour; rejects are in the other plot. */
 function ending({ status }: PastRun): Ending {
   switch (status) {
     case 'done':
@@ -274,9 +276,12 @@ function unusual(odd: readonly boolean[], runs: readonly PastRun[]): string[] {
   ];
 }
 
-/** Fewer values do not show what is usual. */
+/** With fewer values the usual value is unknown. */
 const FEWEST = 5;
-/** How far from the median a value must be: so many times the median distance, and at least this share of the median. */
+/**
+ * The minimum distance of an outlier from the median: this many times the median distance, and at least this share of
+ * the median.
+ */
 const DISTANCES = 4;
 const SHARE = 0.5;
 
@@ -290,8 +295,8 @@ export function oddValues(values: readonly number[]): boolean[] {
 }
 
 /**
- * Which of the wanted values have room for a label above them: the largest first, none within so many places of
- * another, so that no label covers the next.
+ * Which of the wanted values get a label: the largest first, and no two within this many positions, so that labels do
+ * not overlap.
  */
 export function labelled(values: readonly number[], wanted: readonly boolean[], apart: number): boolean[] {
   const chosen: number[] = [];
@@ -302,10 +307,10 @@ export function labelled(values: readonly number[], wanted: readonly boolean[], 
   return values.map((_, index) => chosen.includes(index));
 }
 
-/** A value this many times the median would leave no room for the others. */
+/** A value that is this many times the median would leave no room for the others. */
 const TALLEST = 5;
 
-/** How high a plot of values should be, so that the usual ones can be compared: values beyond it reach its top. */
+/** The height of the plot, chosen so that usual values can be compared. Larger values reach the top. */
 export function plotHeight(values: readonly number[]): number {
   const most = Math.max(1, ...values);
   const middle = median(values);

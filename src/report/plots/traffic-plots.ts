@@ -3,12 +3,12 @@ import { html, type Markup } from '../html/markup.ts';
 import { formatDuration, grouped } from '../printable.ts';
 import { type Drawing, drawPlot, plotFigure } from './draw-plot.ts';
 
-/** With fewer samples a plot shows nothing. */
+/** A plot of fewer samples would show nothing. */
 const FEWEST_SAMPLES = 3;
 const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
 const Y = { label: null, grid: true, ticks: 4, zero: true };
 
-/** What all plots of a run share: its time axis. */
+/** The time axis that all plots of a run share. */
 interface Course {
   readonly samples: readonly TrafficSample[];
   readonly x: (at: number) => number;
@@ -124,24 +124,24 @@ interface TimeUnit {
   readonly ms: number;
 }
 
-/** Seconds, minutes or hours, whichever gives an axis plain numbers. */
+/** Seconds, minutes or hours: the unit that gives the axis simple numbers. */
 function unitOf(spanMs: number): TimeUnit {
   if (spanMs < 2 * 60_000) return { name: 'seconds', ms: 1_000 };
   if (spanMs < 3 * 3_600_000) return { name: 'minutes', ms: 60_000 };
   return { name: 'hours', ms: 3_600_000 };
 }
 
-/** A corner of a line that changes in steps; null interrupts it. */
+/** A corner of a line that changes in steps; null interrupts the line. */
 export interface Corner {
   readonly x: number;
   readonly y: number | null;
 }
 
-/** How corners are drawn as a line, and as the area below it. */
+/** The style of a step line, and of the area below it. */
 const LINE = { x: ({ x }: Corner) => x, y: ({ y }: Corner) => y, strokeWidth: 1.5 };
 const AREA = { x: ({ x }: Corner) => x, y1: 0, y2: ({ y }: Corner) => y };
 
-/** A figure of each sample as the corners of a line; where nothing was sampled it is `between`. */
+/** The values of a series as the corners of a line. Times without a sample have the value `between`. */
 export function steps(
   samples: readonly TrafficSample[],
   x: (at: number) => number,

@@ -3,16 +3,16 @@ import { listed, printable, shortened } from '../printable.ts';
 import type { TrendSeries } from '../section.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
 
-/** More lines than a reader can distinguish in one plot. */
+/** The most lines that a reader can distinguish in one plot. */
 const SERIES_SHOWN = 6;
 const LONGEST_NAME = 18;
 const SIZE = { width: 440, height: 150, marginLeft: 48, marginTop: 12, marginBottom: 24 };
 const COLOURS = ['var(--plot-main)', 'var(--plot-second)', 'var(--share-applied)', 'var(--share-skipped)'];
 const DASHES = ['none', '6 3', '2 3'];
-/** Between the names of two lines, so that both can be read; in pixels. */
+/** Distance between the labels of two lines, in pixels. */
 const LABEL_HEIGHT = 14;
 
-/** Lines over time, from the lowest to the highest value; where there are several, each has its name at its end. */
+/** Lines over time, scaled from the lowest to the highest value. With several lines, each has its name at its end. */
 export async function trendPlot(series: readonly TrendSeries[]): Promise<Markup> {
   const drawn = series.filter(({ points }) => points.length > 0).slice(0, SERIES_SHOWN);
   if (drawn.length === 0) return html``;
@@ -76,13 +76,13 @@ export async function trendPlot(series: readonly TrendSeries[]): Promise<Markup>
   return await drawPlot(drawing, described(drawn));
 }
 
-/** Some space above and below; a constant line is in the middle. */
+/** Adds space above and below; a constant line is in the middle. */
 function roomy(lowest: number, highest: number): readonly [number, number] {
   const air = highest > lowest ? (highest - lowest) * 0.1 : Math.max(1, Math.abs(highest) * 0.1);
   return [lowest >= 0 ? Math.max(0, lowest - air) : lowest - air, highest + air];
 }
 
-/** One moment alone has no width: a day around it. */
+/** A single moment has no width, so the axis shows a day around it. */
 function widened(moments: readonly number[]): [Date, Date] {
   const [from, to] = [Math.min(...moments), Math.max(...moments)];
   return from < to
@@ -102,7 +102,7 @@ function figure(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: 1 });
 }
 
-/** How far each label must move, so that none covers another: their places rise, at least `height` apart. */
+/** The shift of each label that prevents overlaps: positions rise, at least `height` apart. */
 export function spreadLabels(places: readonly number[], height: number): number[] {
   const order = places.map((place, index) => ({ place, index })).sort((a, b) => a.place - b.place);
   const moved = places.map(() => 0);
@@ -112,7 +112,7 @@ export function spreadLabels(places: readonly number[], height: number): number[
     moved[index] = at - place;
     free = at + height;
   }
-  // The shift is shared by all labels, so that the group stays centred.
+  // All labels share the shift, so that the group stays centred.
   const shift = moved.reduce((sum, move) => sum + move, 0) / Math.max(1, moved.length);
   return moved.map((move) => move - shift);
 }

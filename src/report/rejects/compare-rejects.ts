@@ -14,38 +14,39 @@ import type { DoubtfulLines, UntouchedRow } from './untouched-rows.ts';
 
 const CELLS_KEPT = 1000;
 
-/** Where a row of the corrected file stands among the files of `CorrectedRejects`. */
+/** The file index, within `CorrectedRejects`, and line of a row of the corrected file. */
 export interface CorrectedPlace {
   readonly file: number;
   readonly line: number;
 }
 
-/** What comes of reading the corrected file through. */
+/** The result of reading the whole corrected file. */
 export interface ComparedRejects {
   readonly edits: RejectsEdits;
-  /** The rows with a refused cell, each with the first of them. */
+  /** The rows with a refused cell, each with its first refused cell. */
   readonly refused: readonly (CorrectedPlace & { readonly cell: DamagedCell })[];
   /** The rows that were rejected without a key. */
   readonly keyless: readonly CorrectedPlace[];
-  /** How many rows have something in common with what was rejected. */
+  /** How many rows have something in common with the rejected rows. */
   readonly alike: number;
-  /** A digest of what the user has typed beyond ASCII: two readings of a file may differ in nothing else. */
+  /** A digest of the non-ASCII text that the user typed. Two readings of a file may differ only in this text. */
   readonly typed: string;
   /** The beginning of that text. */
   readonly typedStart: string;
-  /** As in `CorrectedForm`: what the comparison went by. */
+  /** As in `CorrectedForm`: the basis of the comparison. */
   readonly doubtful: DoubtfulLines | undefined;
 }
 
-/** With more rows than this beside those of the copy it is another file, and would fill the memory. */
+/** With more added rows than this it is another file, and would fill the memory. */
 const MOST_ADDED = 10_000;
 
-/** Enough to recognise the script of the text. */
+/** Enough characters to recognise the script of the text. */
 const TYPED_KEPT = 10_000;
 
 /**
- * Reads the corrected file through and sums up what was changed; once more where lines are gone or may be another row's, to
- * compare rows with those of the copy that they are like. CsvError, EncodingError; SourceError where far more rows were added.
+ * Reads the corrected file and sums up the changes. If lines are missing or belong to other rows, it reads the file a
+ * second time and compares rows with similar rows of the copy. CsvError, EncodingError; SourceError if far too many
+ * rows were added.
  */
 export async function compareRejects(
   options: CorrectedRejectsOptions,
@@ -105,7 +106,8 @@ export async function compareRejects(
       ...form,
       doubtful: { unclaimed: [...doubtful, ...left], added: lines },
     });
-  // Any of them may be a row of the copy, which nothing then compares it with; and blank is not what a removed column held.
+  // Each of them may be a row of the copy that was not compared. A blank cell does not show what a removed column
+  // contained.
   if (left.length > 0 || layout.removedColumns.length > 0) {
     const cells = added.map(({ line }) => rowOfNoLine(line));
     sums.refusedCells += added.length;
@@ -135,7 +137,7 @@ export async function compareRejects(
 
 /** The error for a file that does not come from the rejects of the run. */
 export function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
-  return new SourceError(`This is no rejects file of this run: ${what}.`, {
+  return new SourceError(`This is not a rejects file of this run: ${what}.`, {
     place: { file: name, line: 1 },
     hint: `Correct the rejects file of the run itself, and ${keep}.`,
   });

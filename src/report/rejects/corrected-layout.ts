@@ -10,20 +10,20 @@ import {
 } from './rejects-file.ts';
 
 /**
- * Where the columns of a rejects file are in its corrected form. Rows are arranged as they were: the
- * columns of all headers, then the surplus cells, then columns that the user has added.
+ * The position of each column of a rejects file in its corrected form. Rows are arranged as before: the columns of
+ * all headers, then surplus cells, then columns that the user added.
  */
 export interface CorrectedLayout {
-  /** The headers that the rows are to be mapped under: those of the copy, with added columns behind them. */
+  /** The headers for mapping the rows: those of the copy, followed by added columns. */
   readonly headers: readonly (readonly string[])[];
   readonly hasLines: boolean;
   readonly removedColumns: readonly string[];
   readonly addedColumns: readonly string[];
-  /** Places in an arranged row that the untouched copy has as well. */
+  /** Positions in an arranged row that the untouched copy has as well. */
   readonly comparable: readonly number[];
-  /** Of them those with a header: surplus cells are cleared where they are corrected. */
+  /** Those of them that have a header. Correcting surplus cells means clearing them. */
   readonly named: readonly number[];
-  /** Places whose columns are gone: only the copy has their cells. */
+  /** Positions whose columns were removed: only the copy has their cells. */
   readonly removed: readonly number[];
   columnName(place: number): string;
   /** The cells of a row of the corrected file, arranged. */
@@ -34,21 +34,21 @@ export interface CorrectedLayout {
   reasonOf(cells: readonly string[]): string;
   /** Which of `headers` the rows of this header have. */
   headerOf(header: number | undefined): number;
-  /** An arranged row under one of `headers`, of the length that it had if one is given. */
+  /** An arranged row under one of `headers`, with its original length if one is given. */
   cut(arranged: readonly string[], header: number, length: number | undefined): string[];
 }
 
-/** Finds the columns of a corrected file among those that its copy had. */
+/** Finds the columns of a corrected file among the columns of its copy. */
 export function layOut(corrected: readonly string[], index: RejectsIndex): CorrectedLayout {
   const trimmed = corrected.map((name) => name.replace(/^\ufeff/, ''));
   const ours = new Map<string, number>();
   const ourNames = new Set([REASON_COLUMN, LINE_COLUMN]);
   for (let number = 1; number <= index.extras; number += 1) ourNames.add(extraColumn(number));
-  // Ours are the last of their names: a source may itself have been a rejects file.
+  // Ours are the last columns with these names: the source itself may have been a rejects file.
   for (const [place, name] of trimmed.entries()) if (ourNames.has(name)) ours.set(name, place);
 
   const hasLines = ours.has(LINE_COLUMN);
-  // Without lines the header of a row is unknown: then all rows have all columns.
+  // Without line numbers the header of a row is unknown, so all rows have all columns.
   const headers = hasLines ? index.headers : [uniteColumns(index.headers).header];
   const union = uniteColumns(headers);
   const columns = union.header.length;
@@ -92,7 +92,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
     arrange: (cells) => {
       const arranged = from.map((place) => (place < 0 ? '' : (cells[place] ?? '')));
-      // Cells beyond the header of the corrected file are surplus, too.
+      // Cells beyond the header of the corrected file are surplus cells, too.
       return arranged.concat(withoutBlankSurplus(cells, corrected.length).slice(corrected.length));
     },
     lineOf: (cells) => (cells[linePlace] ?? '').trim(),

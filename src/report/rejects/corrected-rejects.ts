@@ -12,15 +12,14 @@ import {
 import { quotedCell } from './rejects-edits.ts';
 import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from './rejects-file.ts';
 
-/** A corrected rejects file, read as what it is: another source. */
+/** A corrected rejects file, ready to be read as a source. */
 export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refused' | 'keyless'> {
   readonly dialect: Dialect;
-  /** What was rejected; undefined where an earlier version wrote the rejects. */
+  /** The rejected keys; undefined if an earlier version wrote the rejects. */
   readonly keys: readonly RejectedKey[] | undefined;
   /**
-   * The rows under the headers they once had, without our columns: CSV text to take the snapshot of the retry from.
-   * Every row starts on the line that it has in the corrected file; rows that were short or long and have not been
-   * edited are so again.
+   * The rows under their original headers, without our columns: CSV text for the snapshot of the retry. Each row
+   * starts on the line that it has in the corrected file. Short and long rows that were not edited keep their length.
    */
   readonly files: readonly { readonly name: string; content(): AsyncIterable<string> }[];
   /** How `files` are to be read. */
@@ -28,8 +27,9 @@ export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refus
 }
 
 /**
- * Reads a rejects file as a spreadsheet has saved it: other delimiter, charset or order of columns, our columns gone,
- * rows deleted or added. CsvError when it is broken, SourceError when it is no rejects file of this run.
+ * Reads a rejects file as a spreadsheet saved it. Delimiter, charset and order of columns may differ, our columns may
+ * be missing, and rows may be deleted or added. CsvError if it is broken, SourceError if it is not a rejects file of
+ * this run.
  */
 export async function readCorrectedRejects(options: CorrectedRejectsOptions): Promise<CorrectedRejects> {
   const found = await findReading(options);
@@ -48,7 +48,7 @@ export async function readCorrectedRejects(options: CorrectedRejectsOptions): Pr
   };
 }
 
-/** The text of one file: the rows of one header, each on its line, which blank lines before it see to. */
+/** The text of one file: the rows of one header, each on its line, with blank lines before it as needed. */
 async function* restored(
   options: CorrectedRejectsOptions,
   reading: CorrectedReading,
@@ -79,13 +79,13 @@ function lineCount(text: string): number {
   return text.match(/\r\n|\n|\r/g)?.length ?? 0;
 }
 
-/** A way to read the corrected file, and its result. */
+/** One way to read the corrected file, and its result. */
 interface CorrectedReading extends CorrectedForm {
   readonly dialect: Dialect;
   readonly compared: ComparedRejects;
 }
 
-/** The file as it says it is; when it is not in Unicode, the encoding under which it differs least from its copy. */
+/** The file in its declared encoding. If it is not in Unicode, the encoding in which it differs least from its copy. */
 async function findReading(options: CorrectedRejectsOptions): Promise<CorrectedReading> {
   const reading = await tryReading(options, options.encoding).catch(async (error: unknown) => {
     if (!(error instanceof EncodingError) || options.encoding !== undefined) throw error;
@@ -96,8 +96,8 @@ async function findReading(options: CorrectedRejectsOptions): Promise<CorrectedR
 }
 
 /**
- * Of the encodings in which the file can be read at all. In the wrong one, quotes and delimiters may be parts of characters.
- * SourceError where several fit equally and read differently what the user has typed.
+ * One of the encodings that can decode the file. In a wrong encoding, quotes and delimiters may become parts of
+ * characters. SourceError if several encodings fit equally well and read the typed text differently.
  */
 async function closestReading(options: CorrectedRejectsOptions): Promise<CorrectedReading | undefined> {
   let best: { readonly reading: CorrectedReading; readonly differing: number } | undefined;
@@ -109,7 +109,7 @@ async function closestReading(options: CorrectedRejectsOptions): Promise<Correct
     });
     if (reading === undefined) continue;
     const { editedCells, restoredCells, refusedCells, addedRows } = reading.compared.edits;
-    // Half a difference, so that it only decides between equals.
+    // Half a difference, so that it only decides between equal results.
     const doubt = isPlausible(reading.compared.typedStart) ? 0 : 0.5;
     const differing = editedCells + restoredCells + refusedCells + addedRows + doubt;
     if (best === undefined || differing < best.differing) {
@@ -123,7 +123,7 @@ async function closestReading(options: CorrectedRejectsOptions): Promise<Correct
   return best?.reading;
 }
 
-/** Words of one script, of characters that people type: a wrong charset often gives neither. */
+/** Words of one script with characters that people type. A wrong charset often has neither. */
 function isPlausible(typed: string): boolean {
   const words = typed.match(/[\p{L}\p{M}]+/gu) ?? [];
   const isOfOneScript = words.every((word) => SCRIPTS.filter((script) => script.test(word)).length <= 1);
@@ -171,7 +171,7 @@ async function tryReading(
   return { encoding, delimiter, dialect, layout, compared, doubtful: compared.doubtful };
 }
 
-/** Tries the delimiters, since the header to expect is known: the one that finds most of its columns. */
+/** Tries all delimiters and takes the one that finds most of the expected columns. */
 async function openBest(options: CorrectedRejectsOptions, encoding: string | undefined) {
   const { csv, index, name } = options;
   const expected = new Set([...index.headers.flatMap((header) => columnKeys(header)), `1:${LINE_COLUMN}`]);
@@ -186,7 +186,7 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
       if (known > (best?.known ?? 0)) best = { delimiter, header, dialect, known };
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
-      // Broken quotes may come of the wrong delimiter, and a wrong encoding of none.
+      // A wrong delimiter can cause broken quotes; a wrong encoding cannot.
       if (failure === undefined || error instanceof EncodingError) failure = error;
     }
   }
@@ -195,16 +195,15 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
   throw failure ?? otherFile(options, 'it has none of its columns', 'keep its header');
 }
 
-/** A file of the same columns may be anything: its rows show what it is. SourceError. */
+/** A file with the same columns may be any file; its rows decide. SourceError. */
 function refuseOtherFile(
   options: CorrectedRejectsOptions,
   { layout, compared: { edits, alike } }: CorrectedReading,
 ): void {
   if (edits.rows === 0) return;
   if (!layout.hasLines && edits.addedRows > 0) {
-    const what = `the column ${LINE_COLUMN} is gone, and ${edits.addedRows} of its ${edits.rows} rows are not like any that was rejected`;
+    const what = `the column ${LINE_COLUMN} is gone, and ${edits.addedRows} of its ${edits.rows} rows do not resemble any rejected row`;
     throw otherFile(options, what, `keep the column ${LINE_COLUMN}`);
   }
-  if (alike === 0)
-    throw otherFile(options, 'none of its rows is like one that was rejected', 'keep its rows');
+  if (alike === 0) throw otherFile(options, 'none of its rows resembles a rejected row', 'keep its rows');
 }

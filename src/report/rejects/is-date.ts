@@ -1,4 +1,4 @@
-/** Digits of every script as 0 to 9, and without the marks that set the direction of a text. */
+/** Converts digits of every script to 0 to 9, and removes bidirectional marks. */
 export function plainDigits(text: string): string {
   if (!/[^\p{ASCII}]/u.test(text)) return text;
   return text
@@ -6,7 +6,7 @@ export function plainDigits(text: string): string {
     .replaceAll('\u066b', '.')
     .replaceAll('\u066c', ',')
     .replaceAll(/\p{Nd}/gu, (digit) => {
-      // The digits of a script are adjacent, ten by ten from its zero.
+      // The ten digits of a script are adjacent and start with its zero.
       let below = 0;
       const code = digit.codePointAt(0) ?? 0;
       while (/\p{Nd}/u.test(String.fromCodePoint(code - below - 1))) below += 1;
@@ -20,7 +20,7 @@ const LANGUAGES = (
 ).split(' ');
 const months = new Map<string, Set<number>>();
 
-/** Which months a word may name, in the languages that spreadsheets are sold in: in full, short, or from its beginning. */
+/** The months that a word may name, in the languages of common spreadsheets: full name, abbreviation, or prefix. */
 function monthsOf(word: string): readonly number[] | undefined {
   if (months.size === 0) for (const language of LANGUAGES) learnMonths(language);
   const known = months.get(word.toLowerCase());
@@ -58,8 +58,8 @@ const ROMAN_MONTHS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ');
 const SHORTEST_MONTH = 3;
 
 /**
- * `03. Apr`, `Apr-03`, `03/abr`, `3-Apr-26`, `3.marras`, `03.IV`, `03-Thg4`, `Jan 50`: a date as a spreadsheet shows what
- * looked like a part of one.
+ * `03. Apr`, `Apr-03`, `03/abr`, `3-Apr-26`, `3.marras`, `03.IV`, `03-Thg4`, `Jan 50`: how a spreadsheet shows a text
+ * that it took for a part of a date.
  */
 const SHORT_DATE =
   /^(?:\d{1,2}[-./ ]{1,2}(?:\p{L}{3,5}|[^\P{L}\p{Script=Latin}][\p{L}\p{M}.]{1,9})\.?(?:[-/ ]\d{2})?|\d{1,2}\. ?(?:\p{L}{6,8}|[IVX]{1,4})\.?|\d{1,2}[-/]Thg ?\d{1,2}|\p{L}{3,5}\.?[-./ ]\d{2})$/u;
@@ -69,18 +69,18 @@ const FULL_DATE =
   /^(?:\d{4}([-./])\s?\d{1,2}\1\s?\d{1,2}\.?|\d{1,2}([-./])\s?\d{1,2}\2\s?(?:\d{4}|\d{2}))(?:[T ]\d{1,2}:\d{2}(?::\d{2})?Z?)?$/;
 const TIME = /^\d{1,3}:\d{1,2}(?::\d{1,2})?(?: ?[AP]M)?$/i;
 
-/** Whether it is a date as a spreadsheet shows it. */
+/** Whether the text is a date in a form that spreadsheets use. */
 export function isDate(text: string): boolean {
   return FULL_DATE.test(plainDigits(text).trim()) || (/\p{L}/u.test(text) && isShortDate(text));
 }
 
-/** Whether it is a date as a spreadsheet shows what looked like a part of one. */
+/** Whether the text is a date in a form that spreadsheets use for a part of a date. */
 export function isShortDate(text: string): boolean {
   const plain = plainDigits(text).trim();
   return (SHORT_DATE.test(plain) || CHARACTER_DATE.test(plain)) && datePartsOf(plain) !== undefined;
 }
 
-/** The numbers that each part of a possible date may mean, months by their number; undefined for any other text. */
+/** The possible numbers of each part of a date, with months as numbers; undefined for any other text. */
 function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
   const plain = plainDigits(text);
   if (plain.length > LONGEST_DATE || !/^[\p{L}\p{M}\d\s.,/:-]+$/u.test(plain)) return undefined;
@@ -93,10 +93,10 @@ function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
 
 const LONGEST_DATE = 40;
 
-/** Days of a spreadsheet count from here. */
+/** Spreadsheets count days from this date. */
 const FIRST_DAY = Date.UTC(1899, 11, 30);
 
-/** `3-4`, `1/2`, `1.50` or `MAR1` that became `03. Apr`, `01/02/2026`, `1月2日`, `Jan 50` or the number of a day. */
+/** `3-4`, `1/2`, `1.50` or `MAR1` that became `03. Apr`, `01/02/2026`, `1月2日`, `Jan 50` or a day number. */
 export function partsBecameDate(old: string, now: string): boolean {
   if (FULL_DATE.test(old) || TIME.test(old)) return false;
   const before = datePartsOf(old);
@@ -117,7 +117,7 @@ export function fractionBecameNumber(old: string, now: string): boolean {
   return over !== undefined && isWritten(Number(whole) + Number(over) / Number(under), now);
 }
 
-/** `10:30`, or a day with a time, that became a number of days: `0.4375`. */
+/** `10:30`, or a day with a time, that became a number of days such as `0.4375`. */
 export function momentBecameNumber(old: string, now: string): boolean {
   const [day = '', time = ''] = TIME.test(old) ? ['', old] : old.trim().split(/[T ](?=\d{1,2}:)/);
   if (time === '' || (day !== '' && !FULL_DATE.test(day))) return false;
@@ -128,7 +128,7 @@ export function momentBecameNumber(old: string, now: string): boolean {
   return days > 0 && daysOf(day).includes(partsOfDay(days).join('-')) && isWritten(days + share, now);
 }
 
-/** Whether a text is this number, rounded to the digits that it has. */
+/** Whether the text is this number, rounded to the digits of the text. */
 function isWritten(value: number, text: string): boolean {
   const [written, fraction = ''] = /^\d*(?:[.,](\d+))?$/.exec(plainDigits(text).trim()) ?? [];
   if (written === undefined || written === '') return false;
@@ -143,7 +143,7 @@ function partsOfDay(day: number): readonly number[] {
   return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
 }
 
-/** The same day, or time of a day, in another form. */
+/** The same day or time of day in another form. */
 export function sameMoment(old: string, now: string): boolean {
   if (TIME.test(old) && TIME.test(now)) {
     const parts = now.match(/\d+/g) ?? [];
@@ -155,7 +155,7 @@ export function sameMoment(old: string, now: string): boolean {
   return daysOf(old).some((day) => days.includes(day));
 }
 
-/** The days that a full date may mean, by the order of its parts, as `year-month-day`. */
+/** The days that a full date may mean in each order of its parts, as `year-month-day`. */
 function daysOf(text: string): string[] {
   const parts = datePartsOf(text.trim().split(/[T ](?=\d{1,2}:)/)[0] ?? '');
   if (parts?.length !== 3) return [];

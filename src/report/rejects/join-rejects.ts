@@ -23,18 +23,18 @@ export interface CsvTools {
     options: { readonly name: string; readonly encoding?: string | undefined; readonly delimiter: string },
   ) => Promise<Table & Disposable & { readonly dialect: Dialect }>;
   readonly formatRow: FormatRow;
-  /** Legacy encodings to try where the file is not in Unicode. */
+  /** Legacy encodings to try if the file is not in Unicode. */
   readonly encodings: readonly string[];
 }
 
 export interface CorrectedRejectsOptions {
-  /** What messages call the corrected file. */
+  /** The name of the corrected file in messages. */
   readonly name: string;
   readonly corrected: () => Promise<Readable>;
   readonly untouched: () => Promise<Readable>;
   readonly index: RejectsIndex;
   readonly csv: CsvTools;
-  /** Left out: found by comparing with the untouched copy. */
+  /** If omitted, it is determined by comparing with the untouched copy. */
   readonly encoding?: string | undefined;
   /** Whether messages must not quote cells. */
   readonly personal?: boolean;
@@ -45,18 +45,18 @@ export interface CorrectedForm {
   readonly encoding: string | undefined;
   readonly delimiter: string;
   readonly layout: CorrectedLayout;
-  /** Left out where each line is its row's. */
+  /** Omit if each line number belongs to its row. */
   readonly doubtful?: DoubtfulLines | undefined;
 }
 
-/** A row of the corrected file, its cells as they are to be mapped, and the row it once was. */
+/** A row of the corrected file with its cells for the mapping, and its original row. */
 export interface JoinedRow extends ComparedRow {
   /** Where it starts in the corrected file. */
   readonly line: number;
   readonly header: number;
   /** `alike`: it has its reason or a cell in common with the row of its line. */
   readonly kind: 'alike' | 'other' | 'added';
-  /** The row of the copy, where the line may be another row's. */
+  /** The row of the copy, if the line may belong to another row. */
   readonly doubtful: UntouchedRow | undefined;
   /** Its `storeferry_line`. */
   readonly sourceLine: string;
@@ -64,14 +64,14 @@ export interface JoinedRow extends ComparedRow {
   readonly keyless: boolean;
 }
 
-/** Reads the corrected file along with its untouched copy, in batches. */
+/** Reads the corrected file and its untouched copy together, in batches. */
 export async function* joinRejects(
   options: CorrectedRejectsOptions,
   { encoding, delimiter, layout }: CorrectedForm,
   untouched: UntouchedRows,
 ): AsyncGenerator<JoinedRow[]> {
   const { csv, index, name } = options;
-  // Under the columns of all headers, a row's own length says nothing.
+  // With the columns of all headers, the length of a row means nothing.
   const lengthsCount = layout.hasLines || index.headers.length === 1;
   const keyless = new Set(index.keyless);
   const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }), index);
@@ -80,7 +80,7 @@ export async function* joinRejects(
     for (const row of batch) {
       const cells = layout.arrange(row.cells);
       const line = layout.lineOf(row.cells);
-      // Awaited only where the copy has to be read on: a promise for every row would cost more than the rest.
+      // Awaited only if more of the copy must be read: a promise per row would cost more than all the rest.
       let original = untouched.take(line, cells);
       if (original instanceof Promise) original = await original;
       if (original === undefined) {
@@ -117,7 +117,7 @@ export async function* joinRejects(
   }
 }
 
-/** The table as its source had it: without the marks that keep formulas from running. */
+/** The table as in its source: without the marks that keep formulas from running. */
 export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
   if (inert !== true) return table;
   return {
@@ -130,7 +130,7 @@ export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
   };
 }
 
-/** Opens the untouched copy for one reading of the corrected file. */
+/** Opens the untouched copy for one pass over the corrected file. */
 export async function openUntouched(
   options: CorrectedRejectsOptions,
   { layout, doubtful }: Pick<CorrectedForm, 'layout' | 'doubtful'>,
@@ -141,7 +141,7 @@ export async function openUntouched(
   return await untouchedByLineOrLikeness(table, doubtful, layout.named);
 }
 
-/** How many rows the untouched copy has. */
+/** The number of rows in the untouched copy. */
 export async function untouchedCount(options: CorrectedRejectsOptions): Promise<number> {
   let rows = 0;
   using table = await openCopy(options);
@@ -153,18 +153,18 @@ async function openCopy({ csv, index, untouched }: CorrectedRejectsOptions) {
   return await csv.open(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
 }
 
-/** A row with what has become of its cells. */
+/** A row with the verdicts on its cells. */
 interface ComparedRow {
-  /** The cells to map: the old text for all that was not edited. */
+  /** The cells to map: the old text for each cell that was not edited. */
   readonly cells: readonly string[];
   readonly edits: readonly CellEdit[];
-  /** Their old text is used, and is right. */
+  /** Their old text is used and is correct. */
   readonly restored: readonly DamagedCell[];
-  /** Their old text is used, and what was meant is not known: the record must not be sent. */
+  /** Their old text is used, but the intended value is unknown: the record must not be sent. */
   readonly refused: readonly DamagedCell[];
 }
 
-/** Compares a row with what it was, and undoes what a spreadsheet did to it; columns that were removed are as they were. */
+/** Compares a row with its original and reverts the changes of a spreadsheet. Removed columns get their old cells. */
 function compareRow(original: UntouchedRow, cells: readonly string[], layout: CorrectedLayout): ComparedRow {
   const result = [...cells];
   const edits: CellEdit[] = [];
@@ -189,7 +189,7 @@ function compareRow(original: UntouchedRow, cells: readonly string[], layout: Co
   return { cells: result, edits, restored, refused };
 }
 
-/** What shows by itself in a row that the copy has not, as `1.23E+12` does. */
+/** Damage that is visible in a row without its original, such as `1.23E+12`. */
 function damageInAdded(
   line: number,
   cells: readonly string[],
@@ -199,7 +199,7 @@ function damageInAdded(
   return compareRow(added, cells, layout).refused;
 }
 
-/** A row that the copy has not, where it may be one that the copy has. */
+/** A row without an original that may still be a row of the copy. */
 export function rowOfNoLine(line: number): DamagedCell {
   return { line: correctedLine(line), column: LINE_COLUMN, old: '', new: '', damage: 'line' };
 }
@@ -208,7 +208,7 @@ function correctedLine(line: number): string {
   return `${line} of the corrected file`;
 }
 
-/** `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`: the place of another row. */
+/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
 const NAMES_A_ROW = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
 
 /** Whether one of the reasons of a row names the column, and no other line. */

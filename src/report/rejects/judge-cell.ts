@@ -12,23 +12,23 @@ import {
 import type { SpreadsheetDamage } from './rejects-edits.ts';
 
 /**
- * What became of a cell. `same`: nothing but line ends differ. `edited`: the user's change. `restored`: what a spreadsheet
- * makes of the old text, which is therefore used. `refused`: damaged, and what it was meant to be cannot be known.
+ * The verdict on a cell. `same`: only line ends differ. `edited`: the user changed it. `restored`: a spreadsheet
+ * changed the old text, so the old text is used. `refused`: damaged, and the intended value cannot be known.
  */
 export type CellVerdict =
   | { readonly kind: 'same' | 'edited' }
   | { readonly kind: 'restored' | 'refused'; readonly damage: SpreadsheetDamage };
 
-/** A way in which a spreadsheet changes a text, and what is done where the reason of the rejection names the column. */
+/** A way in which a spreadsheet changes a text, and the verdict if the reason of the rejection names the column. */
 interface Effect {
   readonly damage: SpreadsheetDamage;
   readonly makes: (old: string, now: string) => boolean;
   /**
-   * `restored`: nobody types such a thing. `refused`: it may be a correction as well, and the old text cannot be made of it.
-   * `edited`: it means the same as the old text, so writing it so may be the correction.
+   * `restored`: nobody types this. `refused`: it may also be a correction, but the old text cannot have become it.
+   * `edited`: it means the same as the old text, so the new form may be the correction.
    */
   readonly whereBlamed: 'restored' | 'refused' | 'edited';
-  /** Where no reason names the column; `restored` if left out. `refused`: people type such a thing as well. */
+  /** The verdict if no reason names the column; default: `restored`. `refused`: people may type this as well. */
   readonly elsewhere?: 'refused';
 }
 
@@ -63,8 +63,8 @@ const EFFECTS: readonly Effect[] = [
 ];
 
 /**
- * Judges a cell by what it was and what it is now. `blamed`: the reason of the rejection names its column, so that the user was
- * asked to change it: then a change that may as well be the correction is not undone.
+ * Judges a cell by its old and its new text. `blamed`: the reason of the rejection names its column, so the user was
+ * asked to change it. Then a change that may be the correction is not reverted.
  */
 export function judgeCell(old: string, now: string, blamed: boolean): CellVerdict {
   const before = withPlainBreaks(old);
@@ -81,7 +81,7 @@ export function judgeCell(old: string, now: string, blamed: boolean): CellVerdic
   return damage === undefined ? { kind: 'edited' } : { kind: 'refused', damage };
 }
 
-/** What shows that a new text is not as it was typed. */
+/** Signs that a new text was not typed. */
 function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
   if (hasGarbledCharacter(old, now)) return 'charset';
   if (CELL_SIZES.has(now.length) || cutWithin(old, now)) return 'cut';
@@ -99,7 +99,7 @@ function withPlainBreaks(text: string): string {
   return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
 }
 
-/** Whether `now` is what is left of `old` when it was saved in a charset without some of its characters. */
+/** Whether `now` is `old` after it was saved in a charset that lacks some of its characters. */
 function lostCharacters(old: string, now: string): boolean {
   if (!/[?\ufffd]/.test(now)) return false;
   const after = [...now];
@@ -112,35 +112,38 @@ function lostCharacters(old: string, now: string): boolean {
       continue;
     }
     if (character < '\u0080' || !isMark(after[at])) return false;
-    // A character beyond the basic plane is two units, and as many question marks for some programs.
+    // A character beyond the basic plane is two code units, and some programs write two question marks for it.
     lost += 1;
     at += character.length > 1 && isMark(after[at + 1]) ? 2 : 1;
   }
   return lost > 0 && at === after.length;
 }
 
-/** Of the charsets that spreadsheets open a CSV file in which does not say its own. */
+/** Charsets that spreadsheets use for a CSV file that does not declare its own. */
 const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'
   .split(' ')
   .map((charset) => new TextDecoder(charset));
 
-/** What a text becomes when its UTF-8 is read in each of those charsets. */
+/** The texts that result when UTF-8 is read in each of those charsets. */
 function misreadingsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   return ASSUMED_CHARSETS.map((charset) => visible(charset.decode(bytes)));
 }
 
-/** Without the characters that no charset shows: programs drop them, or put a mark in their place. */
+/** Removes characters that no charset has: programs drop them or replace them with a mark. */
 function visible(text: string): string {
   return withPlainBlanks(text.replaceAll(/[\u0080-\u009f\ufffd]/g, ''));
 }
 
-/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
+/**
+ * Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ
+ * ÃŸe`.
+ */
 export function garbled(old: string, now: string): boolean {
   return BEYOND_ASCII.test(old) && BEYOND_ASCII.test(now) && misreadingsOf(old).includes(visible(now));
 }
 
-/** Whether a character of `old` is in `now` as another charset shows it: the text was edited after that. */
+/** Whether a character of `old` appears in `now` as another charset shows it: the text was edited after that. */
 function hasGarbledCharacter(old: string, now: string): boolean {
   if (!BEYOND_ASCII.test(old) || !BEYOND_ASCII.test(now)) return false;
   const letters = new Set(old.match(/[^\p{ASCII}]/gu));
@@ -151,7 +154,7 @@ function hasGarbledCharacter(old: string, now: string): boolean {
 
 const BEYOND_ASCII = /\P{ASCII}/u;
 
-/** The same where a program writes the plain character instead: `ř`, which Windows-1252 does not have, as `r`. */
+/** The same if a program writes the base letter instead: `ř`, which Windows-1252 lacks, becomes `r`. */
 function lostAccents(old: string, now: string): boolean {
   if (old.length !== now.length) return false;
   const after = [...now];
@@ -164,7 +167,7 @@ function lostAccents(old: string, now: string): boolean {
 /** The most characters of a cell in Excel, Google Sheets and LibreOffice. */
 const CELL_SIZES: ReadonlySet<number> = new Set([32_767, 50_000, 65_535]);
 
-/** Whether `now` is the beginning of `old` that fits a cell. */
+/** Whether `now` is the beginning of `old` that fits into a cell. */
 function cutText(old: string, now: string): boolean {
   return (
     old.startsWith(now) && cellEnds(old).some(([least, most]) => least <= now.length && now.length <= most)
@@ -173,7 +176,7 @@ function cutText(old: string, now: string): boolean {
 
 const TAIL_LENGTH = 40;
 
-/** Whether `now` ends where a cell of `old` would, whatever was edited before that. */
+/** Whether `now` ends where a cell would cut `old`, whatever was edited before that. */
 function cutWithin(old: string, now: string): boolean {
   const tail = now.trimEnd().slice(-TAIL_LENGTH);
   if (tail.length < TAIL_LENGTH || old.trimEnd().endsWith(tail)) return false;
@@ -181,8 +184,8 @@ function cutWithin(old: string, now: string): boolean {
 }
 
 /**
- * How much of `old` a full cell may have left, least and most. A line break may have counted as two characters, half a
- * character is dropped, and blanks at the end are taken off.
+ * The shortest and longest rest of `old` that a full cell can have. A line break may count as two characters, half a
+ * character is dropped, and trailing blanks are removed.
  */
 function cellEnds(old: string): (readonly [least: number, most: number])[] {
   return [...CELL_SIZES].flatMap((size) => {
@@ -192,9 +195,9 @@ function cellEnds(old: string): (readonly [least: number, most: number])[] {
   });
 }
 
-/** A number is kept with so many digits; what is behind them becomes 0. */
+/** Spreadsheets keep this many digits of a number; further digits become 0. */
 const EXACT_DIGITS = 15;
-/** As spreadsheets show numbers that are too wide: `1.23E+12`. */
+/** How spreadsheets show numbers that are too wide: `1.23E+12`. */
 const SHORTENED =
   /^\s*[-+]?\d(?:(?:[.,](?<fraction>\d+))?E(?<power>[-+]\d{2,3})|[.,](?<fraction>\d+)E(?<power>\d{1,3}))\s*$/i;
 
@@ -248,7 +251,7 @@ function numberParts(text: string): { sign?: string; body?: string; exponent?: s
   return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 
-/** The digits before and after the decimal sign, for each way to read them. */
+/** The digits before and after the decimal sign, for each possible reading. */
 function decimalsIn(body: string): (readonly [whole: string, fraction: string])[] {
   if (/^\d+$/.test(body)) return [[body, '']];
   const ways: (readonly [string, string])[] = [];
@@ -268,8 +271,9 @@ function sameNumber(old: string, now: string): boolean {
 }
 
 /**
- * Whether the digits are the same and the decimal sign is elsewhere: `129.95` read where points group digits is
- * `12995`. With one digit alone, as in `10.00`, only the loss of the sign counts: `100.00` is another price.
+ * Whether the digits are equal and the decimal sign has moved: `129.95` read where points group digits becomes
+ * `12995`. With a single significant digit, as in `10.00`, only the loss of the sign counts: `100.00` is another
+ * price.
  */
 function movedDecimal(old: string, now: string): boolean {
   const fraction = Math.max(0, ...decimalsIn(numberParts(old).body ?? '').map(([, digits]) => digits.length));

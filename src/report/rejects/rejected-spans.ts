@@ -1,23 +1,23 @@
 import type { Reason } from '../../model/reason.ts';
 import { type RowSpan, rowPlace, type TablePlaces } from '../../model/row.ts';
 
-/** Rows that were refused together: by the mapping, or by the store. */
+/** Rows that were refused together, by the mapping or by the store. */
 export interface Rejection {
   readonly spans: readonly RowSpan[];
   readonly reason: Reason;
-  /** Null when it cannot be read; left out when it says nothing about what may be retried. */
+  /** Null if it cannot be read; absent if it says nothing about what may be retried. */
   readonly key?: string | null;
 }
 
-/** How the rows of a file of the snapshot are named, where it is no text with lines. */
+/** How rows of a file of the snapshot are identified, if the file has no text lines. */
 type PlacesOf = (file: number) => TablePlaces | undefined;
 
 const MOST_REASONS = 5;
 const LONGEST_REASON = 1000;
 
 /**
- * Which rows are rejected, and why: up to millions of spans in any order, overlapping as they like, kept as numbers.
- * Reasons are kept once each.
+ * The rejected rows and their reasons: up to millions of spans in any order, which may overlap, stored as numbers.
+ * Each distinct reason is stored once.
  */
 export class RejectedSpans {
   #file = new Uint32Array(1024);
@@ -45,7 +45,10 @@ export class RejectedSpans {
     }
   }
 
-  /** The reasons for the rows of one file, to be asked for line after line; undefined when it has no rejected row. */
+  /**
+   * The reasons for the rows of one file, to be queried in the order of lines; undefined if the file has no rejected
+   * row.
+   */
   sweep(file: number): RejectedLines | undefined {
     const order = new Uint32Array(this.#count);
     let found = 0;
@@ -110,9 +113,9 @@ export class RejectedSpans {
 
 interface KeptReason {
   readonly text: string;
-  /** Where its cause is. */
+  /** The position of its cause. */
   readonly line: number | undefined;
-  /** The text for the row that is the cause: that row's own column says which line it is. */
+  /** The text for the row that is the cause itself: its own column has the line. */
   readonly atLine: string;
 }
 
@@ -123,13 +126,15 @@ function textAt(reason: KeptReason | undefined, line: number): string {
 
 /** The rejected rows of one file. */
 export interface RejectedLines {
-  /** Behind this line there are none. */
+  /** No rows are rejected after this line. */
   readonly lastLine: number;
-  /** Why the row that starts on this line is rejected; undefined when it is not. Lines are asked for in their order. */
+  /**
+   * The reason for the row that starts on this line; undefined if it is not rejected. Query lines in ascending order.
+   */
   at(line: number): string | undefined;
 }
 
-/** A reason as one cell says it: with the place of its cause. */
+/** The text of a reason for a cell, with the position of its cause. */
 function reasonText({ message, line, column }: Reason, places: TablePlaces | undefined): string {
   const row = line === undefined ? undefined : rowPlace(line, column, places);
   const place = [

@@ -1,7 +1,10 @@
 import { counted, grouped, printable, shortened } from '../printable.ts';
 import { LINE_COLUMN } from './rejects-file.ts';
 
-/** What a spreadsheet does to cells when it opens and saves a file, each as people are shown it; `line` is found by the comparison of rows. */
+/**
+ * The ways in which a spreadsheet changes cells when it opens and saves a file, in words for people. The comparison
+ * of rows finds `line`.
+ */
 export const DAMAGE_WORDS = {
   letters: 'characters were lost',
   charset: 'the text was read in another charset than it was saved in',
@@ -19,28 +22,28 @@ export const DAMAGE_WORDS = {
   quotes: 'quotes were changed',
   formula: 'it was calculated as a formula',
   error: 'it is the error of a formula',
-  line: 'the row cannot be compared: its line is none of the rejects file, from which rows or columns are missing',
+  line: 'the row cannot be compared: no rejected row has its line number, and rows or columns are missing',
 } as const;
 
-/** One of them. */
+/** One of these ways. */
 export type SpreadsheetDamage = keyof typeof DAMAGE_WORDS;
 
-/** What the user changed, and what a spreadsheet did, to be printed before anything is sent. */
+/** The changes of the user and of a spreadsheet, printed before anything is sent. */
 export interface RejectsEdits {
   readonly rows: number;
   readonly editedRows: number;
   readonly addedRows: number;
   readonly deletedRows: number;
   readonly editedCells: number;
-  /** How many cells were edited in each column: a spreadsheet that reformats a whole column shows here. */
+  /** How many cells were edited in each column. A reformatted column is visible here. */
   readonly byColumn: ReadonlyMap<string, number>;
   /** The first of them. */
   readonly cells: readonly CellEdit[];
-  /** Cells that a spreadsheet has damaged; their old text is used. */
+  /** Cells that a spreadsheet damaged; their old text is used. */
   readonly restoredCells: number;
   /** The first of them. */
   readonly restored: readonly DamagedCell[];
-  /** Cells that a spreadsheet has damaged so that what they were meant to be is not known: their records are not sent. */
+  /** Cells that a spreadsheet damaged and whose intended value is unknown: their records are not sent. */
   readonly refusedCells: number;
   /** The first of them. */
   readonly refused: readonly DamagedCell[];
@@ -65,32 +68,32 @@ export interface DamagedCell extends CellEdit {
 const CELL_LENGTH = 60;
 const COLUMNS_NAMED = 5;
 
-/** Of cells of one kind, so many are listed for people. */
+/** How many cells of one kind are listed for people. */
 export const CELLS_LISTED = 20;
 
-/** What happened to cells that are not sent as the corrected file has them. */
+/** The text about cells that are not sent as in the corrected file. */
 export const RESTORED = 'A spreadsheet changed these cells. Their old values are used.';
-/** The same where the old value may not be what was meant. */
+/** The same if the old value may not be the intended one. */
 export const REFUSED =
-  'A spreadsheet changed these cells, and what was meant is not known. Their records are not sent: format the column as text, type the value again and save; or put the old value back.';
+  'A spreadsheet changed these cells, and the intended values are unknown. Their records are not sent. Format the column as text, type the values again and save, or restore the old values.';
 
-/** Whether the file is as it was written, but for what a spreadsheet did and columns that were taken out. */
+/** Whether the file is unchanged, apart from changes of a spreadsheet and removed columns. */
 export function isUntouched(edits: RejectsEdits): boolean {
   const { editedCells, addedRows, deletedRows, refusedCells, addedColumns } = edits;
   return editedCells + addedRows + deletedRows + refusedCells + addedColumns.length === 0;
 }
 
-/** `3 cells edited in 2 of 5 rows, 1 row taken out, 2 cells restored`. */
+/** `3 cells edited in 2 of 5 rows, 1 row deleted, 2 cells restored`. */
 export function editsWords(edits: RejectsEdits): string {
   const { editedCells, editedRows, rows, addedRows, deletedRows, restoredCells, refusedCells } = edits;
   const { removedColumns, addedColumns } = edits;
   return [
     `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
-    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} taken out`] : []),
+    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} deleted`] : []),
     ...(addedRows > 0 ? [`${counted(addedRows, 'row')} added`] : []),
     ...(restoredCells > 0 ? [`${counted(restoredCells, 'cell')} restored`] : []),
     ...(refusedCells > 0 ? [`${counted(refusedCells, 'cell')} refused`] : []),
-    ...columnWords(removedColumns, 'taken out, so that the old values are used'),
+    ...columnWords(removedColumns, 'removed (the old values are used)'),
     ...columnWords(addedColumns, 'added'),
   ].join(', ');
 }
@@ -102,15 +105,15 @@ function columnWords(columns: readonly string[], what: string): string[] {
   return [`${columns.length === 1 ? 'column' : 'columns'} ${named.join(', ')}${more} ${what}`];
 }
 
-/** A cell as a line of text shows it: without line breaks, and without escape sequences that would act on a terminal. */
+/** A cell for a line of text: without line breaks, and without escape sequences that would act on a terminal. */
 export function quotedCell(cell: string): string {
   return `'${shortened(printable(cell).replaceAll(/\s+/g, ' '), CELL_LENGTH)}'`;
 }
 
-/** Why the record of a refused cell is not sent: the reason of its rejection. Values of contacts are not quoted. */
+/** The reason for rejecting the record of a refused cell. Values of contacts are not quoted. */
 export function refusedCellWords({ old, new: now, damage }: DamagedCell, personal: boolean): string {
   if (damage === 'line')
-    return `the ${LINE_COLUMN} of the row is none of the rejects file, whose other rows or columns are missing: it cannot be compared with what was rejected. Type the ${LINE_COLUMN} that the row had, or take the row out`;
+    return `no rejected row has this ${LINE_COLUMN}, and other rows or columns are missing, so the row cannot be compared. Type the ${LINE_COLUMN} that the row had, or delete the row`;
   const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
-  return `${cell}, as a spreadsheet does it (${DAMAGE_WORDS[damage]}), and what was meant is not known: format the column as text and type the value again`;
+  return `${cell}, probably by a spreadsheet (${DAMAGE_WORDS[damage]}), and the intended value is unknown: format the column as text and type the value again`;
 }

@@ -10,15 +10,15 @@ import { RejectedSpans, type Rejection } from './rejected-spans.ts';
 const ROWS_FILE = 'rejects-rows.jsonl';
 const WRITTEN_AT_ONCE = 256 * 1024;
 
-/** A file of the snapshot, to be read once more. */
+/** A file of the snapshot, to be read again. */
 export interface RejectsSource {
   readonly name: string;
-  /** How its rows are named, where it is no text with lines. */
+  /** How its rows are identified, if the file has no text lines. */
   readonly places?: TablePlaces | undefined;
   open(): Promise<Table & { readonly dialect: Dialect }>;
 }
 
-/** One row as CSV text; given by csv/, which stages do not import from one another. */
+/** One row as CSV text. Injected, because stages do not import csv/. */
 export type FormatRow = (cells: readonly string[], delimiter: string) => string;
 
 export interface WriteRejectsOptions {
@@ -27,7 +27,7 @@ export interface WriteRejectsOptions {
   readonly sources: readonly RejectsSource[];
   readonly rejections: AsyncIterable<readonly Rejection[]>;
   readonly formatRow: FormatRow;
-  /** What the index is to say of the keys of these rejections. */
+  /** What the index needs to know about the keys of these rejections. */
   readonly describeKeys?: ((keys: Iterable<string>) => Promise<RejectedKey[]>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,8 +58,8 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
 }
 
 /**
- * Writes the rows of the snapshot that these rejections are about into the file of contacts that are unknown, under the
- * columns of the source alone, so that other programs take the file. What a spreadsheet would run is marked here, too.
+ * Writes the rows of contacts that the crosswalk does not know into their own file, with only the columns of the
+ * source, so that other programs can read it. Text that a spreadsheet would run is marked here, too.
  */
 export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
   return await withRejectedRows(options, async (gathered) => {
@@ -67,7 +67,7 @@ export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ re
   });
 }
 
-/** Gathers the rejected rows, and has them written unless there are none. */
+/** Collects the rejected rows and writes them, if there are any. */
 async function withRejectedRows(
   options: WriteRejectsOptions,
   write: (gathered: Gathered) => Promise<void>,
@@ -104,14 +104,14 @@ async function withRejectedRows(
   }
 }
 
-/** What is known only when all rejected rows have been seen. */
+/** Facts that are known only after all rejected rows were read. */
 interface Gathered {
   readonly keys: ReadonlySet<string>;
-  /** The `storeferry_line` of rows without one. */
+  /** The `storeferry_line` of rows without a key. */
   readonly keyless: string[];
   rows: number;
   extras: number;
-  /** The first file's. */
+  /** The header of the first file. */
   delimiter: string | undefined;
   newline: '\n' | '\r\n';
   readonly headers: (readonly string[])[];
@@ -121,7 +121,9 @@ interface Gathered {
 const gatheredRow = z.tuple([z.int(), z.string(), z.string(), z.array(z.string())]);
 type GatheredRow = z.infer<typeof gatheredRow>;
 
-/** The rejected rows as lines of JSON: header, `storeferry_line`, reason, cells. How wide the file must be is not known yet. */
+/**
+ * The rejected rows as JSON lines: header, `storeferry_line`, reason, cells. The width of the file is not known yet.
+ */
 async function* gather(
   { rejected, keyless }: Readonly<Record<'rejected' | 'keyless', RejectedSpans>>,
   { sources, signal }: WriteRejectsOptions,
@@ -195,7 +197,7 @@ async function* compose(
   yield text;
 }
 
-/** Lines that end with LF and with nothing else: readline also splits at U+2028, which JSON leaves as it is. */
+/** Lines that end with LF only: readline also splits at U+2028, which JSON does not escape. */
 async function* linesOf(stream: Readable): AsyncGenerator<string> {
   stream.setEncoding('utf8');
   let rest = '';
@@ -206,13 +208,13 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-/** What the user corrects, the copy that stays as it was, and what neither of them can say. */
+/** The file that the user corrects, its untouched copy, and the facts that neither of them contains. */
 export const REJECTS_FILE = 'rejects.csv';
-/** The same as a workbook, where the source is one. */
+/** The same as a workbook, if the source is one. */
 export const REJECTS_WORKBOOK = 'rejects.xlsx';
-/** The copy of the rejects file that stays as it was. */
+/** The copy of the rejects file that is never edited. */
 export const UNTOUCHED_FILE = 'rejects-untouched.csv';
-/** Of the rejected rows, those whose contact the crosswalk does not know. */
+/** The rejected rows whose contact the crosswalk does not know. */
 export const UNMATCHED_FILE = 'unmatched.csv';
 const INDEX_FILE = 'rejects.json';
 
@@ -222,20 +224,29 @@ const indexSchema = z.strictObject({
   extras: z.int().min(0),
   /** The headers of the rejected rows, each once. */
   headers: z.array(z.array(z.string())).min(1),
-  /** Whether cells that a spreadsheet would run as formulas are marked (`inertCell`); absent in files of earlier versions. */
+  /**
+   * Whether cells that a spreadsheet would run as formulas are marked (`inertCell`); absent in files of earlier
+   * versions.
+   */
   inert: z.literal(true).exactOptional(),
-  /** Every key that was rejected, with the fingerprint of what the store had acknowledged for it at that time; absent in files of earlier versions. */
+  /**
+   * Every rejected key, with the fingerprint of the body that the store had acknowledged at that time; absent in
+   * files of earlier versions.
+   */
   keys: z.array(z.tuple([z.string(), z.string().nullable()])).exactOptional(),
   /** The `storeferry_line` of each row that was rejected without a key. */
   keyless: z.array(z.string()).exactOptional(),
-  /** By `storeferry_line`: rows that were shorter or longer than their header, and rows under another than the first. */
+  /**
+   * By `storeferry_line`: rows that were shorter or longer than their header, and rows under another header than the
+   * first.
+   */
   rows: z.record(z.string(), z.strictObject({ cells: z.int().optional(), header: z.int().optional() })),
 });
 
-/** What a rejects file itself does not say: how long rows were, and which header and keys they had. */
+/** Facts that a rejects file itself does not contain: the lengths of rows, and their headers and keys. */
 export type RejectsIndex = z.infer<typeof indexSchema>;
 
-/** A rejected key, and the fingerprint of what the store had acknowledged for it when it was rejected. */
+/** A rejected key, and the fingerprint of the body that the store had acknowledged when it was rejected. */
 export type RejectedKey = NonNullable<RejectsIndex['keys']>[number];
 
 /** Writes the index beside the rejects file. */
@@ -243,7 +254,7 @@ async function writeRejectsIndex(folder: RunFolder, index: RejectsIndex): Promis
   await folder.write(INDEX_FILE, [JSON.stringify(index)]);
 }
 
-/** StateError when the run has no rejects, or they are from another version. */
+/** StateError if the run has no rejects, or another version wrote them. */
 export async function readRejectsIndex(folder: RunFolder): Promise<RejectsIndex> {
   try {
     return indexSchema.parse(JSON.parse(await text(await folder.read(INDEX_FILE))));
@@ -256,24 +267,24 @@ export async function readRejectsIndex(folder: RunFolder): Promise<RejectsIndex>
   }
 }
 
-/** The columns that a rejects file adds behind those of the source. */
+/** The columns that a rejects file adds after those of the source. */
 export const REASON_COLUMN = 'storeferry_reason';
-/** The place of the row in its source. */
+/** The position of the row in its source. */
 export const LINE_COLUMN = 'storeferry_line';
 
-/** The column for the n-th cell, from 1, that a too long row has beyond its header. */
+/** The column for the n-th cell (from 1) of a long row beyond its header. */
 export function extraColumn(number: number): string {
   return `storeferry_extra_${number}`;
 }
 
-/** Several headers as one: every column of each, those of the first before those that only later ones have. */
+/** Several headers as one: every column of each header, those of the first one first. */
 interface ColumnUnion {
   readonly header: readonly string[];
-  /** For each of the headers, where its columns are in the union. */
+  /** For each header, the positions of its columns in the union. */
   readonly positions: readonly (readonly number[])[];
 }
 
-/** Unites headers by name; a name that a header repeats is distinguished by its occurrence, never lost. */
+/** Unites headers by name. Columns that repeat a name within a header are kept apart by their occurrence. */
 export function uniteColumns(headers: readonly (readonly string[])[]): ColumnUnion {
   const places = new Map<string, number>();
   const union: string[] = [];
@@ -289,7 +300,7 @@ export function uniteColumns(headers: readonly (readonly string[])[]): ColumnUni
   return { header: union, positions };
 }
 
-/** A key for each column: its name, and which of the columns of that name it is. */
+/** A key for each column: its name and its occurrence among columns of that name. */
 export function columnKeys(header: readonly string[]): string[] {
   const seen = new Map<string, number>();
   return header.map((name) => {
@@ -299,7 +310,7 @@ export function columnKeys(header: readonly string[]): string[] {
   });
 }
 
-/** The cells without blank ones at the end that have no column in the header. */
+/** The cells without trailing blank cells that have no column in the header. */
 export function withoutBlankSurplus(cells: readonly string[], columns: number): readonly string[] {
   let length = cells.length;
   while (length > columns && cells[length - 1]?.trim() === '') length -= 1;

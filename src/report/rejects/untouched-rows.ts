@@ -1,25 +1,25 @@
 import type { Row, Table } from '../../model/row.ts';
 
-/** A row of the untouched copy: its `storeferry_line`, its cells as that file has them, and why it was rejected. */
+/** A row of the untouched copy: its `storeferry_line`, its cells, and the reason of its rejection. */
 export interface UntouchedRow {
   readonly line: string;
   readonly cells: readonly string[];
   readonly reason: string;
 }
 
-/** The rows of the untouched copy, each to be taken once by the row that it has become. */
+/** The rows of the untouched copy. Each can be taken once, by its edited row. */
 export interface UntouchedRows {
-  /** A promise only where the copy has to be read on. */
+  /** Returns a promise only if more of the copy must be read. */
   take(line: string, cells: readonly string[]): UntouchedRow | undefined | Promise<UntouchedRow | undefined>;
-  /** The row of a line that was taken already: somebody has copied a row with its line. */
+  /** The row of a line that was already taken: somebody copied a row with its line number. */
   takenOf(line: string): UntouchedRow | undefined;
-  /** Those that were not taken. */
+  /** The rows that were not taken. */
   left(): Promise<readonly UntouchedRow[]>;
 }
 
 /**
- * Rows by their `storeferry_line`. The copy is read along with the corrected file, so that only rows which were
- * deleted, or moved, are kept in memory.
+ * Rows by their `storeferry_line`. The copy is read in parallel with the corrected file, so that only deleted or
+ * moved rows are kept in memory.
  */
 export function untouchedByLine(table: Table): UntouchedRows {
   const batches = table.batches()[Symbol.asyncIterator]();
@@ -80,7 +80,7 @@ export async function* untouchedRows(table: Table): AsyncGenerator<UntouchedRow>
   }
 }
 
-/** The last two columns of the copy are ours. */
+/** Our columns are the last two of the copy. */
 function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
   return { line: cells[columns - 1] ?? '', reason: cells[columns - 2] ?? '', cells };
 }
@@ -88,12 +88,13 @@ function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
 /** The most rows with a common cell that are compared. */
 const MOST_CANDIDATES = 1000;
 const LEAST_LIKENESS = 0.5;
-/** By how much the weight of a cell is reduced that all rows have. */
+/** The reduction of the weight of a cell that all rows have. */
 const COMMONPLACE = 0.8;
 
 /**
- * Rows by their likeness: the one that has most cells in common, if these are at least half by weight; of several alike the
- * first. The row of the line itself is taken unless another is more alike. `places` are those to compare by.
+ * Finds rows by similarity: the row with most cells in common, if these are at least half by weight; of equals the
+ * first one. The row of the same line is preferred unless another row is more similar. `places` are the positions to
+ * compare.
  */
 export async function untouchedByLikeness(
   rows: AsyncIterable<UntouchedRow> | Iterable<UntouchedRow>,
@@ -115,7 +116,7 @@ export async function untouchedByLikeness(
   const ofLine = new Map([...left].map((row) => [row.line, row]));
   ofLine.delete('');
   const others = left.size - 1;
-  // Cells that all rows have say little, such as `true` and `active`: an export of another shop has them, too.
+  // Cells that all rows have, such as `true` and `active`, say little: exports of other shops have them, too.
   const weightOf = (place: number, cell: string) => {
     const holding = holders.get(keyOf(place, cell))?.length ?? 1;
     return others === 0 ? 1 : 1 - COMMONPLACE * ((holding - 1) / others);
@@ -157,15 +158,15 @@ export async function untouchedByLikeness(
   };
 }
 
-/** Rows whose line in the corrected file is not reliable. */
+/** Rows whose line number in the corrected file is not reliable. */
 export interface DoubtfulLines {
-  /** Of the copy: rows whose line no row has, and those whose row has become another one. */
+  /** Rows of the copy whose line no row has, or whose row has become another one. */
   readonly unclaimed: readonly UntouchedRow[];
-  /** Lines that a row has which is not in the copy, or which another row has as well. */
+  /** Line numbers that are not in the copy, or that several rows have. */
   readonly added: ReadonlySet<string>;
 }
 
-/** Rows by their line; by their likeness among `unclaimed` where that is doubtful. */
+/** Finds rows by line number; if that is doubtful, by similarity among `unclaimed`. */
 export async function untouchedByLineOrLikeness(
   table: Table,
   { unclaimed, added }: DoubtfulLines,
@@ -192,7 +193,7 @@ export async function untouchedByLineOrLikeness(
   };
 }
 
-/** Whether a row differs from that of its line no more than corrections make it. */
+/** Whether a row differs so little from the row of its line that corrections explain the difference. */
 export function isLike(row: UntouchedRow, cells: readonly string[], places: readonly number[]): boolean {
   const filled = places.filter((place) => (row.cells[place] ?? '') !== '' || (cells[place] ?? '') !== '');
   const differing = filled.filter((place) => (row.cells[place] ?? '') !== (cells[place] ?? '')).length;

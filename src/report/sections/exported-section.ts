@@ -2,7 +2,7 @@ import { counted, formatBytes, grouped } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 
-/** What an export read and what it wrote; null for imports, and until it is written. */
+/** What an export read and wrote; null for imports, and before the file is written. */
 export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
   if (file === null) return null;
   const { location, mode, begun, format, items, lines, bytes, readAt } = file;

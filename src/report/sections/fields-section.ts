@@ -43,7 +43,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
   };
 }
 
-/** As people say it, beside the name that a mapping uses. */
+/** The common name of a field, beside the name in the mapping. */
 function foreignField(field: string): Words {
   return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
 }
@@ -59,7 +59,7 @@ function sampleWords({ key, old, new: now }: ChangeSample): Words {
   ];
 }
 
-/** A value of a sample; absent and empty ones by these words. */
+/** A sample value. Absent and empty values have words. */
 function shownValue(value: string | null): Words {
   if (value === null) return '(none)';
   return value === '' ? '(empty)' : foreign(value, LONGEST_VALUE);

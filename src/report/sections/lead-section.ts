@@ -1,6 +1,6 @@
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
-import { isPriceMove, type Move } from '../../model/safety-limits.ts';
+import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
@@ -8,17 +8,17 @@ import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts'
 import { safetyFound, safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
 
-/** How many unusual prices are named; more where they stop the run. */
+/** How many unusual prices are named; more if they stop the run. */
 const MOVES_SHOWN = 3;
 const MOVES_SHOWN_OF_STOP = 10;
 const LONGEST_NAME = 60;
 
-/** What happened in one sentence, why, and what to check first. */
+/** What happened in one sentence, its cause, and what to check first. */
 export function leadSection(facts: RunFacts, view: View): Section | null {
   const { run, plan, reportFile } = facts;
   if (view.progress === true && run.status === 'running' && run.error === null) return null;
   const { sentence, explanation } = headline(facts);
-  // The sentence names the limit that stopped it.
+  // The sentence names the limit that stopped the run.
   const isExplained = run.error === null || (run.status === 'stopped' && plan !== null);
   const blocks: Block[] = [paragraph([sentence], { role: 'headline' })];
   if (explanation.length > 0) blocks.push(paragraph(explanation, { role: 'explanation' }));
@@ -28,7 +28,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   } else if (run.error !== null) {
     blocks.push(paragraph([sentence], { role: 'problem', only: 'message' }));
   }
-  if (reportFile !== null) blocks.push(paragraph([`Report with pictures: ${reportFile}`], { only: 'text' }));
+  if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
   if (plan !== null) blocks.push(...unusualPrices(facts, plan));
   return { id: 'lead', title: null, blocks };
 }
@@ -46,7 +46,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
     {
       kind: 'list',
       style: 'alert',
-      // Once they are sent, only the page lists the prices.
+      // After the prices are sent, only the page lists them.
       ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
       title: [{ as: 'strong', words: `${what}:` }, ' prices that change more than usual'],
       items: items.map((words) => ({ words, tone: 'warning' })),
@@ -66,10 +66,10 @@ function moveWords(move: Move): Words {
   ];
 }
 
-/** What happened or would happen, for a reader who knows nothing of the run yet. */
+/** What happened or would happen, for a reader without any other information about the run. */
 interface Headline {
   readonly sentence: string;
-  /** Sentences that explain it; empty when it says all. */
+  /** Sentences that explain it; empty if no explanation is needed. */
   readonly explanation: readonly string[];
 }
 
@@ -93,7 +93,7 @@ function ofImport(facts: RunFacts): Headline {
     case 'running':
       return totals.unsent === 0
         ? said('Under way.')
-        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures change until it ends.');
+        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures change until the run ends.');
     case 'done':
       return ofSuccess(facts);
     case 'done-with-rejects':
@@ -126,11 +126,12 @@ function ofPlan(plan: Plan): Headline {
         : '';
     return said(`Nothing would be sent${same}.`, left);
   }
-  const stay = counts.unchanged.records > 0 ? `${grouped(counts.unchanged.records)} stay as they are.` : null;
+  const stay =
+    counts.unchanged.records > 0 ? `${grouped(counts.unchanged.records)} would stay unchanged.` : null;
   return said(`${listed(effects)}.`, 'This is a plan: nothing was sent to the store.', stay, left);
 }
 
-/** `10 products would be created`, `2 updated`, `3 deleted`: the first with the thing and the verb. */
+/** `10 products would be created`, `2 updated`, `3 deleted`: only the first part has the noun and the verb. */
 function effectsOf({ counts, resource }: Plan): string[] {
   const written = counts.changed.records + counts.resent.records;
   const parts: [number, string][] =
@@ -155,12 +156,12 @@ function ofStop(facts: RunFacts): Headline {
   const verdict = safetyVerdicts(facts).find(({ exceeded }) => exceeded);
   const sent = totals.requests === 0 ? NOTHING_SENT : STAYS_SENT;
   if (verdict === undefined) return said(`Stopped ${when} by a safety limit.`, sent);
-  const yours = verdict.allowed === undefined ? '' : `; your limit is ${verdict.allowed.text}`;
-  return said(
-    `Stopped ${when}: ${safetyFound(verdict, run)}${yours}.`,
-
-    sent,
-  );
+  const { limit, figure, allowed } = verdict;
+  const stop = figure === 0 ? undefined : safetyRule(limit).stop;
+  if (stop !== undefined && allowed !== undefined)
+    return said(`Stopped ${when}: ${stop(verdict, allowed)}.`, sent);
+  const bound = allowed === undefined ? '' : `; the limit is ${allowed.text}`;
+  return said(`Stopped ${when}: ${safetyFound(verdict, run)}${bound}.`, sent);
 }
 
 function ofSuccess(facts: RunFacts): Headline {
@@ -189,14 +190,14 @@ function ofSuccess(facts: RunFacts): Headline {
   return said(`Done: ${listed(done)}.`, stay);
 }
 
-/** `3 deleted` after what was sent, else with the thing and the verb. */
+/** `3 deleted` after other parts, otherwise with the noun and the verb. */
 function deletedWords({ applied, deleted }: RunTotals, { resource }: Pick<Run, 'resource'>): string {
   return applied > 0
     ? `${grouped(deleted)} deleted`
     : `${counted(deleted, thing(resource))} ${were(deleted)} deleted`;
 }
 
-/** Which of the sent records were new: known only where all that was planned arrived. */
+/** How many of the sent records were new. Known only if everything planned was applied. */
 function appliedParts({ counts, resource }: Plan, applied: number): string[] {
   const written = counts.changed.records + counts.resent.records;
   if (resource !== 'products' || counts.new.records === 0 || applied !== counts.new.records + written)
@@ -259,7 +260,7 @@ function unsentOf(facts: RunFacts): string {
   return `${partOf(unsent, facts)} ${unsent === 1 ? 'is' : 'are'}`;
 }
 
-/** `all 511 products are`; `498 products are` where there are others. */
+/** `all 511 products are`; `498 products are` if there are others. */
 function all(figure: number, records: number, { resource }: Pick<Run, 'resource'>): string {
   const some = counted(figure, thing(resource));
   if (figure === 1) return records === 1 ? `the ${thing(resource)} is` : `${some} is`;

@@ -14,11 +14,11 @@ import {
 const LISTS_SHOWN = 100;
 const PLOTS_SHOWN = 6;
 
-/** Each list now and its change since the reading before; null without a history. */
+/** Each list and its change since the previous reading; null without a history. */
 export function listsSection({ history = null }: RunFacts): Section | null {
   const present = history === null ? [] : listTrends(history).lists.filter(({ gone }) => !gone);
   if (present.length === 0) return null;
-  // A plot each, since lists differ too much in size for one scale.
+  // One plot per list, because the sizes of lists differ too much for one scale.
   const plotted = present.filter(({ points }) => points.length > 1).slice(0, PLOTS_SHOWN);
   const plots = plotted.map((list) => subscribersPlot(list, `Subscribers of ${shownListName(list.latest)}`));
   return {
@@ -29,7 +29,7 @@ export function listsSection({ history = null }: RunFacts): Section | null {
   };
 }
 
-/** The latest figures of each list and their changes; with `now` also its id, and when it was read. */
+/** The latest figures of each list and their changes; with `now` also its id and the time of its last reading. */
 export function latestFigures(lists: readonly ListTrend[], now?: number): Table {
   const detailed = now !== undefined;
   return {
@@ -56,7 +56,7 @@ export function latestFigures(lists: readonly ListTrend[], now?: number): Table 
   };
 }
 
-/** One list over all its readings, on a page; null while there are too few to draw. */
+/** One list over all its readings, for a page; null if there are too few readings to draw. */
 export function listSection({ id, ...list }: ListTrend, now: number): Section | null {
   const { first, latest, formerNames, gone, points } = list;
   if (points.length < 2) return null;
@@ -130,7 +130,7 @@ function seriesOf(
   return { name, points: known };
 }
 
-/** One thing that is measured of a subscriber list. */
+/** A measure of a subscriber list. */
 export interface Measure {
   readonly name: string;
   readonly of: (point: HistoryPoint) => number | null;
@@ -140,7 +140,7 @@ export interface Measure {
 
 const LONGEST_NAME = 60;
 
-/** What the store says about a list, the most important first. */
+/** The measures of a list, the most important first. */
 export const MEASURES: readonly Measure[] = [
   {
     name: 'subscribers',
@@ -155,19 +155,19 @@ export const MEASURES: readonly Measure[] = [
   { name: 'click rate', of: ({ clicks }) => clicks, figure: percent, change: points },
 ];
 
-/** A measure of a list as it is shown; a dash where nothing is known. */
+/** The text for a measure; a dash if unknown. */
 export function shownFigure(measure: Measure, point: HistoryPoint): string {
   const value = measure.of(point);
   return value === null ? '–' : measure.figure(value);
 }
 
-/** How far a measure has moved between two readings; empty where that is not known. */
+/** The change of a measure between two readings; empty if unknown. */
 export function changeOf(measure: Measure, from: HistoryPoint | undefined, to: HistoryPoint): string {
   const [before, after] = [from === undefined ? null : measure.of(from), measure.of(to)];
   return before === null || after === null ? '' : measure.change(before, after);
 }
 
-/** Whether a measure has risen (good) or fallen (bad); quiet where it has not moved, or is unknown. */
+/** Whether a measure has risen (good) or fallen (bad); quiet if unchanged or unknown. */
 export function changeTone(
   measure: Measure,
   from: HistoryPoint | undefined,
@@ -178,7 +178,7 @@ export function changeTone(
   return after > before ? 'good' : 'bad';
 }
 
-/** What a list was called at a reading, harmless and not too long. */
+/** The name of a list at a reading, safe to print and shortened. */
 export function shownListName({ name }: HistoryPoint): string {
   return name === '' ? 'without a name' : shortened(printable(name), LONGEST_NAME);
 }
@@ -187,7 +187,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }
 
-/** How far a rate has moved, in percentage points. */
+/** The change of a rate in percentage points. */
 function points(from: number, to: number): string {
   return `${signed((to - from) * 100, 1)} points`;
 }
@@ -202,17 +202,17 @@ function signed(figure: number, digits: number): string {
 /** The readings of one list. */
 export interface ListTrend {
   readonly id: string;
-  /** Rising in time. */
+  /** In ascending order of time. */
   readonly points: readonly HistoryPoint[];
   readonly first: HistoryPoint;
   readonly latest: HistoryPoint;
   readonly before: HistoryPoint | undefined;
   readonly formerNames: readonly string[];
-  /** Later readings do not have it. */
+  /** Later readings do not have the list. */
   readonly gone: boolean;
 }
 
-/** The lists of a history, those first that the last reading still had, the largest first; and when they were read. */
+/** The lists of a history and the times of its readings. Lists of the last reading come first, the largest first. */
 export function listTrends({ points }: ListHistory): {
   readonly lists: readonly ListTrend[];
   readonly moments: readonly number[];

@@ -6,10 +6,10 @@ import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
-/** How a command begins where nothing else was typed. */
+/** The default beginning of a command. */
 export const PROGRAM = 'storeferry';
 
-/** What may be done next, with the commands for it; null where nothing is left to do. */
+/** The possible next steps with their commands; null if there are none. */
 export function nextSection(facts: RunFacts, view: View): Section | null {
   const { plan, run } = facts;
   const { buttons = false } = view;
@@ -43,22 +43,22 @@ function requestsToSend({ counts }: Plan, pace: Pace | null): Block[] {
 /** `about 4 min at 20 a second, the limit in stores.yaml`. */
 function paceWords(requests: number, { requestsPerSecond, because }: Pace): string {
   const ms = Math.max(1000, (requests / requestsPerSecond) * 1000);
-  const rate = `${grouped(Math.round(requestsPerSecond * 10) / 10)} a second, ${because}`;
+  const rate = `${grouped(Math.round(requestsPerSecond * 10) / 10)} per second, ${because}`;
   return `about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`;
 }
 
-/** Something to do after a run, and the command that does it. */
+/** A possible step after a run, with its command. */
 export interface NextStep {
   readonly what: string;
   readonly command: string;
 }
 
-/** What a person may type after a run, most useful first; empty when there is nothing left to do. */
+/** The commands that a person may type after a run, most useful first; empty if there is nothing to do. */
 export function nextSteps(facts: StepFacts, program = PROGRAM): NextStep[] {
   return stepsAfter(facts).map(({ what, action }) => ({ what, command: `${program} ${commandOf(action)}` }));
 }
 
-/** What decides the next steps; a `rejectsFile` that is left out is one that was not looked for. */
+/** The facts that decide the next steps. An absent `rejectsFile` was not looked up. */
 type StepFacts = Pick<RunFacts, 'run'> &
   Partial<Pick<RunFacts, 'plan' | 'exported' | 'changedIdCount' | 'rejectsFile'>>;
 
@@ -67,7 +67,7 @@ interface Step {
   readonly action: Action;
 }
 
-/** With `buttons` also what no command is needed for; `later` is a run of the job that has begun since. */
+/** With `buttons`, also steps that need no command. `later` is a later run of the job. */
 function stepsAfter(
   { run, plan = null, exported = null, changedIdCount = 0, rejectsFile }: StepFacts,
   { buttons = false, later }: Pick<View, 'buttons' | 'later'> = {},
@@ -80,14 +80,14 @@ function stepsAfter(
     buttons && rejectsFile != null
       ? [
           {
-            what: 'To correct the rejected rows in a spreadsheet; each has its reason:',
+            what: 'To correct the rejected rows in a spreadsheet; each row has its reason:',
             action: { does: 'download', run: id },
           },
         ]
       : [];
   const see = (what: string): Step[] =>
     later === undefined ? [] : [{ what, action: { does: 'see', run: later } }];
-  const overtaken = see('A later run has begun since, so this plan cannot be approved any more:');
+  const overtaken = see('This plan can no longer be approved, because a later run has begun:');
   switch (status) {
     case 'planned':
       if (overtaken.length > 0) return [...overtaken, ...download];
@@ -97,12 +97,12 @@ function stepsAfter(
         return [...download, { what: correct, action: { does: 'plan', job } }];
       }
       return [
-        { what: 'To send exactly this:', action: approve },
+        { what: 'To send this plan:', action: approve },
         ...download,
         buttons
           ? { what: 'To re-plan with the current file:', action: again }
           : {
-              what: 'To re-plan with the current file, and send that:',
+              what: 'To re-plan with the current file and send the new plan:',
               action: { does: 'run', job, resend: run.resend },
             },
       ];
@@ -110,14 +110,14 @@ function stepsAfter(
       if (overtaken.length > 0) return [...overtaken, ...download];
       const isNothing = plan !== null && plan.shards.length === 0;
       const send = isNothing
-        ? 'If it is right (there is nothing to send):'
-        : 'If the plan is right, to send exactly this:';
+        ? 'If the plan is correct (it has nothing to send):'
+        : 'If the plan is correct, to send it:';
       return [
         {
-          // Its plan was within the limits: it is the store, or what answers for it, that refused too much.
+          // The plan was within the limits, so the store, or something in front of it, refused too many records.
           what:
             (run.totals?.requests ?? 0) > 0
-              ? 'Find out why the records were refused, and correct that, then:'
+              ? 'Correct the cause of the refusals, then:'
               : 'If the source is wrong, correct it, then:',
           action: again,
         },
@@ -127,27 +127,27 @@ function stepsAfter(
     }
     case 'done-with-rejects':
       return [
-        ...see('A later run has begun since; a retry leaves out what it has applied:'),
+        ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
         afterRejects({ run, plan, rejectsFile }),
         ...resendSteps(run),
         ...verify,
       ];
     case 'failed':
-      if (later !== undefined) return [...see('A later run of this job has begun since:'), ...download];
+      if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
       if (run.kind === 'verify' && run.verification?.sampled === 0) {
-        return [{ what: 'To send what can be verified after that:', action: { does: 'run', job } }];
+        return [{ what: 'To send records that can be verified afterwards:', action: { does: 'run', job } }];
       }
       // Without a plan the file itself may have been refused: the same command would fail again.
       if (run.kind === 'retry' && plan === null) {
         return [
-          { what: 'If the rejects file is not as it should be, correct it, then:', action: again },
+          { what: 'If the rejects file is wrong, correct it, then:', action: again },
           { what: 'Or correct the source, then:', action: { does: 'run', job } },
         ];
       }
       return [{ what: againText(run), action: again }, ...download];
     case 'interrupted':
-      if (later !== undefined) return [...see('A later run of this job has begun since:'), ...download];
+      if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
       return [{ what: againText(run), action: again }, ...download];
     case 'running':
       return buttons
@@ -159,7 +159,7 @@ function stepsAfter(
     case 'superseded':
       return later === undefined
         ? [{ what: 'To plan and run again:', action: again }]
-        : see('A later run has taken its place:');
+        : see('A later run replaced this one:');
     case 'done':
       return [...resendSteps(run), ...verify, ...statsSteps(exported, run)];
     default:
@@ -167,10 +167,10 @@ function stepsAfter(
   }
 }
 
-/** After ids have changed; none after what has sent everything, or has estimated it already. */
+/** Steps after ids have changed; none after a run that sent everything, or after a verification. */
 function verifySteps({ kind, job, resend }: Run): Step[] {
   if (kind === 'verify' || resend) return [];
-  return [{ what: 'To estimate how much the store has forgotten:', action: { does: 'verify', job } }];
+  return [{ what: 'To estimate how many records the store has lost:', action: { does: 'verify', job } }];
 }
 
 /** After an export that adds to a history. */
@@ -179,7 +179,7 @@ function statsSteps(exported: Exported | null, { job, resource }: Run): Step[] {
   return [{ what: 'To see how the lists have changed:', action: { does: 'stats', job } }];
 }
 
-/** After a verification that found something forgotten, and in each run until that is done. */
+/** Steps after a verification that found lost records, and after each later run until everything was sent again. */
 function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
   const action = { does: 'run', job, resend: true } as const;
   const what = 'To send every record of the source again';
@@ -190,7 +190,7 @@ function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
   return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
 }
 
-/** Without a rejects file there is nothing to retry: its files were deleted, or nothing but deletes was refused. */
+/** Without a rejects file there is nothing to retry: the files were deleted, or only deletes were refused. */
 function afterRejects({
   run,
   plan,
@@ -204,19 +204,22 @@ function afterRejects({
   if (rejectsFile !== null) return { what: correction(run, plan), action: { does: 'retry', run: id } };
   const what =
     totals?.rejected === 0
-      ? 'To try again what the store refused:'
-      : 'Its rejects file is gone. Correct the source, then:';
+      ? 'To send the refused requests again:'
+      : 'The rejects file is missing. Correct the source, then:';
   return { what, action: { does: 'run', job } };
 }
 
-/** In rows of contacts that only lack a match there is nothing to correct, and in foreign rows nothing but the key. */
+/**
+ * Contacts without a match have nothing to correct in the file. In rows with an unknown key only the key can be
+ * corrected.
+ */
 function correction({ totals }: Run, plan: Plan | null): string {
   const isAll = (of: (code: string) => boolean) => {
     const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
     const records = groups.reduce((sum, group) => sum + group.records, 0);
     return records > 0 && records === totals?.rejected;
   };
-  if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Change the keys back in the rejects file, then:';
+  if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Restore the keys in the rejects file, then:';
   return isAll(isUnmatched)
     ? 'Create these contacts in the store or complete the crosswalk, then:'
     : 'Correct the rows in the rejects file, then:';
@@ -239,7 +242,7 @@ function againText({ kind, stateLoss }: Run): string {
     case 'retry':
       return stateLoss === undefined
         ? 'To continue where it stopped:'
-        : 'To continue; what the state has lost is sent again:';
+        : 'To continue; records that the state has lost are sent again:';
     default:
       return kind satisfies never;
   }
@@ -251,7 +254,7 @@ function againAction({ kind, job, retryOf, resend }: Run): Action {
       return retryOf === null ? { does: 'run', job } : { does: 'retry', run: retryOf };
     case 'plan':
     case 'run':
-      // Without it the run would not be continued: another one would begin, which sends less.
+      // Otherwise another run would begin, which sends less, instead of continuing this one.
       return { does: kind, job, resend };
     case 'export':
       return { does: 'run', job };

@@ -10,7 +10,7 @@ import { verificationNotes } from './verification-section.ts';
 const KEYS_NAMED = 3;
 const LONGEST_NOTE = 1_500;
 
-/** Warnings, and what was changed on the way; null where there is nothing to know. */
+/** Warnings, and changes that the mapping made to values; null if there are none. */
 export function notesSection(facts: RunFacts): Section | null {
   const { run, plan, exported } = facts;
   const { verification, resource } = run;
@@ -32,7 +32,7 @@ export function notesSection(facts: RunFacts): Section | null {
   if (items.length === 0) return null;
   return {
     id: 'notes',
-    title: 'Worth knowing',
+    title: 'Notes',
     blocks: [
       {
         kind: 'list',
@@ -56,40 +56,40 @@ export function planWarnings(plan: Plan): string[] {
   ];
 }
 
-/** What it means that the state does not hold all that was sent. */
+/** Explains the consequences of a state that has lost data. */
 export function stateLossText({ kind, keys }: StateLoss): string {
   const why = {
-    lost: 'The state is a new one: it does not know what was sent to this store before.',
+    lost: 'The state is new: it has no record of earlier requests to this store.',
     behind:
-      'The state is older than what was sent to this store (a copy was put back, or its last moments were lost).',
+      'The state is older than the last requests to this store (restored from a backup, or its last writes were lost).',
     unwitnessed: 'The artifacts that record the progress of the state are missing.',
   }[kind];
   const what =
     keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${keys === 1 ? 'is' : 'are'} in doubt and`;
-  return `${why} ${what} will be sent again, updating what the store has; no record counts as unchanged.`;
+  return `${why} ${what} will be sent again and update the store; no record counts as unchanged.`;
 }
 
-/** Why a run waits: `operations` are held back for `ms` milliseconds. */
+/** Why a run waits: `operations` must wait for `ms` milliseconds. */
 export function requestsWaitText(operations: number, ms: number): string {
   const one = operations === 1;
-  return `Waiting ${formatDuration(ms)} before ${counted(operations, 'record')} ${one ? 'is' : 'are'} sent: it is not known what became of ${one ? 'an earlier request for it' : 'earlier requests for them'}, and the store may still be working on ${one ? 'it' : 'these'}.`;
+  return `Waiting ${formatDuration(ms)} before ${counted(operations, 'record')} ${one ? 'is' : 'are'} sent: ${one ? 'the result of an earlier request for it is' : 'the results of earlier requests for them are'} unknown, and the store may still be processing ${one ? 'that request' : 'those requests'}.`;
 }
 
-/** A sentence when the run began with a state that had lost something. */
+/** A sentence if the run began with a state that had lost data. */
 function stateWarnings({ stateLoss }: Pick<Run, 'stateLoss'>): string[] {
   return stateLoss === undefined ? [] : [stateLossText(stateLoss)];
 }
 
-/** A sentence when a verification found records gone, until everything has been sent again. */
+/** A sentence if a verification found lost records, until everything has been sent again. */
 function goneWarnings({ foundGone, resend, status }: Run): string[] {
   if (foundGone === undefined || (resend && COMPLETED.includes(status))) return [];
   const { run, gone, sampled } = foundGone;
   return [
-    `The verification ${run} found ${grouped(gone)} of ${counted(sampled, 'sampled record')} gone from the store, and not everything has been sent again since.`,
+    `The verification ${run} found that the store had lost ${grouped(gone)} of ${counted(sampled, 'sampled record')}. Not all records have been sent again since then.`,
   ];
 }
 
-/** A sentence when the store answered other ids than before. */
+/** A sentence if the store answered with other ids than before. */
 function changedIdWarnings({ changedIds, changedIdCount }: RunFacts): string[] {
   if (changedIdCount === 0) return [];
   const examples = changedIds
@@ -97,15 +97,15 @@ function changedIdWarnings({ changedIds, changedIdCount }: RunFacts): string[] {
     .map(({ key, knownId, answeredId }) => `${printable(key)} (was ${knownId}, now ${answeredId})`);
   const one = changedIdCount === 1;
   return [
-    `The store answered another id than before for ${counted(changedIdCount, 'product')}: it had lost ${one ? 'it and created it' : 'them and created them'} again, as after a restore, or it holds ${one ? 'it' : 'them'} twice. ${listed(examples)}${changedIdCount > examples.length ? ' and others' : ''}.`,
+    `The store answered with another id than before for ${counted(changedIdCount, 'product')}: it lost ${one ? 'it and created it' : 'them and created them'} again (for example after a restore), or it has ${one ? 'it' : 'them'} twice. ${listed(examples)}${changedIdCount > examples.length ? ' and others' : ''}.`,
   ];
 }
 
-/** A sentence when planned deletes were not sent. */
+/** A sentence if planned deletes were not sent. */
 function leftDeletesWarnings(left: number): string[] {
   if (left === 0) return [];
   return [
-    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: since the plan was made, another job has sent ${left === 1 ? 'it' : 'them'}, or the store gave ${left === 1 ? 'it' : 'them'} another id.`,
+    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, or the store gave ${left === 1 ? 'it' : 'them'} another id.`,
   ];
 }
 
@@ -122,8 +122,8 @@ function takeovers({ takeovers: found, resource }: Plan): string[] {
   return found.map(({ job, sent, left, examples }) => {
     const total = sent + left;
     const thing = resource === 'products' ? 'product' : 'contact';
-    const taken = sent > 0 ? `${grouped(sent)} will be this job's from now on` : 'none of them change hands';
-    const stay = left > 0 ? `; ${grouped(left)} unchanged stay with ${job}` : '';
+    const taken = sent > 0 ? `this job takes over ${grouped(sent)}` : 'this job takes over none of them';
+    const stay = left > 0 ? `; ${job} keeps ${grouped(left)} unchanged` : '';
     const named = examples.slice(0, KEYS_NAMED).map(printable).join(', ');
     return `${counted(total, thing)} of this source ${total === 1 ? 'was' : 'were'} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${thing}s.`;
   });
@@ -137,7 +137,7 @@ function withheldDeletes(plan: Plan): string[] {
     ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
     ...(deletesWithoutId > 0
       ? [
-          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never answered an id that is proven to be theirs. Delete by hand.`,
+          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never confirmed an id. Delete by hand in the store.`,
         ]
       : []),
     ...unconfirmedProducts(unconfirmed),
@@ -149,16 +149,16 @@ function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] 
   const one = keys === 1;
   const named = `${examples.slice(0, KEYS_NAMED).map(printable).join(', ')}${keys > KEYS_NAMED ? ' …' : ''}`;
   return [
-    `${counted(keys, 'product')} may be in the store though the source no longer has ${one ? 'it' : 'them'}: ${one ? 'it was' : 'they were'} being sent, and the store never confirmed ${one ? 'it' : 'them'}, so nothing proves that this job created ${one ? 'it' : 'them'}, and nothing is deleted (${named}). Delete by hand what should not be there; a key that returns to the source is sent, and no longer named here.`,
+    `${counted(keys, 'product')} may be in the store, although the source no longer has ${one ? 'it' : 'them'} (${named}). A run began to send ${one ? 'it' : 'them'}, but the store never confirmed ${one ? 'it' : 'them'}. Nothing proves that this job created ${one ? 'it' : 'them'}, so nothing is deleted. Delete unwanted products by hand. If the source has the key again, it is sent, and this note disappears.`,
   ];
 }
 
 function whyWithheld(withheld: DeletesWithheld, unreadableKeys: number): string | null {
   switch (withheld) {
     case 'key-unreadable':
-      return `the url of ${counted(unreadableKeys, 'group')} of rows cannot be read, which might be any of them`;
+      return `the url of ${counted(unreadableKeys, 'group')} of rows cannot be read, and the rows may belong to any of these products`;
     case 'retry':
-      return 'a retry sees only the rows that were rejected';
+      return 'a retry reads only the rejected rows';
     case 'ledger-empty':
       return null;
     default:
@@ -170,7 +170,7 @@ function emptied({ emptied: fields }: Plan): string[] {
   if (fields.length === 0) return [];
   const named = fields.map(({ field, records }) => `${printable(field)} (${counted(records, 'contact')})`);
   return [
-    `Emptied in the source, but cannot be cleared through the API: ${listed(named)}. The store keeps what it has; clear it there by hand.`,
+    `These fields are now empty in the source, but the API cannot clear them: ${listed(named)}. The store keeps its values; clear them there by hand.`,
   ];
 }
 

@@ -5,12 +5,12 @@ import { foreign, type Section, type Words } from '../section.ts';
 
 const LONGEST_NAME = 80;
 
-/** The prices that change most for their size; null where none does. */
+/** The largest relative price changes; null if there are none. */
 export function pricesSection({ plan }: RunFacts): Section | null {
   return movesSection('prices', 'Largest price changes', plan?.moves.prices ?? [], isPriceMove);
 }
 
-/** The quantities that change most for their size; null where none does. */
+/** The largest relative stock changes; null if there are none. */
 export function stockSection({ plan }: RunFacts): Section | null {
   return movesSection('stock', 'Largest stock changes', plan?.moves.stocks ?? [], () => false);
 }
@@ -63,7 +63,7 @@ function movesSection(
 /** From this factor on a change is printed as a factor: twice, or half. */
 const FACTOR = 2;
 
-/** How far a number has moved: `×100`, `÷100`, `+20%`, `−5.2%`; `from 0` and `to 0` have no size. */
+/** The size of a change: `×100`, `÷100`, `+20%`, `−5.2%`. `from 0` and `to 0` have no size. */
 export function formatChange(old: number, now: number): string {
   if (old === now) return '±0';
   if (old === 0) return 'from 0';
@@ -80,7 +80,7 @@ function rounded(factor: number): string {
   return factor.toLocaleString('en', { maximumSignificantDigits: 3 });
 }
 
-/** `variants.regularPrice` as people say it: `variant regular price`. */
+/** The common name of a field: `variants.regularPrice` is `variant regular price`. */
 export function fieldWords(field: string): string {
   return field
     .split('.')
@@ -93,12 +93,12 @@ function singular(word: string): string {
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }
 
-/** The field of a move, without what all have in common. */
+/** The field of a change, without the common prefix. */
 export function moveFieldWords({ field }: Pick<Move, 'field'>): string {
   return fieldWords(printable(field.split('.').at(-1) ?? field));
 }
 
-/** A price with its cents, a quantity as a whole number where it is one. */
+/** A price with its cents; a quantity without decimals if it is a whole number. */
 export function formatNumber({ field }: Pick<Move, 'field'>, value: number): string {
   if (/price/i.test(field)) return priceText(value);
   return value.toLocaleString('en', { maximumFractionDigits: 3 });

@@ -7,19 +7,19 @@ import { unsentWord } from '../status-words.ts';
 
 const LONGEST_KEY = 60;
 
-/** What became of a part of the records, or would. */
+/** The actual or planned outcome of a part of the records. */
 interface Outcome extends Share {
   readonly rows: number;
-  /** The label explained. */
+  /** Explains the label. */
   readonly meaning: string;
   /** Further details. */
   readonly note?: Words;
 }
 
-/** A reader looks for these, also where there are none. */
+/** These outcomes are always shown, because readers look for them. */
 const ALWAYS: ReadonlySet<Outcome['kind']> = new Set(['new', 'changed', 'applied', 'unchanged', 'rejected']);
 
-/** What became of all records, or would: one bar, and the figures that add up. Null while nothing is known. */
+/** The actual or planned outcomes of all records: one bar, and figures that add up. Null while nothing is known. */
 export function recordsSection(facts: RunFacts): Section | null {
   const { run, totals } = facts;
   if (run.verification !== undefined) return null;
@@ -35,10 +35,10 @@ export function recordsSection(facts: RunFacts): Section | null {
     id: 'records',
     title: `${things} in ${counted(rows, 'row')}`,
     blocks: [
-      { kind: 'bars', title: `What became of ${things}`, shares: outcomes },
+      { kind: 'bars', title: `Outcome of ${things}`, shares: outcomes },
       {
         kind: 'table',
-        caption: 'What became of each, counted in records and in the rows of the file they consist of',
+        caption: 'Outcomes, counted in records and in rows of the file',
         captionHidden: true,
         columns: [
           { header: 'Outcome' },
@@ -67,8 +67,8 @@ export function recordsSection(facts: RunFacts): Section | null {
 }
 
 /**
- * Every record and row under one outcome: of a plan of which nothing was sent what would become of it, of a run what
- * has. Sums are the run's records and rows.
+ * Every record and row has exactly one outcome: the planned one if nothing was sent, otherwise the actual one. The
+ * sums are the run's records and rows.
  */
 function outcomesOf(facts: RunFacts): Outcome[] {
   const { plan, totals } = facts;
@@ -95,7 +95,7 @@ function outcomesOf(facts: RunFacts): Outcome[] {
       label: 'skipped',
       records: totals.skipped,
       rows: inRows.skipped,
-      meaning: 'left out on purpose, as the mapping or the job says',
+      meaning: 'left out on purpose by the mapping or the job',
       note: rowsNote(totals.skipped, inRows.skipped),
     },
   ];
@@ -141,7 +141,7 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
       ...(plan === null ? {} : { note: only('text', inPlan(plan)) }),
     },
     {
-      // Of a run under way it is no fault: the colour of a warning is for what stays unsent.
+      // For a running run this is not a problem; the warning colour is for records that stay unsent.
       kind: isRunning ? 'resent' : 'unsent',
       label: isRunning ? 'to be sent' : unsentWord(run),
       records: totals.unsent,
@@ -160,7 +160,7 @@ function inPlan({ counts, resource }: Plan): string {
   return `${listed(parts)} in the plan`;
 }
 
-/** The products that the source no longer has; they are in no sum of records. */
+/** Products that the source no longer has. The sums of records do not include them. */
 function deletesRow(facts: RunFacts): TableRow[] {
   const { plan, run, totals } = facts;
   if (plan === null || totals.removed === 0) return [];
@@ -185,7 +185,7 @@ function rowsNote(figure: number, rows: number): Words {
   return figure !== rows && only('text', `in ${counted(rows, 'row')}`);
 }
 
-/** The first few of many, with their lines; false where there is none. */
+/** The first few of many, with their lines; false if there are none. */
 function firstOf(examples: readonly KeyExample[], source: PlanSource): Words {
   if (examples.length === 0) return false;
   const named = examples.map(

@@ -7,10 +7,10 @@ import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejec
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Table } from '../section.ts';
 
-/** More reasons than these nobody reads. */
+/** The most reasons that are listed. */
 const REASONS_SHOWN = { page: 25, text: 100 };
 
-/** What was rejected, by the mapping and by the store, why, and on which lines; null where nothing was. */
+/** What the mapping and the store rejected, with reasons and lines; null if nothing was rejected. */
 export function rejectedSection(facts: RunFacts): Section | null {
   const { plan, refusals } = facts;
   const rejections = plan?.rejections ?? [];
@@ -27,7 +27,7 @@ export function rejectedSection(facts: RunFacts): Section | null {
   return { id: 'rejected', title: 'Rejected, and why', blocks };
 }
 
-/** What was left out on purpose, and why; null where nothing was. */
+/** What was left out on purpose, with reasons; null if nothing was. */
 export function skippedSection(facts: RunFacts): Section | null {
   const skips = facts.plan?.skips ?? [];
   if (skips.length === 0) return null;
@@ -39,7 +39,7 @@ export function skippedSection(facts: RunFacts): Section | null {
   };
 }
 
-/** What did not reach the store, and why; null where everything did. */
+/** What the store did not confirm, with reasons; null if everything was confirmed. */
 export function unsentSection({ unsentReasons }: RunFacts): Section | null {
   if (unsentReasons.length === 0) return null;
   return {
@@ -60,12 +60,12 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
   };
 }
 
-/** Whether what to do next is about the rejects file, and so names it. */
+/** Whether the next step is about the rejects file and so names it. */
 export function namesRejects({ status }: RunFacts['run']): boolean {
   return status === 'done-with-rejects';
 }
 
-/** Where the rejected rows are. */
+/** The paths of the files with rejected rows. */
 export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
   if (rejectsFile === null) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
@@ -133,7 +133,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
   };
 }
 
-/** `3 records (7 rows)`; `7 rows` or, where no rows are known, `3 records` where one figure says it all. */
+/** `3 records (7 rows)`; `7 rows`, or `3 records` if no rows are known or one figure is enough. */
 function reasonAmount({ records, rows }: ReasonGroup): string {
   if (rows === 0) return counted(records, 'record');
   return records === rows || records === 0
@@ -141,12 +141,12 @@ function reasonAmount({ records, rows }: ReasonGroup): string {
     : `${counted(records, 'record')} (${counted(rows, 'row')})`;
 }
 
-/** The field and the column that a reason is about, as far as they are known. */
+/** The field and the column of a reason, if they are known. */
 function reasonSubject({ field, column }: ReasonGroup): string[] {
   return [field, column === null ? null : `column "${printable(column)}"`].filter((part) => part !== null);
 }
 
-/** `lines 3, 8 and 14` or `Prices!C3`, with the names of files where there are several; empty where no line is known. */
+/** `lines 3, 8 and 14` or `Prices!C3`, with the names of files if there are several; empty if no line is known. */
 function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['files']): string {
   if (lines.length === 0) return '';
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;

@@ -5,7 +5,7 @@ import { sentence } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { only, type Section, type Words } from '../section.ts';
 
-/** The safety limits of the job, those that stopped it first; null where it has none. */
+/** The safety limits of the job, those that stopped it first; null if it has none. */
 export function safetySection(facts: RunFacts): Section | null {
   const { run } = facts;
   const verdicts = safetyVerdicts(facts);
@@ -14,7 +14,7 @@ export function safetySection(facts: RunFacts): Section | null {
   const stopped = run.approved ? 'Safety limits: overridden by a person' : 'Safety limits: stopped';
   return {
     id: 'safety',
-    title: stops ? stopped : 'Safety limits: all within',
+    title: stops ? stopped : 'Safety limits: none exceeded',
     ...(isOnlyPlanned(facts) || run.status === 'stopped' ? {} : { only: 'page' }),
     blocks: [
       {
@@ -37,7 +37,7 @@ export function safetySection(facts: RunFacts): Section | null {
             [
               only('text', `${verdict.limit} `),
               verdict.exceeded
-                ? { as: 'badge', tone: 'bad', words: 'beyond the limit' }
+                ? { as: 'badge', tone: 'bad', words: failureWords(verdict) }
                 : { as: 'badge', tone: 'good', words: 'within' },
             ],
             [only('page', sentence(safetyFound(verdict, run))), meter(verdict)],
@@ -49,7 +49,7 @@ export function safetySection(facts: RunFacts): Section | null {
   };
 }
 
-/** What a limit was compared with, without the limit: `52 of 100 products would be deleted`. */
+/** The figure of a limit, without the limit: `52 of 100 products would be deleted`. */
 export function safetyFound(
   { limit, figure, base }: SafetyVerdict,
   { resource }: Pick<Run, 'resource'>,
@@ -58,8 +58,8 @@ export function safetyFound(
 }
 
 /**
- * The verdicts as they are now, those that stopped the run first. Rejections of the store count too: a run may be
- * stopped by them when its plan was within the limit.
+ * The current verdicts, those that stopped the run first. Rejections by the store count too: they may stop a run
+ * whose plan was within the limit.
  */
 export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[] {
   if (plan === null) return [];
@@ -74,12 +74,17 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
 }
 
-/** `at most 5%`; null where it is not known, since plans of earlier versions did not keep their limits. */
+/** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
 function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
   if (limit === 'key') return 'must not change';
   const { bound } = safetyLimit(limit);
   if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : null;
   return `${bound === 'fewest' ? 'at least' : 'at most'} ${allowed.text}`;
+}
+
+/** A limit that is a minimum cannot be exceeded, and neither can the key. */
+function failureWords({ limit }: SafetyVerdict): string {
+  return limit !== 'key' && safetyLimit(limit).bound === 'most' ? 'exceeded' : 'not met';
 }
 
 function limitNote(verdict: SafetyVerdict): Words {

@@ -5,7 +5,7 @@ import { type Block, foreign, only, type Section } from '../section.ts';
 
 const LONGEST_NAME = 120;
 
-/** What was read, and how: files, rows, delimiter, encoding, and the columns not used. */
+/** What was read: files, rows, delimiter, encoding, and the columns not used. */
 export function sourceSection(facts: RunFacts): Section | null {
   const { plan } = facts;
   if (plan === null || plan.source.files.length === 0) return null;

@@ -3,12 +3,12 @@ import { counted, formatDuration, grouped } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 
-/** Fewer requests have no rate. */
+/** With fewer requests a rate says nothing. */
 const REQUESTS_OF_A_RATE = 10;
 /** With fewer requests the limits of the store are not known yet. */
 const REQUESTS_OF_LIMITS = 100;
 
-/** The requests, the latency of the store and the final sending rate; null where nothing was sent. */
+/** The requests, the latency of the store and the final sending rate; null if nothing was sent. */
 export function trafficSection(facts: RunFacts): Section | null {
   const samples = facts.traffic?.samples ?? [];
   const limits = limitsWords(facts);
@@ -22,7 +22,7 @@ export function trafficSection(facts: RunFacts): Section | null {
   return { id: 'traffic', title: 'Requests', blocks };
 }
 
-/** The requests of a run and how the store answered, in sentences. */
+/** Sentences about the requests of a run and the answers of the store. */
 export function trafficWords(samples: readonly TrafficSample[]): string[] {
   const sum = (of: (sample: TrafficSample) => number) =>
     samples.reduce((whole, sample) => whole + of(sample), 0);
@@ -35,19 +35,22 @@ export function trafficWords(samples: readonly TrafficSample[]): string[] {
   const rate =
     requests < REQUESTS_OF_A_RATE
       ? ''
-      : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} a second`;
+      : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} per second`;
   const repeated = retries > 0 ? `; ${counted(retries, 'request was a retry', 'requests were retries')}` : '';
   return [
     `${counted(requests, 'request')} in ${formatDuration(busyMs)}${rate}.`,
     ...latencyWords(samples),
     ...(failed > 0 ? [`${grouped(failed)} failed${repeated}.`] : []),
     ...(pausedMs > 0
-      ? [`Sending paused for ${formatDuration(pausedMs)}, since the store failed or asked to wait.`]
+      ? [`Sending paused for ${formatDuration(pausedMs)} because the store failed or asked to wait.`]
       : []),
   ];
 }
 
-/** The percentiles of a run do not follow from those of its samples: it gives the median of the medians and the highest p95. */
+/**
+ * The percentiles of a run cannot be computed from those of its samples, so it gives the median of the medians and
+ * the highest p95.
+ */
 function latencyWords(samples: readonly TrafficSample[]): string[] {
   const medians = samples.flatMap(({ p50 }) => (p50 === null ? [] : [p50]));
   const slow = samples.flatMap(({ p95 }) => (p95 === null ? [] : [p95]));
@@ -58,12 +61,12 @@ function latencyWords(samples: readonly TrafficSample[]): string[] {
   return [`Latency: median ${formatDuration(middle)}, highest p95 ${formatDuration(slowest)}.`];
 }
 
-/** The final sending rate, and what limited it; null where too little was sent. */
+/** The concurrency and rate at the end, with their causes; null if too little was sent. */
 function limitsWords({ run, totals }: RunFacts): string | null {
   if (run.limits === undefined || totals.requests < REQUESTS_OF_LIMITS) return null;
   const { concurrency, because, rate } = run.limits;
-  const atOnce = `Sending ended at ${counted(concurrency, 'request')} at once (${because})`;
+  const atOnce = `Concurrency at the end: ${counted(concurrency, 'request')} (${because})`;
   if (rate === null) return `${atOnce}.`;
   const perSecond = rate.requestsPerSecond.toLocaleString('en', { maximumSignificantDigits: 3 });
-  return `${atOnce} and ${perSecond} a second (${rate.because}).`;
+  return `${atOnce}; rate: ${perSecond} per second (${rate.because}).`;
 }

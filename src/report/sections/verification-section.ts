@@ -46,23 +46,24 @@ export function verificationHeadline(
 ): { readonly sentence: string; readonly explanation: readonly string[] } {
   const judged = judgedOf(found);
   const ended = status === 'done' ? '' : `${status === 'interrupted' ? 'Interrupted' : 'Failed'}. `;
-  if (judged === 0) return { sentence: `${ended}No answer shows what the store still has.`, explanation: [] };
+  if (judged === 0)
+    return { sentence: `${ended}No answer shows which records the store still has.`, explanation: [] };
   const lost = forgotten(found);
   const of = counted(judged, thing(resource));
-  const otherIds = resource === 'contacts' ? '' : ', or known there under another id';
+  const otherIds = resource === 'contacts' ? '' : ', or had another id there';
   const gone =
     lost === 0
-      ? 'none was gone from the store'
-      : `${grouped(lost)} ${were(lost)} gone from the store${otherIds}`;
+      ? 'none was missing from the store'
+      : `${grouped(lost)} ${were(lost)} missing from the store${otherIds}`;
   return { sentence: `${ended}Of ${of} sent again, ${gone}.`, explanation: [shareSentence(found, resource)] };
 }
 
-/** How many answers say whether the store still has the record. */
+/** How many answers show whether the store still has the record. */
 function judgedOf({ asKnown, altered, recreated, missing }: Verification): number {
   return asKnown + altered + recreated + missing;
 }
 
-/** What the sample says about all known records. */
+/** The conclusion from the sample about all known records. */
 function shareSentence(found: Verification, resource: Run['resource']): string {
   const { known, forgottenShare: share } = found;
   const all = counted(known, `known ${thing(resource)}`);
@@ -70,12 +71,12 @@ function shareSentence(found: Verification, resource: Run['resource']): string {
   const bound = (part: number) =>
     `${grouped(Math.round(part * known))} (${formatShare(part * known, known)})`;
   const at = 'With 95% confidence';
-  if (forgotten(found) === 0) return `${at} at most ${bound(share.high)} of all ${all} are gone.`;
-  if (share.high === 1) return `${at} at least ${bound(share.low)} of all ${all} are gone.`;
-  return `${at} between ${bound(share.low)} and ${bound(share.high)} of all ${all} are gone.`;
+  if (forgotten(found) === 0) return `${at} at most ${bound(share.high)} of all ${all} are missing.`;
+  if (share.high === 1) return `${at} at least ${bound(share.low)} of all ${all} are missing.`;
+  return `${at} between ${bound(share.low)} and ${bound(share.high)} of all ${all} are missing.`;
 }
 
-/** What else a reader of the figures must know, one sentence each. */
+/** Notes for the reader of the figures, one sentence each. */
 export function verificationNotes(found: Verification, resource: Run['resource']): string[] {
   const { altered, alteredFields, missing, rejected, notComparable } = found;
   const things = `${thing(resource)}s`;
@@ -86,7 +87,7 @@ export function verificationNotes(found: Verification, resource: Run['resource']
   return [
     ...(altered > 0
       ? [
-          `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes what it is sent, or ignores it; sending again does not help.`,
+          `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes or ignores these values; sending them again does not help.`,
         ]
       : []),
     ...(missing > 0
@@ -96,14 +97,14 @@ export function verificationNotes(found: Verification, resource: Run['resource']
       : []),
     ...(rejected > missing
       ? [
-          `${counted(rejected - missing, 'record')} refused for another reason: that says nothing about what the store has.`,
+          `${counted(rejected - missing, 'record')} refused for another reason; this does not show whether the store still has them.`,
         ]
       : []),
     ...(notComparable > 0
       ? [
-          `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified: in doubt, or without an id. The next run sends those in doubt again.`,
+          `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
         ]
       : []),
-    `A verification does not show whether ${things} had older values, since each is sent with its values${resource === 'contacts' ? '' : `; nor whether ${things} that were deleted are back`}. After a restore, run the job with --resend in any case.`,
+    `A verification sends ${things} with their values, so it cannot show whether the store had older values${resource === 'contacts' ? '' : `, or whether deleted ${things} are in the store again`}. After a restore, always run the job with --resend.`,
   ];
 }

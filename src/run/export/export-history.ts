@@ -22,7 +22,7 @@ export async function exportHistory(
   const { mode, format } = job.destination;
   if (job.export !== 'subscriber-lists') {
     throw new UsageError(
-      `The job ${job.name} exports ${job.export}, and statistics are those of subscriber lists.`,
+      `The job ${job.name} exports ${job.export}; only subscriber lists have statistics.`,
       {
         hint: 'Name a job with `export: subscriber-lists` and `mode: append`.',
       },
@@ -30,7 +30,7 @@ export async function exportHistory(
   }
   if (mode === 'replace') {
     throw new UsageError(`The job ${job.name} replaces its file each time, so there is no history to draw.`, {
-      hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml: each run adds a line per list then.`,
+      hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml. Each run then adds one line per list.`,
     });
   }
   const destination = await openDestination(access, job);

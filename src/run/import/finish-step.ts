@@ -119,7 +119,7 @@ function errorOf(
 
 /** The error of a run whose store did not take everything. */
 export function unsentError(operations: number): string {
-  return `${operations} operations did not get through to the store.`;
+  return `${operations} operations were not confirmed by the store.`;
 }
 
 /**

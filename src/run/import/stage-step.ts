@@ -40,7 +40,7 @@ export async function stageStep(
   const { keyDigest } = request.mapping;
   const stagedAt = context.clock();
   if (snapshot === undefined) {
-    if (settled === undefined) throw new TypeError('a source was called unchanged that nothing is known of');
+    if (settled === undefined) throw new TypeError('an unchanged source without an earlier run');
     const { digest, source } = settled;
     const totals = unchangedTotals(settled);
     const unchangedSince = settled.unchangedSince ?? settled.id;

@@ -37,7 +37,7 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
     ? { verdict: 'ok', message: `its destination ${destination.path} can be written` }
     : {
         verdict: 'error',
-        message: `its destination ${destination.path} cannot be written: ${folder} is closed to this user`,
+        message: `its destination ${destination.path} cannot be written: this user may not write into ${folder}`,
         hint: 'Give this user the right to write there, or name another place.',
       };
 }

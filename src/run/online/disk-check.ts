@@ -42,7 +42,7 @@ export function judgeDisk(free: number, largest: number, folder: string): Facts 
     return {
       verdict: 'warning',
       message: found,
-      hint: `That is little: make room until ${formatBytes(LITTLE_BYTES)} are free.`,
+      hint: `Free space is low: make room until ${formatBytes(LITTLE_BYTES)} are free.`,
     };
   }
   return {

@@ -13,12 +13,12 @@ async function judgeState(folder: string): Promise<Facts> {
   const found = await checkEmbeddedState(folder);
   switch (found.kind) {
     case 'absent':
-      return { verdict: 'ok', message: 'none yet: the first run begins it' };
+      return { verdict: 'ok', message: 'no state yet: the first run creates it' };
     case 'empty':
       return {
         verdict: 'warning',
-        message: `${folder}/state.db is empty: what the store has acknowledged is not known`,
-        hint: 'Restore it from a backup; else the next run of each job sends everything again and deletes nothing.',
+        message: `${folder}/state.db is empty: it has no record of what the store acknowledged`,
+        hint: 'Restore it from a backup; otherwise the next run of each job sends everything again and deletes nothing.',
       };
     case 'sound':
       return { verdict: 'ok', message: `state.db can be read and is intact (${formatBytes(found.bytes)})` };

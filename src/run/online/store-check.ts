@@ -44,7 +44,7 @@ export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: A
     {
       verdict: 'warning',
       message: `${store.name} and ${other.name} answer with the same subscriber lists: they may be one site with two addresses`,
-      hint: 'If so, give both the same id: in stores.yaml, or two runs may write to it at once and create products twice; if they are two sites, give each its own id:.',
+      hint: 'If they are one site, give both the same `id` in stores.yaml; otherwise two runs may write to it at once and create products twice. If they are two sites, give each its own `id`.',
     },
   ];
 }
@@ -82,7 +82,7 @@ export function judgeStore(
       const said = probe.message === '' ? '' : `: ${probe.message}`;
       return error(
         `${baseUrl} answers, and refuses the key (${probe.status}${said})`,
-        `Correct the variable of apiKey of ${name} in .env; perhaps the key was revoked, or is that of another site.`,
+        `Correct the variable of apiKey of ${name} in .env; perhaps the key was revoked, or belongs to another site.`,
       );
     }
     case 'not-the-api':
@@ -92,7 +92,7 @@ export function judgeStore(
       );
     case 'redirect':
       return error(
-        `${baseUrl} redirects (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, since the key would be sent along`,
+        `${baseUrl} redirects (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, because they would pass on the key`,
         `Set ${address} to the address that it redirects to, if that is your store.`,
       );
     case 'unwell': {
@@ -121,7 +121,7 @@ function unreachable(code: string, baseUrl: string, address: string): [message: 
   }
   if (code === 'ECONNREFUSED') {
     return [
-      `nothing listens at ${host}`,
+      `no server listens at ${host}`,
       `Check ${address}, and that the store runs (the sandbox: storeferry sandbox).`,
     ];
   }
@@ -131,7 +131,7 @@ function unreachable(code: string, baseUrl: string, address: string): [message: 
         ? 'its certificate has expired'
         : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
           ? 'its certificate is for another name'
-          : 'its certificate is signed by no authority that this machine trusts';
+          : 'this machine does not trust the authority that signed its certificate';
     return [
       `${host} cannot be trusted: ${why} (${code})`,
       'Renew the certificate. For a private CA set NODE_EXTRA_CA_CERTS to its file.',
@@ -139,7 +139,7 @@ function unreachable(code: string, baseUrl: string, address: string): [message: 
   }
   if (/SSL|TLS|EPROTO|HPE_/.test(code)) {
     return [
-      `${host} does not speak the protocol of ${baseUrl.split(':')[0]} (${code})`,
+      `${host} does not use the protocol of ${baseUrl.split(':')[0]} (${code})`,
       `Check whether ${address} must begin with http or https.`,
     ];
   }

@@ -59,7 +59,7 @@ async function drawSample(
   if (sample.keys.length > 0) return sample;
   if (sample.notComparable > 0) {
     throw new StateError(
-      `Nothing of the job ${job.name} can be verified: what it has sent is in doubt, or has no id.`,
+      `Nothing of the job ${job.name} can be verified: its records are in doubt or have no id.`,
       { hint: `The next run sends what is in doubt again: storeferry run ${job.name}` },
     );
   }

@@ -43,7 +43,7 @@ export async function connectRedis({
   const address = parseRedisUrl(url);
   if (address === undefined) {
     throw new StateError(`REDIS_URL is not an address of the form ${REDIS_URL_FORM}.`, {
-      hint: 'rediss:// speaks TLS; several nodes of a Redis Cluster are separated by commas. Special characters of a password are written as %40 and the like.',
+      hint: 'rediss:// uses TLS; several nodes of a Redis Cluster are separated by commas. Special characters of a password are written as %40 and the like.',
     });
   }
   const { nodes, db } = address;
@@ -54,15 +54,15 @@ export async function connectRedis({
     if (nodes.length === 1) return connection(single, shown, (answer) => answer);
     single.disconnect();
     throw new StateError(
-      `REDIS_URL names several servers, and the one that answers is of no Redis Cluster.`,
+      `REDIS_URL names several servers, but the one that answers is not part of a Redis Cluster.`,
       {
-        hint: 'Let REDIS_URL name one server, or nodes of one Cluster.',
+        hint: 'Set REDIS_URL to one server, or to nodes of one Cluster.',
       },
     );
   }
   if (db !== 0) {
     throw new StateError(`Redis at ${shown} is a Cluster, which has no database ${db}.`, {
-      hint: 'Leave the number out of REDIS_URL; another workspace needs a Cluster, or a Redis, of its own.',
+      hint: 'Remove the number from REDIS_URL; each workspace needs its own Cluster or Redis.',
     });
   }
   const cluster = new Cluster([...nodes], { redisOptions: options, lazyConnect: true });
@@ -189,15 +189,14 @@ export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
   const policy = found.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     problems.push({
-      message: `Redis has maxmemory-policy ${policy}: when it is full it forgets what the store has acknowledged.`,
+      message: `Redis has maxmemory-policy ${policy}: when it is full, it deletes records of what the store acknowledged.`,
       hint: 'Set maxmemory-policy noeviction.',
       grave: true,
     });
   }
   if (found.get('aof_enabled') === '0') {
     problems.push({
-      message:
-        'Redis writes no append-only file: when it restarts it forgets the last minutes, or everything.',
+      message: 'Redis writes no append-only file: a restart loses the last minutes, or everything.',
       hint: 'Set appendonly yes.',
       grave: false,
     });
@@ -267,19 +266,19 @@ function asStateError(error: unknown, address: string): StateError {
 
 function explain(message: string): readonly [problem: string, hint: string] {
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/.test(message)) {
-    return ['refuses us', 'Check user, password and permissions in REDIS_URL.'];
+    return ['refuses the connection', 'Check user, password and permissions in REDIS_URL.'];
   }
   if (message.startsWith('OOM')) {
     return [
       'is full',
-      'Give it more memory (maxmemory); what was acknowledged is kept, run again to continue.',
+      'Give it more memory (maxmemory), then run again to continue: acknowledged records are kept.',
     ];
   }
   if (message.startsWith('READONLY')) {
-    return ['is a replica and takes no writes', 'Let REDIS_URL name the primary.'];
+    return ['is a replica and takes no writes', 'Set REDIS_URL to the primary.'];
   }
   if (message.startsWith('MISCONF')) {
-    return ['cannot write to its disk', 'Look into the log of Redis, then run again to continue.'];
+    return ['cannot write to its disk', 'Check the log of Redis, then run again to continue.'];
   }
   if (/^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/.test(message)) {
     return ['is not ready', 'Wait a moment, then run again to continue.'];
@@ -291,5 +290,5 @@ function explain(message: string): readonly [problem: string, hint: string] {
   ) {
     return ['cannot be reached', 'Check REDIS_URL and that Redis runs, then run again to continue.'];
   }
-  return ['answered with an error', 'Look into the log of Redis, then run again to continue.'];
+  return ['answered with an error', 'Check the log of Redis, then run again to continue.'];
 }

@@ -136,8 +136,8 @@ export function redisSendingStore(
     if (answer === 'lost') throw lockLost(fence?.name ?? '');
     if (answer === 'behind') {
       await onBehind({ lineage, value: last });
-      throw new StateError('Redis has lost what was written to it last: nothing more is sent.', {
-        hint: 'It was restarted without its last writes, or an older copy was restored. Run the job again: it sends everything that may be affected.',
+      throw new StateError('Redis has lost its last writes: nothing more is sent.', {
+        hint: 'It was restarted without its last writes, or an older copy was restored. Run the job again: it sends all records that may be affected.',
       });
     }
     return answer;

@@ -86,7 +86,7 @@ async function isPresent({ client, ask }: RedisConnection, keys: RedisKeys): Pro
   const version = Number(await ask(client.get(keys.version())));
   if (version <= VERSION) return version === VERSION;
   throw new StateError(`Redis has version ${version} of the state; this Storeferry knows versions up to 2.`, {
-    hint: 'A newer Storeferry has worked here: update this one.',
+    hint: 'A newer version of Storeferry was used here: update this one.',
   });
 }
 
@@ -135,7 +135,7 @@ async function refuseWhileHeld({ client, ask }: RedisConnection, keys: RedisKeys
   const [job, run] = await ask(client.hmget(keys.lock(`target:${tag}`), 'job', 'run'));
   if (!job) return;
   throw new StateError(`Run ${run} of ${job} is under way in an earlier version of Storeferry.`, {
-    hint: 'Stop its workers, or wait for its end; after a crash for 15 seconds.',
+    hint: 'Stop its workers, or wait for its end (after a crash, 15 seconds).',
   });
 }
 

@@ -178,7 +178,7 @@ function refuseNewer(database: DatabaseSync, path: string): void {
   if (version > MIGRATIONS.length) {
     throw new StateError(
       `The state database ${path} has version ${version}; this Storeferry knows versions up to ${MIGRATIONS.length}.`,
-      { hint: 'A newer Storeferry has worked here: update this one.' },
+      { hint: 'A newer version of Storeferry was used here: update this one.' },
     );
   }
 }

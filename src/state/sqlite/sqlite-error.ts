@@ -16,7 +16,7 @@ const NOT_A_DATABASE = 26;
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
 
 const MOVE_ASIDE =
-  'Restore it from a backup, or move it aside together with its -wal and -shm; then type `storeferry run JOB --resend` for each import: everything is sent again and updates the same records. Without a backup nothing is deleted.';
+  'Restore it from a backup, or move it to another folder together with its -wal and -shm files. Then type `storeferry run JOB --resend` for each import: all records are sent again and update the same records. Without a backup nothing is deleted.';
 
 /** The StateError for an error of SQLite, or for a value that only damage can have written; any other error is returned. */
 export function sqliteError(error: unknown, path: string): unknown {
@@ -69,19 +69,22 @@ function explain(code: number): readonly [problem: string, hint: string] {
   switch (code) {
     case BUSY:
     case LOCKED:
-      return ['stayed locked by another process', 'Look which other storeferry is at work, then run again.'];
+      return [
+        'stayed locked by another process',
+        'Find the other storeferry process, wait for its end, then run again.',
+      ];
     case READ_ONLY:
       return ['cannot be written', 'Give this user write access to the file and its folder.'];
     case FULL:
     case IO_ERROR:
       return [
         'cannot be read or written: the disk is full, over quota or failing',
-        'Make room on the disk, then run again: what was acknowledged is kept, the run is continued.',
+        'Free disk space, then run again: acknowledged records are kept, and the run continues.',
       ];
     case CANNOT_OPEN:
       return ['cannot be opened', 'Check that its folder exists and that this user may read and write it.'];
     case NO_MEMORY:
-      return ['cannot be used: memory is short', 'Free memory, then run again to continue.'];
+      return ['cannot be used: not enough memory', 'Free memory, then run again to continue.'];
     case CORRUPT:
     case NOT_A_DATABASE:
       return ['is damaged', MOVE_ASIDE];

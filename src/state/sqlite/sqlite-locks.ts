@@ -78,14 +78,14 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     return true;
   };
   const loseToAnother = (name: string, held: Held): void => {
-    const hint = 'Let that process end, then run again.';
+    const hint = 'Wait until that process has ended, then run again.';
     const message = `The lock ${name} was lost: its file was deleted, and another process has taken it.`;
     held.loss.abort(new LockedError(message, { hint }));
   };
   const loseState = (held: Held): void => {
     const hint =
-      'Run again: without the state everything is sent once more, with an older one what it does not know.';
-    const message = `${statePath} was deleted or replaced while this process worked with it: nothing more is sent.`;
+      'Run again: without the state all records are sent again, with an older state the records that it does not know.';
+    const message = `${statePath} was deleted or replaced while this process used it: nothing more is sent.`;
     held.loss.abort(new LockedError(message, { hint }));
   };
   const look = (name: string, held: Held): void => {

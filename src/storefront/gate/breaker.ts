@@ -109,7 +109,7 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
     const unquoted = `The store has not answered properly for ${minutes} minutes`;
     const error = new StoreUnavailableError(`${unquoted}; last: ${lastSeen}`, {
       unquoted,
-      hint: 'Run the job again when the store is well: it continues where it stopped.',
+      hint: 'Run the job again when the store works again: it continues where it stopped.',
     });
     failingSince = null;
     const ended = ending;

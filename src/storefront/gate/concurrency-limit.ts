@@ -78,7 +78,7 @@ export function concurrencyLimit(ceiling: number) {
     averageMs = average + AVERAGE_WEIGHT * difference;
     variance = (1 - AVERAGE_WEIGHT) * (variance + AVERAGE_WEIGHT * difference ** 2);
     if (!isQuick && (isSlow || gained === 'less')) {
-      cut(now, isSlow ? 'answers became slow' : 'more at once brings no more answers');
+      cut(now, isSlow ? 'answers became slow' : 'more concurrent requests bring no more answers');
       return;
     }
     // While it doubles, a round that is not slow is quick enough: there is no deviation to measure it by yet.

@@ -238,7 +238,7 @@ export function gate(options: GateOptions) {
       if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
     } else if (circuit.answered(false, now)) {
       openedAt = now;
-      concurrency.restart('starting again after the store failed');
+      concurrency.restart('restarting slowly after the store failed');
       if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }

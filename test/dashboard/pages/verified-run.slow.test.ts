@@ -43,7 +43,7 @@ describe('the page of a run after the store has forgotten products', () => {
     const text = await shown(ids.verified);
     expect(text).toContain('Verification of nightly on the store main');
     expect(text).toContain(
-      'Of 20 products sent again, 20 were gone from the store, or known there under another id.',
+      'Of 20 products sent again, 20 were missing from the store, or had another id there.',
     );
     expect(text).toContain('These were all 20 known products: the figure is exact.');
     expect(text).toContain('about 20 requests');
@@ -52,14 +52,14 @@ describe('the page of a run after the store has forgotten products', () => {
 
   it('counts the ids that changed in a run, and names the command that estimates the loss', async () => {
     const text = await shown(ids.run);
-    expect(text).toContain('The store answered another id than before for 20 products');
+    expect(text).toContain('The store answered with another id than before for 20 products');
     expect(text).toContain('verify nightly');
   });
 
   it('names it also beside buttons', async () => {
     const text = await shown(ids.rejects);
-    expect(text).toContain('The store answered another id than before for 20 products');
-    expect(text).toContain('To estimate how much the store has forgotten:');
+    expect(text).toContain('The store answered with another id than before for 20 products');
+    expect(text).toContain('To estimate how many records the store has lost:');
     expect(text).toContain('verify nightly');
   });
 

@@ -60,7 +60,7 @@ describe('the first start', () => {
 });
 
 describe('where it listens', () => {
-  it('is said clearly when something listens there already, and no token is made', async () => {
+  it('is said clearly when the port is in use, and no token is made', async () => {
     await using workspace = await empty();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -69,9 +69,7 @@ describe('where it listens', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const { code, stdout, stderr } = await workspace.storeferry('dashboard', '--listen', String(port));
     expect(code).toBe(2);
-    expect(stderr).toContain(
-      `The dashboard cannot listen on 127.0.0.1:${port}: something listens there already.`,
-    );
+    expect(stderr).toContain(`The dashboard cannot listen on 127.0.0.1:${port}: the port is in use.`);
     expect(stdout).toBe('');
     await expect(stat(join(workspace.dir, '.storeferry', 'dashboard.json'))).rejects.toThrow('ENOENT');
   });

@@ -51,10 +51,10 @@ describe('the report page', () => {
   it.each([
     ['plan', '10 products would be created, 2 updated and 3 deleted.'],
     ['plan-of-nothing', 'Nothing would be sent: all 511 products are unchanged.'],
-    ['stopped', 'Stopped before the first request: 52 of 100 products would be deleted; your limit is 5%.'],
+    ['stopped', 'Stopped before the first request: 52 of 100 products would be deleted; the limit is 5%.'],
     [
       'stopped-while-applying',
-      'Stopped after 131 requests: 80 of 511 records are rejected; your limit is 10%.',
+      'Stopped after 131 requests: 80 of 511 records are rejected; the limit is 10%.',
     ],
     ['done', 'Done: 12 products were sent (10 new and 2 updated) and 3 deleted.'],
     ['done-with-rejects', 'Done, except for 3 of 511 products that were rejected.'],
@@ -111,15 +111,13 @@ describe('the report page', () => {
 
   it('names the limits that stopped the run first, in words and not by colour alone', async () => {
     const rows = (await pageOf(named('stopped'))).text('#safety tbody tr');
-    expect(rows.map((row) => /beyond the limit|within/.exec(row)?.[0])).toEqual([
-      'beyond the limit',
-      'beyond the limit',
+    expect(rows.map((row) => /exceeded|not met|within/.exec(row)?.[0])).toEqual([
+      'exceeded',
+      'not met',
       'within',
     ]);
     const byStore = (await pageOf(named('stopped-while-applying'))).text('#safety tbody tr');
-    expect(byStore[0]).toMatch(
-      /^Rejected records maxRejects ?beyond the limit ?80 of 511 records are rejected/,
-    );
+    expect(byStore[0]).toMatch(/^Rejected records maxRejects ?exceeded ?80 of 511 records are rejected/);
   });
 
   it('claims no limit that the plan of an earlier version did not keep', async () => {

@@ -71,7 +71,7 @@ const SAFETY: Plan['safety'] = [
     figure: 520,
     base: 512,
     allowed: { text: '80%', amount: 409.6 },
-    message: 'minRows: 520 rows, where the last completed run had 512 (102%); the limit is 80%',
+    message: 'minRows: 520 rows; the last completed run had 512 (102%); the limit is 80%',
   },
 ];
 
@@ -193,7 +193,7 @@ export function halfGone(): Plan {
         base: 100,
         allowed: { text: '5%', amount: 5 },
         message:
-          'maxDeletes: 52 products would be deleted, of 100 products that this job sent (52%); the limit is 5%. If this is right, approve run k3f9',
+          'maxDeletes: 52 products would be deleted, of 100 products that this job sent (52%); the limit is 5%. If this is correct, approve run k3f9',
       },
       {
         limit: 'minRows',
@@ -202,7 +202,7 @@ export function halfGone(): Plan {
         base: 100,
         allowed: { text: '80%', amount: 80 },
         message:
-          'minRows: 48 rows, where the last completed run had 100 (48%); the limit is 80%. If this is right, approve run k3f9',
+          'minRows: 48 rows; the last completed run had 100 (48%); the limit is 80%. If this is correct, approve run k3f9',
       },
       {
         limit: 'maxRejects',
